@@ -105,7 +105,7 @@ class ItemUnavailable(Unavailable):
     """
 
 
-class Uncertain(Unavailable):
+class UncertainCommit(Unavailable):
     """Raised when the connection was lost during a commit. Check the result before a retry."""
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from infra.benchmarks.figures import Figure
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli import formats, import_source, importer
-from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.destinations import PubSubDestination
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.local import stack
 from mnemosyne.cli.local.data_dir import DataDir
@@ -73,7 +73,7 @@ def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> 
     source = home / "source.jsonl"
     lines = (json.dumps({"content": content, "timestamp": "2026-05-20T12:00:00Z"}) for content in contents)
     source.write_text("\n".join(lines))
-    destination = OverPubSub(system, "bench")
+    destination = PubSubDestination(system, "bench")
     journal = Journal(source, destination.name)
     started = time.perf_counter()
     importer.run(

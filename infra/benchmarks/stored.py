@@ -17,7 +17,7 @@ from mnemosyne.adapters.embedders import registry
 from mnemosyne.app import container
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir
-from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
@@ -77,7 +77,7 @@ class Stored:
 
     def rank(
         self, question: str, mode: SearchMode, *, words_only: bool = False, weight: float | None = None
-    ) -> tuple[list[Ranked], Candidates]:
+    ) -> tuple[list[RankedCandidate], Candidates]:
         """Return the candidates in the order of the ranking, and the candidates as the database returned them."""
         embedder = self._embedder.for_namespace(self._namespace)
         return search.rank(

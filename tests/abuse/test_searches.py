@@ -19,7 +19,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.server import build_server
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
@@ -102,7 +102,7 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
     monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
 
     async def crowd() -> None:
-        server = build_server(services, database=Turns(8))
+        server = build_server(services, database=ThreadLimiter(8))
         handler = server.get_request_handler("tools/call").handler  # type: ignore[union-attr]
         params = mcp_types.CallToolRequestParams(name="memory_search", arguments={"query": "tea"})
 

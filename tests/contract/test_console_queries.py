@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database import console_queries
-from mnemosyne.domain.console_queries import HISTORY_LIMIT, Per
+from mnemosyne.domain.console_queries import HISTORY_LIMIT, BucketLength
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import Cursor, FailedRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -33,30 +33,35 @@ def _at(day: int, hour: int = 12) -> datetime:
 def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) -> None:
     _store(memories, ("a", _at(1, 23), []), ("b", _at(2, 1), []), ("c", _at(2, 23), []))
     _store(memories, ("another's", _at(2), []), namespace="other")
-    assert memories.timeline(ALL, Per.DAY, "UTC").buckets == [(date(2026, 5, 1), 1), (date(2026, 5, 2), 2)]
-    tokyo = memories.timeline(ALL, Per.DAY, "Asia/Tokyo").buckets
+    assert memories.timeline(ALL, BucketLength.DAY, "UTC").buckets == [(date(2026, 5, 1), 1), (date(2026, 5, 2), 2)]
+    tokyo = memories.timeline(ALL, BucketLength.DAY, "Asia/Tokyo").buckets
     assert tokyo == [(date(2026, 5, 2), 2), (date(2026, 5, 3), 1)]
 
 
 @pytest.mark.parametrize(
-    ("per", "start"), [(Per.WEEK, date(2026, 5, 11)), (Per.MONTH, date(2026, 5, 1)), (Per.YEAR, date(2026, 1, 1))]
+    ("per", "start"),
+    [
+        (BucketLength.WEEK, date(2026, 5, 11)),
+        (BucketLength.MONTH, date(2026, 5, 1)),
+        (BucketLength.YEAR, date(2026, 1, 1)),
+    ],
 )
-def test_a_timeline_s_bucket_starts_on_its_first_day(memories: MemoryStore, per: Per, start: date) -> None:
+def test_a_timeline_s_bucket_starts_on_its_first_day(memories: MemoryStore, per: BucketLength, start: date) -> None:
     _store(memories, ("a", _at(13), []))
     assert memories.timeline(ALL, per, "UTC").buckets == [(start, 1)]
 
 
 def test_a_timeline_counts_only_memories_that_pass_the_filters(memories: MemoryStore) -> None:
     _store(memories, ("a", _at(1), ["tea"]), ("b", _at(2), ["tea"]), ("c", _at(2), []))
-    assert memories.timeline(replace(ALL, tags=("tea",)), Per.DAY, "UTC").buckets[-1][1] == 1
-    assert memories.timeline(replace(ALL, after=_at(2, 0)), Per.DAY, "UTC").buckets == [(date(2026, 5, 2), 2)]
+    assert memories.timeline(replace(ALL, tags=("tea",)), BucketLength.DAY, "UTC").buckets[-1][1] == 1
+    assert memories.timeline(replace(ALL, after=_at(2, 0)), BucketLength.DAY, "UTC").buckets == [(date(2026, 5, 2), 2)]
 
 
 def test_superseded_memories_are_left_out_if_the_filters_say_so(memories: MemoryStore) -> None:
     old, new = _store(memories, ("a", _at(1), []), ("b", _at(2), []))
     memories.update(old, MemoryChange(superseded_by=new))
-    assert len(memories.timeline(ALL, Per.DAY, "UTC").buckets) == 2
-    assert len(memories.timeline(Filters(), Per.DAY, "UTC").buckets) == 1
+    assert len(memories.timeline(ALL, BucketLength.DAY, "UTC").buckets) == 2
+    assert len(memories.timeline(Filters(), BucketLength.DAY, "UTC").buckets) == 1
 
 
 def test_an_empty_namespace_has_a_timeline_without_buckets(memories: MemoryStore) -> None:
@@ -167,9 +172,9 @@ def test_dead_letters_are_listed_without_their_data_and_read_singly_with_it(memo
 
 
 @pytest.mark.parametrize("timezone", ["UTC", "America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Etc/GMT+12"])
-@pytest.mark.parametrize("per", [*Per, None])
+@pytest.mark.parametrize("per", [*BucketLength, None])
 def test_memories_of_the_earliest_and_latest_times_are_counted_in_each_time_zone(
-    memories: MemoryStore, timezone: str, per: Per | None
+    memories: MemoryStore, timezone: str, per: BucketLength | None
 ) -> None:
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     _store(memories, ("first", first, []), ("last", last, []), ("between", _at(1), []))

@@ -16,7 +16,7 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
-from mnemosyne.app.operations.access import LetIn, ListLockouts, LockOut
+from mnemosyne.app.operations.access import ListLockouts, LockOut, UndoLockOut
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule, blocked_name
 from mnemosyne.domain.principal import Scope
@@ -180,9 +180,9 @@ def test_operations_on_a_deployment_block_list_and_unblock_people(company: Compa
     assert not company.is_let_in(tokens)
     listed = system.run(ListLockouts())["lockouts"]
     assert [(lockout["kind"], lockout["who"]) for lockout in listed] == [("person", "eve@example.com")]
-    system.run(LetIn(kind="person", who="eve@example.com"))
+    system.run(UndoLockOut(kind="person", who="eve@example.com"))
     with pytest.raises(NotFound, match="mnemosyne lockouts list"):
-        system.run(LetIn(kind="person", who="eve@example.com"))
+        system.run(UndoLockOut(kind="person", who="eve@example.com"))
 
 
 def test_a_locked_out_client_has_no_grant_no_token_and_no_log_in(company: Company) -> None:
@@ -205,7 +205,7 @@ def test_after_a_client_s_lockout_ends_people_can_log_in_with_it(company: Compan
     client = company.client
     system.run(LockOut(kind="client", who=client))
     assert [row["who"] for row in system.run(ListLockouts())["lockouts"]] == [client]
-    system.run(LetIn(kind="client", who=client))
+    system.run(UndoLockOut(kind="client", who=client))
     assert system.run(ListLockouts())["lockouts"] == []
     assert company.is_let_in(company.tokens(EVE))
 
@@ -234,7 +234,7 @@ def test_a_locked_out_key_is_refused_until_the_lockout_ends(company: Company, po
     system.run(LockOut(kind="key", who=key.id))
     assert not is_let_in()
     assert [(row["kind"], row["who"]) for row in system.run(ListLockouts())["lockouts"]] == [("key", key.id)]
-    system.run(LetIn(kind="key", who=key.id))
+    system.run(UndoLockOut(kind="key", who=key.id))
     assert is_let_in()
     with pytest.raises(NotFound, match="no key has the id"):
         system.run(LockOut(kind="key", who="another"))

@@ -9,7 +9,7 @@ import pytest
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli import importer
-from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.destinations import PubSubDestination
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
@@ -85,7 +85,7 @@ def new_system(
 def _import(system: System, path: Path) -> list[ExportedMemory]:
     """Import a file or folder, and return everything that is stored then."""
 
-    class Delivered(OverPubSub):
+    class Delivered(PubSubDestination):
         def pause(self, seconds: float = 0) -> None:
             system.deliver()
 

@@ -17,7 +17,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.signing.receipts import verify
 from mnemosyne.cli import importer
-from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.destinations import PubSubDestination
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.journal import Journal, Totals
@@ -186,7 +186,7 @@ def test_a_text_from_a_bucket_is_forgotten_and_importing_the_same_object_does_no
     pool.close()
 
 
-class DeliveringDestination(OverPubSub):
+class DeliveringDestination(PubSubDestination):
     """A destination that delivers at once, and raises KeyboardInterrupt when the import waits for the nth time."""
 
     def __init__(self, system: System, interrupt_at: int | None = None) -> None:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.http.common.lifespan import Hosted
+from mnemosyne.http.common.lifespan import LifespanApp
 
 
 async def _hello(request: Request) -> Response:
@@ -33,7 +33,7 @@ def test_an_idle_connection_is_not_closed_by_the_server_that_runs_the_app(http: 
     """This server closes idle connections at once unless the app prevents it; functions-framework's after 2 s."""
 
     async def run(listener: socket.socket) -> list[bytes]:
-        hosted = Hosted(lambda: Starlette(routes=[Route("/", _hello)]))
+        hosted = LifespanApp(lambda: Starlette(routes=[Route("/", _hello)]))
         server = uvicorn.Server(uvicorn.Config(hosted, http=http, timeout_keep_alive=0, log_level="error"))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         first, second = [await asyncio.open_connection(*listener.getsockname()) for _ in range(2)]

@@ -9,7 +9,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
+from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
@@ -248,7 +248,7 @@ def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
     ids = {hit.content: hit.id for name in ("ns", "other") for hit in find(store_of(store, name), query, None).hits}
     store.delete(ids["deleted later"])
     expected_contents = ["tea tea tea", "somebody else's", "deleted later", "lemon cake", "green tea"]
-    ranked = [Ranked(_row(str(ids[content])), 0.5) for content in expected_contents]
+    ranked = [RankedCandidate(_row(str(ids[content])), 0.5) for content in expected_contents]
     assert [hit.content for hit in store.read_hits(query, ranked)] == ["tea tea tea", "lemon cake", "green tea"]
 
 

@@ -44,7 +44,7 @@ characters."""
 SEARCHES_PER_SECOND = 20
 
 
-class Moving:
+class MoveStep:
     """A database with vectors of the old embedding space, a running system, and the command `mnemosyne reembed`."""
 
     def __init__(
@@ -115,7 +115,7 @@ def moving(
     cluster: postgres.EmbeddedPostgres,
     new_database: Callable[..., str],
     gemini: GeminiServer,
-) -> Iterator[Moving]:
+) -> Iterator[MoveStep]:
     """Memories in the space OLD on the developer API, or in the space and on the service of the parameter."""
     space_and_settings: tuple[EmbeddingSpace, dict[str, str]] = getattr(request, "param", (OLD, {}))
     old, service = space_and_settings
@@ -124,7 +124,7 @@ def moving(
     migrations.migrate(owner, migrations.bundled(), space=old)
     urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
     space = {"MNEMOSYNE_EMBEDDING_MODEL": old.model, "MNEMOSYNE_EMBEDDING_DIMENSION": str(old.dimension)}
-    made = Moving(gemini, owner, urls, {**space, **service})
+    made = MoveStep(gemini, owner, urls, {**space, **service})
     yield made
     made.close()
 
@@ -142,7 +142,7 @@ def moving(
     ],
     indirect=["moving"],
 )
-def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target: EmbeddingSpace) -> None:
+def test_memories_move_while_they_are_searched_and_stored(moving: MoveStep, target: EmbeddingSpace) -> None:
     stop = threading.Event()
     searched: list[int] = []
     problems: list[Any] = []
@@ -191,7 +191,7 @@ def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target
 
 
 @pytest.mark.exhaustive
-def test_an_interrupted_move_continues_where_it_stopped(moving: Moving) -> None:
+def test_an_interrupted_move_continues_where_it_stopped(moving: MoveStep) -> None:
     embedded = 0
 
     def fails_at_the_second_batch(server: GeminiServer) -> tuple[int, Any] | None:
@@ -215,7 +215,7 @@ def test_an_interrupted_move_continues_where_it_stopped(moving: Moving) -> None:
 
 
 @pytest.mark.parametrize("moving", [(OLD, VERTEX_AI)], indirect=True)
-def test_a_memory_that_the_model_rejects_as_too_long_is_moved_in_more_chunks(moving: Moving) -> None:
+def test_a_memory_that_the_model_rejects_as_too_long_is_moved_in_more_chunks(moving: MoveStep) -> None:
     """The service counts more tokens than the estimate. Memories that fit are not divided further."""
     moving.gemini.tokens = lambda texts: [5 * len(text) for text in texts]
     moving.store("8888. " * 250)
@@ -228,7 +228,7 @@ def test_a_memory_that_the_model_rejects_as_too_long_is_moved_in_more_chunks(mov
     assert moving.best("8888 " * 50)[0].startswith("8888")
 
 
-def test_additional_chunks_after_a_refusal_count_towards_the_daily_quota(moving: Moving) -> None:
+def test_additional_chunks_after_a_refusal_count_towards_the_daily_quota(moving: MoveStep) -> None:
     counted = "SELECT CAST(sum(texts) AS bigint) FROM namespace_usage"
     ((before,),) = moving.owner.run(counted)
     moving.gemini.fault = lambda s: error(400, "input is too long") if longest(s) > 1_000 else None
@@ -241,7 +241,7 @@ def longest(server: GeminiServer) -> int:
     return max(len(str(request["content"])) for request in server.requests[-1]["requests"])
 
 
-def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(moving: Moving) -> None:
+def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(moving: MoveStep) -> None:
     moving.owner.script("UPDATE embedding_space SET next_model = 'gemini-embedding-2', next_dimension = 192")
     refused = moving.reembed("--model", "gemini-embedding-2", "--dimension", "256")
     assert isinstance(refused.exception, Conflict)
@@ -252,13 +252,13 @@ def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(movin
     assert "set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to gemini-embedding-2" in moved.stdout
 
 
-def test_a_move_to_the_present_space_is_refused(moving: Moving) -> None:
+def test_a_move_to_the_present_space_is_refused(moving: MoveStep) -> None:
     refused = moving.reembed("--model", OLD.model, "--dimension", str(OLD.dimension))
     assert isinstance(refused.exception, Conflict)
 
 
 def test_a_function_with_the_old_settings_starts_after_the_move_and_one_with_others_does_not(
-    moving: Moving, cluster: postgres.EmbeddedPostgres
+    moving: MoveStep, cluster: postgres.EmbeddedPostgres
 ) -> None:
     assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "192").exit_code == 0
     ((name,),) = moving.owner.run("SELECT current_database()")

@@ -6,7 +6,7 @@ import pytest
 
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.test_reembed import NEW, OLD, Moving, moving
+from tests.integration.test_reembed import NEW, OLD, MoveStep, moving
 
 __all__ = ["moving"]
 
@@ -14,7 +14,7 @@ MOVE = ("--model", NEW.model, "--dimension", str(NEW.dimension))
 
 
 @pytest.mark.parametrize("status", [404, 429, 503])
-def test_a_move_does_not_need_the_old_model(moving: Moving, gemini: GeminiServer, status: int) -> None:
+def test_a_move_does_not_need_the_old_model(moving: MoveStep, gemini: GeminiServer, status: int) -> None:
     gemini.fault = lambda server: error(status, "retired") if OLD.model in server.paths[-1] else None
     result = moving.reembed(*MOVE, "--json")
     assert result.exit_code == 0, result.output
@@ -24,7 +24,7 @@ def test_a_move_does_not_need_the_old_model(moving: Moving, gemini: GeminiServer
 
 
 def test_a_finished_move_is_reported_if_the_new_model_then_fails(
-    moving: Moving,
+    moving: MoveStep,
     gemini: GeminiServer,
 ) -> None:
     gemini.fault = lambda server: error(429, "quota") if "search result | query: " in str(server.body) else None
@@ -37,7 +37,7 @@ def test_a_finished_move_is_reported_if_the_new_model_then_fails(
 
 @pytest.mark.parametrize("status", [400, 500])
 def test_a_memory_that_the_new_model_does_not_embed_is_named(
-    moving: Moving, gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch, status: int
+    moving: MoveStep, gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr("mnemosyne.cli.reembed.ATTEMPTS", 1)
     moving.store("the poison")

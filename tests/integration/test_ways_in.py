@@ -26,7 +26,7 @@ from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.cli import importer
-from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.destinations import PubSubDestination
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
@@ -113,7 +113,7 @@ def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> 
 
 
 def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) -> None:
-    class Delivered(OverPubSub):
+    class Delivered(PubSubDestination):
         def pause(self, seconds: float = 0) -> None:
             system.deliver()
 

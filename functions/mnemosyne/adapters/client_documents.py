@@ -134,7 +134,7 @@ class WebDocuments:
         # Connect to the checked addresses: resolving the name again could return other addresses.
         addresses = await self._public_addresses(host)
         connector = aiohttp.TCPConnector(
-            resolver=_Checked(addresses), ssl=self._context, force_close=True, use_dns_cache=False
+            resolver=_FixedResolver(addresses), ssl=self._context, force_close=True, use_dns_cache=False
         )
         async with (
             aiohttp.ClientSession(
@@ -169,7 +169,7 @@ def _is_address(host: str) -> bool:
     return False
 
 
-class _Checked(AbstractResolver):
+class _FixedResolver(AbstractResolver):
     """A resolver that returns the addresses which were checked before, and asks no name server."""
 
     def __init__(self, addresses: list[str]) -> None:

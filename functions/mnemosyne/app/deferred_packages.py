@@ -9,14 +9,14 @@ from typing import Any
 _RUNNING = RLock()
 
 
-class _Deferred(ModuleType):
+class _LazyPackage(ModuleType):
     """A package whose `__init__` runs at the first use of a name that only `__init__` defines."""
 
     def __getattr__(self, name: str) -> Any:
         package: Any = self
         with _RUNNING:
             before, package.__class__ = package.__class__, ModuleType
-            if before is _Deferred:
+            if before is _LazyPackage:
                 package.__spec__.loader.exec_module(package)
         return getattr(package, name)
 
@@ -30,7 +30,7 @@ def defer(*packages: str) -> None:
         if name in sys.modules or not (spec := importlib.util.find_spec(name)):
             continue
         package = importlib.util.module_from_spec(spec)
-        package.__class__ = _Deferred
+        package.__class__ = _LazyPackage
         sys.modules[name] = package
         parent, _, child = name.rpartition(".")
         if parent:

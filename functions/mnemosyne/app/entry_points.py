@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mnemosyne.domain.health import Check
     from mnemosyne.domain.principal import ApiKey
-    from mnemosyne.http.common.lifespan import Hosted
+    from mnemosyne.http.common.lifespan import LifespanApp
     from mnemosyne.http.mcp.access import Access
     from mnemosyne.service.authenticate import Authenticator
     from mnemosyne.service.deliveries import Push
@@ -125,15 +125,15 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
     return partial(check_push, verifier, settings.push_service_account)
 
 
-def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], Hosted]":
+def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], LifespanApp]":
     """Return the function of an entry point, from the function that builds its app at the first request."""
 
     @lru_cache(maxsize=1)
     @wraps(build)
-    def app() -> "Hosted":
-        from mnemosyne.http.common.lifespan import Hosted
+    def app() -> "LifespanApp":
+        from mnemosyne.http.common.lifespan import LifespanApp
 
-        return Hosted(build, explains=explains)
+        return LifespanApp(build, explains=explains)
 
     return app
 
@@ -274,6 +274,6 @@ async def serve_stdio(services: Services) -> None:
     from mnemosyne.domain.principal import LOCAL
     from mnemosyne.mcp import stdio
     from mnemosyne.mcp.server import build_server
-    from mnemosyne.mcp.thread_limiter import Turns
+    from mnemosyne.mcp.thread_limiter import ThreadLimiter
 
-    await stdio.serve(build_server(services, database=Turns(STDIO_THREADS), principal=LOCAL))
+    await stdio.serve(build_server(services, database=ThreadLimiter(STDIO_THREADS), principal=LOCAL))

@@ -25,14 +25,14 @@ NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
 Outcomes = Mapping[UUID, IngestStatus]
 
 
-class _Pausing:
+class _PollingDestination:
     """A destination that waits a moment between two requests for outcomes."""
 
     def pause(self) -> None:
         time.sleep(PAUSE_SECONDS)
 
 
-class OverPubSub(_Pausing):
+class PubSubDestination(_PollingDestination):
     """Publishes memories to the topic, and reads their outcomes (final states) from the database."""
 
     def __init__(self, services: ConfiguredServices, namespace: str) -> None:
@@ -63,7 +63,7 @@ class OverPubSub(_Pausing):
         self._services.memories_of(self.namespace).update(memory_id, change)
 
 
-class OverMcp(_Pausing):
+class McpDestination(_PollingDestination):
     """Sends memories with a server's tools. The token must also allow reading, because outcomes are read."""
 
     def __init__(self, url: str, place: str = "") -> None:

@@ -233,10 +233,10 @@ def _destination(
         if namespace is not None:
             raise click.UsageError("--namespace excludes --url and --via mcp: the key chooses the namespace")
         with tools_address(url, data_dir, make=True) as address:
-            yield destinations.OverMcp(address, url or f"tools of {data_dir and Path(data_dir).resolve()}")
+            yield destinations.McpDestination(address, url or f"tools of {data_dir and Path(data_dir).resolve()}")
         return
     with open_services(data_dir, make=True) as services:
-        yield destinations.OverPubSub(services, namespace or DEFAULT_NAMESPACE)
+        yield destinations.PubSubDestination(services, namespace or DEFAULT_NAMESPACE)
 
 
 def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:

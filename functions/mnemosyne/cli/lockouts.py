@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from mnemosyne.app.operations.access import LetIn, ListLockouts, LockOut
+from mnemosyne.app.operations.access import ListLockouts, LockOut, UndoLockOut
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -64,5 +64,5 @@ def add(kind: str, who: str, as_json: bool, **place: Any) -> None:
 def remove(kind: str, who: str, as_json: bool, **place: Any) -> None:
     """Undo a lock-out. Grants that it ended stay ended; a key works again."""
     with owners_system(**place) as system:
-        answer = system.run(LetIn(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
+        answer = system.run(UndoLockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
     say(json.dumps(answer) if as_json else f"The {kind} {plain(answer['who'])} is no longer locked out.")

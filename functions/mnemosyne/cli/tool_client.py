@@ -21,7 +21,7 @@ from mnemosyne.errors import (
     OverQuota,
     Unauthorized,
     Unavailable,
-    Uncertain,
+    UncertainCommit,
 )
 
 PATIENCE_SECONDS = 60.0
@@ -37,7 +37,7 @@ ERRORS: Mapping[str, type[MnemosyneError]] = {
     "over_quota": OverQuota,
     "unauthorized": Unauthorized,
     "unavailable": Unavailable,
-    "uncertain": Uncertain,
+    "uncertain": UncertainCommit,
 }
 """Exception for each code. An error with another code becomes Unavailable if it is retryable, and otherwise
 InvalidRequest."""

@@ -33,11 +33,11 @@ class ArchivedMemory:
     """The memory's other values: created_at, last_seen_at, superseded_by and ratings."""
 
 
-class _Lenient(Input):
+class _LenientInput(Input):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
-class _Rating(_Lenient):
+class _Rating(_LenientInput):
     rated_by: Text
     rater_name: Text
     rating: Annotated[int, Field(ge=-1, le=1)]
@@ -45,13 +45,13 @@ class _Rating(_Lenient):
     rated_at: Instant
 
 
-class _Extras(_Lenient):
+class _Extras(_LenientInput):
     last_seen_at: Instant
     superseded_by: Id | None = None
     ratings: list[_Rating] = Field(default_factory=list)
 
 
-class _Line(_Lenient):
+class _Line(_LenientInput):
     id: Id
     content: Content
     session: Text | None = None
@@ -60,7 +60,7 @@ class _Line(_Lenient):
     mnemosyne_export: _Extras
 
 
-class _Request(_Lenient):
+class _Request(_LenientInput):
     request_id: Id
     state: Literal["stored", "duplicate", "deleted", "failed", "dead_lettered"]
     memory_id: Id | None = None
@@ -78,7 +78,7 @@ class _Request(_Lenient):
     announced_at: Instant | None = None
 
 
-class _Record(_Lenient):
+class _Record(_LenientInput):
     key_id: Id
     memory_id: Id | None = None
     version_at: Instant | None = None
@@ -126,5 +126,5 @@ def _value(type_: Any, value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _dumped(model: _Lenient) -> dict[str, Any]:
+def _dumped(model: _LenientInput) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True)

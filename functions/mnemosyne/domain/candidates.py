@@ -54,7 +54,7 @@ class Candidates:
 
 
 @dataclass(slots=True)
-class Ranked:
+class RankedCandidate:
     """A candidate with its relevance in [0, 1], the parts of the relevance (None if not computed), and its score.
 
     The steps of the ranking set these fields one after the other.

@@ -28,11 +28,11 @@ _Id = TypeVar("_Id")
 
 def replaced(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
     """Return the ids of the first three earlier contents that state a different value of a fact."""
-    new = _New([statement for statement in statements(content) if statement.may_be_fact])
+    new = _NewStatements([statement for statement in statements(content) if statement.may_be_fact])
     return list(islice((key for key, text in earlier if new.replaces_any(text)), MOST_HINTS))
 
 
-class _New:
+class _NewStatements:
     """The new memory's statements, indexed by their content words."""
 
     def __init__(self, new: Sequence[Statement]) -> None:

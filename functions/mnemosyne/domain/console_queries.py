@@ -13,7 +13,7 @@ HISTORY_LIMIT = 50
 """Maximum number of earlier versions, of later versions, and of ratings in a history."""
 
 
-class Per(StrEnum):
+class BucketLength(StrEnum):
     """Length of a bucket in a timeline."""
 
     DAY = "day"
@@ -26,7 +26,7 @@ class Per(StrEnum):
 class Timeline:
     """Number of memories in each non-empty bucket, oldest first."""
 
-    per: Per
+    per: BucketLength
     buckets: Sequence[tuple[date, int]]
     """For each bucket, its first day and its number of memories."""
 

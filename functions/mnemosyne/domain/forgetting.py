@@ -107,7 +107,7 @@ class Forgetting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class ForgettingEffects:
     """Effects of a namespace's forgettings on requests that are not stored yet."""
 
     covered: Collection[UUID] = ()

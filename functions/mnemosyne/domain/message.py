@@ -16,7 +16,7 @@ from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRe
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, refused, schema_version
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.provenance import Publisher, read_provenance
-from mnemosyne.domain.pubsub_message import Published, Unwrapped, unwrap
+from mnemosyne.domain.pubsub_message import MessageBody, Published, unwrap
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
@@ -148,7 +148,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     return replace(checked, published=message.first_published_at)
 
 
-def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[FailedRequest, ...]:
+def _visible(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
     """Find request ids in a message that cannot be parsed, and return a failed request for each."""
     failed = [FailedRequest(request_id=request_id, error=why) for request_id in message.visible_request_ids]
     if unwrapped.source and unwrapped.key:
@@ -156,7 +156,7 @@ def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[Failed
     return tuple({request.request_id: request for request in failed}.values())
 
 
-def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
+def _items(unwrapped: MessageBody) -> tuple[list[Any], str]:
     """Return the memories in the body of a message, a batch or a single memory; or no memories and an error."""
     body = unwrapped.body
     if unwrapped.problem:
@@ -173,7 +173,7 @@ def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
     return items, ""
 
 
-def _read(item: Any, index: int, unwrapped: Unwrapped, message: Published, namespace: str) -> Reading:
+def _read(item: Any, index: int, unwrapped: MessageBody, message: Published, namespace: str) -> Reading:
     """Read one item. An item without a request id or key gets them from its position in the message."""
     defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
@@ -185,7 +185,7 @@ def _read(item: Any, index: int, unwrapped: Unwrapped, message: Published, names
     return unstored(reading, f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}")
 
 
-def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: str) -> Defaults:
+def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place: str) -> Defaults:
     def transport_id() -> UUID:
         transport = f"{message.first_published}/{hashlib.sha256(message.data).hexdigest()}{place}"
         return derived_id(_TRANSPORT, transport)

@@ -72,7 +72,7 @@ class Person:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pending:
+class PendingAuthorization:
     """An authorization request between /authorize and the person's decision.
 
     Its status is started, logging_in (during the call of the identity provider), logged_in, or decided.

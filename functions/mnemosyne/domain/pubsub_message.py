@@ -120,7 +120,7 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unwrapped:
+class MessageBody:
     """Body of a message, with the fields that may also be in its attributes or in a CloudEvent."""
 
     body: Mapping[str, Any]
@@ -151,7 +151,7 @@ def foreign(name: object, namespace: str) -> str:
     return "" if is_same else f"namespace must be {excerpt(namespace)}, got {excerpt(name)}"
 
 
-def unwrap(message: Published) -> Unwrapped:
+def unwrap(message: Published) -> MessageBody:
     """Parse the data of a message: a JSON object, or a CloudEvent 1.0 in binary or structured mode.
 
     In binary mode, the context attributes are message attributes that begin with `ce-`:
@@ -177,7 +177,7 @@ def unwrap(message: Published) -> Unwrapped:
     batch = body if "memories" in body else {}  # the source and key of a single memory are not defaults for a batch
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
-    return Unwrapped(
+    return MessageBody(
         body=body,
         problem=problem,
         namespaces=tuple(name for name in namespaces if name not in (None, "")),

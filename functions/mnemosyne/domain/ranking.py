@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 
 from mnemosyne.domain.adjacency import adjacency
-from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
+from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.name_words import names_in
 from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.time.window import TimeWindow
@@ -39,7 +39,7 @@ def relevant(
     lexical_weight: float,
     preferred: Collection[TimeWindow] = (),
     weights: Weights = DEFAULT_WEIGHTS,
-) -> list[Ranked]:
+) -> list[RankedCandidate]:
     """Score the candidates of a hybrid search, best first. Scores are at most 1."""
     rows = candidates.rows
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
@@ -55,7 +55,7 @@ def relevant(
     totals = {index: own[index] + context[index] + speakers[index] for index in chosen}
     largest = max(1.0, *totals.values()) if totals else 1.0
     ranked = [
-        Ranked(rows[index], total / largest, context[index], times[index], speakers[index], redundancy=0.0)
+        RankedCandidate(rows[index], total / largest, context[index], times[index], speakers[index], redundancy=0.0)
         for index, total in totals.items()
     ]
     return sorted(ranked, key=lambda entry: (entry.relevance, entry.candidate.id), reverse=True)
@@ -172,7 +172,7 @@ def _joining(candidates: Candidates, own: Sequence[float], around: Mapping[int, 
     return sorted(index for index in direct if index >= candidates.listed and candidates.rows[index].eligible)
 
 
-def plain(candidates: Candidates) -> list[Ranked]:
+def plain(candidates: Candidates) -> list[RankedCandidate]:
     """Score the candidates of a search that is not hybrid.
 
     The relevance depends on the search: by words, it is the score relative to the largest score; by vector, the cosine.
@@ -188,10 +188,10 @@ def plain(candidates: Candidates) -> list[Ranked]:
             return min(1.0, max(0.0, row.vector_score))
         return 1.0 if candidates.strategy == "substring" else 0.0
 
-    return [Ranked(candidate=row, relevance=relevance(row)) for row in rows]
+    return [RankedCandidate(candidate=row, relevance=relevance(row)) for row in rows]
 
 
-def pool(ranked: Sequence[Ranked]) -> list[str]:
+def pool(ranked: Sequence[RankedCandidate]) -> list[str]:
     """Return the ids of the candidates for `diversify`; empty if fewer than two, or if none has a session."""
     if len(ranked) < 2 or all(entry.candidate.session is None for entry in ranked):
         return []
@@ -199,7 +199,7 @@ def pool(ranked: Sequence[Ranked]) -> list[str]:
 
 
 def diversify(
-    ranked: Sequence[Ranked], cosines: Sequence[Sequence[float | None]], weights: Weights = DEFAULT_WEIGHTS
+    ranked: Sequence[RankedCandidate], cosines: Sequence[Sequence[float | None]], weights: Weights = DEFAULT_WEIGHTS
 ) -> None:
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
@@ -223,15 +223,15 @@ def diversify(
         entry.relevance = max(0.0, entry.relevance - weights.redundancy * redundancy)
 
 
-def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
+def order(ranked: Sequence[RankedCandidate], quality_weight: float) -> list[RankedCandidate]:
     """Sort by score, best first, and keep only the best memory of each group of near-duplicates.
 
     Candidates with equal scores are ordered by cosine, and then by time, newest first.
     """
     for entry in ranked:
         entry.score = (1 - quality_weight) * entry.relevance + quality_weight * entry.candidate.quality
-    ordered: list[Ranked] = []
-    best: dict[str, Ranked] = {}
+    ordered: list[RankedCandidate] = []
+    best: dict[str, RankedCandidate] = {}
     for entry in sorted(ranked, key=_sort_key, reverse=True):
         statement = entry.candidate.statement
         if statement in best:
@@ -243,7 +243,9 @@ def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
     return ordered
 
 
-def reranked(ranked: Iterable[Ranked], relevances: Mapping[str, float], quality_weight: float) -> list[Ranked]:
+def reranked(
+    ranked: Iterable[RankedCandidate], relevances: Mapping[str, float], quality_weight: float
+) -> list[RankedCandidate]:
     """Replace the relevances, by id, and sort by score. Candidates without a new relevance are omitted.
 
     Candidates of equal score keep their order.
@@ -255,7 +257,7 @@ def reranked(ranked: Iterable[Ranked], relevances: Mapping[str, float], quality_
     return sorted(rescored, key=attrgetter("score"), reverse=True)
 
 
-def _sort_key(entry: Ranked) -> tuple[float, float, int, str]:
+def _sort_key(entry: RankedCandidate) -> tuple[float, float, int, str]:
     candidate = entry.candidate
     cosine = candidate.vector_score if candidate.vector_score is not None else -2.0
     return entry.score, cosine, candidate.timestamp, candidate.id

@@ -92,7 +92,7 @@ def last_word(query: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Why:
+class RelevanceParts:
     """Parts of a hit's relevance, before normalisation to [0, 1]. None means not computed.
 
     `vector_score` is the cosine similarity to the query. `lexical_score` is the BM25 score of the memory and its best
@@ -131,6 +131,6 @@ class Hit(MemoryFields):
     without a query."""
     truncated: bool = False
     snippet: str | None = None
-    why: Why | None = None
+    why: RelevanceParts | None = None
     near_duplicates: tuple[UUID, ...] = ()
     """Memories with the same wording, which are left out of the results, best first. See `wording`."""

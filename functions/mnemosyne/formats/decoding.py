@@ -65,7 +65,7 @@ def as_utf_8(stream: BinaryIO) -> BinaryIO:
     encoding = encoding_of(beginning)
     if encoding == "utf-8-sig":
         return buffered
-    return cast(BinaryIO, io.BufferedReader(_Recoded(buffered, encoding), io.DEFAULT_BUFFER_SIZE * 8))
+    return cast(BinaryIO, io.BufferedReader(_Utf8Stream(buffered, encoding), io.DEFAULT_BUFFER_SIZE * 8))
 
 
 def read_unicode(stream: BinaryIO, name: object) -> str:
@@ -80,7 +80,7 @@ def read_unicode(stream: BinaryIO, name: object) -> str:
         ) from exc
 
 
-class _Recoded(io.RawIOBase):
+class _Utf8Stream(io.RawIOBase):
     """A stream converted to UTF-8. Invalid input becomes replacement characters."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:

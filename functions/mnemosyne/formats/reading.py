@@ -81,7 +81,7 @@ def unpacked(stream: BinaryIO, name: str, *, packed: bool | None = None) -> Bina
     """
     if not (unpacked_name(name) != name if packed is None else packed):
         return stream
-    return cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
+    return cast(BinaryIO, io.BufferedReader(_GzipStream(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
 
 
 def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
@@ -90,13 +90,13 @@ def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
     A note is small enough to be one memory, and contains no chronicles.
     """
     beginning = stream.read(ITEM_BYTES + 1)
-    rest = cast(BinaryIO, io.BufferedReader(_Joined(beginning, stream)))
+    rest = cast(BinaryIO, io.BufferedReader(_PrefixedStream(beginning, stream)))
     mark = chronicle.START.encode()
     is_chronicles = mark in beginning or chronicle.START.encode("utf-16-le") in beginning
     return rest, len(beginning) <= ITEM_BYTES and not is_chronicles
 
 
-class _Joined(io.RawIOBase):
+class _PrefixedStream(io.RawIOBase):
     """The bytes already read from a stream, followed by the rest of the stream."""
 
     def __init__(self, beginning: bytes, stream: BinaryIO) -> None:
@@ -113,7 +113,7 @@ class _Joined(io.RawIOBase):
         return len(data)
 
 
-class _Unpacked(io.RawIOBase):
+class _GzipStream(io.RawIOBase):
     """A decompressed gzip stream with a limit, because a small file can decompress to any size."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:

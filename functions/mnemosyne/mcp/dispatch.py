@@ -16,7 +16,7 @@ from mnemosyne.errors import (
     MnemosyneError,
     ServiceError,
     StatementTimeout,
-    Uncertain,
+    UncertainCommit,
 )
 from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.hits import stored_by_someone
@@ -83,7 +83,7 @@ def _run(
 def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str, mcp_types.CallToolResult]:
     """Log an error; return the outcome for the log, and the tool error for the agent."""
     about = {"tool": tool.name, "namespace": principal.namespace}
-    if isinstance(error, Uncertain):
+    if isinstance(error, UncertainCommit):
         log.fault("tool_uncertain", error, **about)
         if tool.scope is not Scope.READ:
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}

@@ -21,7 +21,7 @@ from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
 from mnemosyne.mcp.dispatch import call, success
 from mnemosyne.mcp.icon import icons
 from mnemosyne.mcp.record import uri_of
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import current_principal
 from mnemosyne.mcp.tool_errors import DECLINED, failure
 from mnemosyne.mcp.tools import AGENT_TOOLS, TOOLS, console_tools, find
@@ -76,7 +76,7 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(services: Services, *, database: Turns, principal: Principal | None = None) -> Server[Any]:
+def build_server(services: Services, *, database: ThreadLimiter, principal: Principal | None = None) -> Server[Any]:
     """Build the server. Calls that need the database run in the threads of `database`.
 
     Each request runs for the principal that the transport has authenticated or, if there is none, for `principal`. A
@@ -105,10 +105,10 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
     )
 
 
-def _tools(services: Services, database: Turns, principal: Principal | None) -> dict[str, Any]:
+def _tools(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
     """Return the handlers of requests about tools."""
     names = ", ".join(tool.name for tool in TOOLS)
-    publishing = Turns(PUBLISHING_THREADS)
+    publishing = ThreadLimiter(PUBLISHING_THREADS)
 
     async def list_tools(
         context: Context, params: mcp_types.PaginatedRequestParams | None
@@ -150,7 +150,7 @@ def _tools(services: Services, database: Turns, principal: Principal | None) -> 
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 
 
-def _resources(services: Services, database: Turns, principal: Principal | None) -> dict[str, Any]:
+def _resources(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
     """Return the handlers of requests about resources."""
 
     async def list_resources(

@@ -19,21 +19,21 @@ LATEST = 0.1
 """Weight of the latest call in the moving average of durations: the last ten calls have two thirds of the weight."""
 
 
-class Turns:
+class ThreadLimiter:
     """Limits the threads of all callers together, and each principal to half of them."""
 
     def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = threads
         self._clock = clock
-        self._everybody = Places(threads)
+        self._everybody = CountingSemaphore(threads)
         self._workers = Workers(threads)
         self._share = max(1, threads // 2)
-        self._own: WeakValueDictionary[str, Places] = WeakValueDictionary()
+        self._own: WeakValueDictionary[str, CountingSemaphore] = WeakValueDictionary()
         self._seconds = 0.0
 
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Run a function in a thread. Wait until the caller may use a thread."""
-        async with self._turn(principal), self._everybody:
+        async with self._principal_limit(principal), self._everybody:
             return await self._workers.run(self._timed, function, arguments)
 
     def wait_seconds(self, principal: Principal) -> float:
@@ -42,13 +42,13 @@ class Turns:
         among_own = own.waiting / self._share if own else 0
         return max(among_own, self._everybody.waiting / self._threads) * self._seconds
 
-    def _turn(self, principal: Principal) -> AbstractAsyncContextManager[object]:
+    def _principal_limit(self, principal: Principal) -> AbstractAsyncContextManager[object]:
         """Return the limit of this principal's threads. The only user of a local server has no limit."""
         if principal is LOCAL:
             return nullcontext()
         own = self._own.get(principal.id)
         if own is None:
-            own = self._own[principal.id] = Places(self._share)
+            own = self._own[principal.id] = CountingSemaphore(self._share)
         return own
 
     def _timed(self, function: Callable[..., ResultT], arguments: tuple[Any, ...]) -> ResultT:
@@ -59,21 +59,19 @@ class Turns:
             self._seconds += LATEST * (self._clock() - started - self._seconds)
 
 
-class Places(asyncio.Semaphore):
-    """A limit of concurrent threads or requests.
+class CountingSemaphore(asyncio.Semaphore):
+    """A semaphore that counts the callers that wait for it. They acquire it in their order.
 
-    Each of them takes a place, and waiting callers get places in their order.
-
-    Unlike anyio's limiter, taking a free place does not yield to other tasks.
+    Unlike anyio's limiter, acquiring it without waiting does not yield to other tasks.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.waiting = 0
-        """Callers that wait for a place."""
+        """Number of callers that wait."""
 
     async def acquire(self) -> Literal[True]:
-        """Take a place."""
+        """Wait until fewer than `number` callers have the semaphore, and take it."""
         self.waiting += 1
         try:
             return await super().acquire()

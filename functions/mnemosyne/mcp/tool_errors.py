@@ -19,7 +19,7 @@ from mnemosyne.errors import (
     OverQuota,
     ServiceError,
     Unauthorized,
-    Uncertain,
+    UncertainCommit,
 )
 
 ERROR_META = "mnemosyne/error"
@@ -64,7 +64,7 @@ def error_code(error: BaseException) -> ErrorCode:
     """Return the code of an error. An error that is not a MnemosyneError is an internal error."""
     if isinstance(error, OverBudget):
         return ErrorCode("rate_limited", retryable=True, retry_after=error.seconds)
-    if isinstance(error, Uncertain):
+    if isinstance(error, UncertainCommit):
         return UNCERTAIN
     if isinstance(error, Misconfigured):
         return MISCONFIGURED

@@ -8,7 +8,7 @@ import anyio
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.mcp.coerce import plain
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import Look, Reply, Tool
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.services import Services
@@ -32,7 +32,7 @@ async def outcome_within(
     seconds: float,
     look: Look,
     accepted: Mapping[str, Any],
-    turns: Turns,
+    turns: ThreadLimiter,
     caller: Principal,
     services: Services,
     report: Report,

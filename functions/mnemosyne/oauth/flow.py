@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from authlib.common.urls import add_params_to_uri
 from authlib.oauth2.rfc6749 import InvalidClientError, OAuth2Error
 
-from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, addresses_of
+from mnemosyne.domain.oauth import Client, Consent, Grant, PendingAuthorization, PeopleRule, Person, addresses_of
 from mnemosyne.domain.principal import Scope, hash_secret, scopes_of
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.domain.redirect_uris import is_on_device
@@ -191,7 +191,7 @@ class Flow:
         with self._pending(key) as (rows, pending):
             return self._same_answer(rows, pending, key) if pending.status == "decided" else None
 
-    def _same_answer(self, rows: OAuthRows, pending: Pending, key: str) -> Answer:
+    def _same_answer(self, rows: OAuthRows, pending: PendingAuthorization, key: str) -> Answer:
         """Return the redirection to the client again. If the client has used its code, the redirection has no address.
 
         With an address, the client would use the code a second time, which would revoke the grant.
@@ -265,20 +265,20 @@ class Flow:
         return url
 
     @contextmanager
-    def _pending(self, key: str) -> Iterator[tuple[OAuthRows, Pending]]:
+    def _pending(self, key: str) -> Iterator[tuple[OAuthRows, PendingAuthorization]]:
         with self._store.transaction() as rows:
             if (pending := rows.pending(hash_secret(key))) is None:
                 raise NotFound(START_OVER)
             yield rows, pending
 
 
-def _person(pending: Pending) -> Person:
+def _person(pending: PendingAuthorization) -> Person:
     if pending.status != "logged_in" or pending.person is None:
         raise Conflict(START_OVER)
     return pending.person
 
 
-def _request(pending: Pending, issuer: Issuer) -> OAuthRequest:
+def _request(pending: PendingAuthorization, issuer: Issuer) -> OAuthRequest:
     return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
 
 

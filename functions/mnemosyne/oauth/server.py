@@ -75,7 +75,7 @@ class Issuer:
     access_token_seconds: int = ACCESS_TOKEN_SECONDS
 
 
-class _Iss(IssuerParameter):  # type: ignore[misc]
+class _FixedIssuer(IssuerParameter):  # type: ignore[misc]
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer
 
@@ -97,7 +97,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         self.register_grant(RotatingRefreshGrant)
         self.register_endpoint(Revocation)
         self.register_token_generator("default", self._token)
-        self.register_extension(_Iss(issuer.url))
+        self.register_extension(_FixedIssuer(issuer.url))
 
     # -- endpoints
 

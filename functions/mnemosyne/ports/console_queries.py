@@ -5,7 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.audit import EventCursor, ListedEvent
-from mnemosyne.domain.console_queries import Facets, History, ListedRequest, Per, SessionNeighbours, Timeline
+from mnemosyne.domain.console_queries import BucketLength, Facets, History, ListedRequest, SessionNeighbours, Timeline
 from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.memory import Cursor, IngestState, MemorySummary
 from mnemosyne.domain.search import Filters
@@ -15,7 +15,7 @@ from mnemosyne.domain.time.window import TimeWindow
 class MemoryOverview(Protocol):
     """Queries about memories, ingest requests and audit events of one namespace."""
 
-    def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
+    def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
         """Count the memories that match the filters per day, week, month or year of their timestamps.
 
         Without `per`, the unit depends on the time between the first and the last. Returns the newest 1,000 buckets.

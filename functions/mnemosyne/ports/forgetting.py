@@ -5,7 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.forgetting import Forgetting, Preview, Selection, Standing
+from mnemosyne.domain.forgetting import Forgetting, ForgettingEffects, Preview, Selection
 from mnemosyne.domain.memory import Cursor, IngestRequest, KeysetCursor, Reading
 
 
@@ -54,7 +54,7 @@ class ForgettingStore(Protocol):
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
         """Return ids of the memories that a forgetting has deleted or will delete, in order."""
 
-    def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> Standing:
+    def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> ForgettingEffects:
         """Return which of these requests must not be stored, because their memories were forgotten.
 
         All forgettings of the namespace are considered, or only the given one.

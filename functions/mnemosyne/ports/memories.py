@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.change_feed import ChangeCursor, ChangePage
 from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.embedding_space import Languages
@@ -143,7 +143,7 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
     def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
         """Record that these outcomes were published, unless a request's state has changed since."""
 
-    def read_hits(self, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
+    def read_hits(self, query: SearchQuery, ranked: Sequence[RankedCandidate]) -> Sequence[Hit]:
         """Read the ranked memories, in order, truncated to the query's number of characters.
 
         Memories that were deleted after the ranking are left out.

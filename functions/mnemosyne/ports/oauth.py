@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.oauth import Client, Code, Consent, Grant, Pending, Person, RefreshToken
+from mnemosyne.domain.oauth import Client, Code, Consent, Grant, PendingAuthorization, Person, RefreshToken
 
 
 class OAuthRows(Protocol):
@@ -28,7 +28,7 @@ class OAuthRows(Protocol):
     ) -> None:
         """Store an authorization request. If its network has too many, delete the oldest of them."""
 
-    def pending(self, cookie_hash: bytes) -> Pending | None:
+    def pending(self, cookie_hash: bytes) -> PendingAuthorization | None:
         """Return the request of a browser; None if it does not exist or has expired."""
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:

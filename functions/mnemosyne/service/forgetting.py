@@ -84,7 +84,7 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryS
 
 
 @dataclass(frozen=True)
-class _ForgottenIn:
+class _ForgottenRequests:
     """Result of applying forgettings to a dead letter."""
 
     data: bytes | None
@@ -96,7 +96,7 @@ class _ForgottenIn:
     any_forgotten: bool
 
 
-def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID | None = None) -> _ForgottenIn:
+def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID | None = None) -> _ForgottenRequests:
     """Find the memories of a dead letter that must be forgotten.
 
     If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
@@ -115,13 +115,13 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
     forgotten = {covered.int for covered in standing.covered}
     if is_before(message.first_published_at, standing.all_before):
         if unreadable:
-            return _ForgottenIn(None, [], standing.forgettings, any_forgotten=True)
+            return _ForgottenRequests(None, [], standing.forgettings, any_forgotten=True)
         forgotten |= {index for index, (_, reading) in enumerate(entries) if isinstance(reading, FailedRequest)}
     if not forgotten:
-        return _ForgottenIn(letter.data, [], standing.forgettings, any_forgotten=False)
+        return _ForgottenRequests(letter.data, [], standing.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
     gone = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
-    return _ForgottenIn(redacted(entries, forgotten), gone, standing.forgettings, any_forgotten=True)
+    return _ForgottenRequests(redacted(entries, forgotten), gone, standing.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[DeadLetter | None, int]:

@@ -56,7 +56,7 @@ delay the other slices."""
 
 
 @dataclass(eq=False)
-class _Waiting(Generic[ResultT]):
+class _QueuedSlice(Generic[ResultT]):
     """A slice that waits for a transaction.
 
     When the waiting thread wakes up, there are three cases: the slice has a result or an error, the thread must store
@@ -78,7 +78,7 @@ class GroupCommit(Generic[ResultT]):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[str, list[_Waiting[ResultT]]] = {}
+        self._waiting: dict[str, list[_QueuedSlice[ResultT]]] = {}
         """Waiting slices by namespace. A namespace is removed when none of its groups is in progress."""
 
     def store(self, namespace: str, part: Slice, work: Callable[[Sequence[IngestRequest]], ResultT]) -> ResultT:
@@ -90,7 +90,7 @@ class GroupCommit(Generic[ResultT]):
         """
         if part.chunks > SMALL:
             return work(part.requests)
-        mine: _Waiting[ResultT] = _Waiting(part)
+        mine: _QueuedSlice[ResultT] = _QueuedSlice(part)
         with self._lock:
             waiting = self._waiting.get(namespace)
             if waiting is None:
@@ -134,9 +134,9 @@ class GroupCommit(Generic[ResultT]):
                 waiting[0].turn.set()
 
 
-def _group(waiting: Sequence[_Waiting[ResultT]]) -> list[_Waiting[ResultT]]:
+def _group(waiting: Sequence[_QueuedSlice[ResultT]]) -> list[_QueuedSlice[ResultT]]:
     """Return the next group of waiting slices: at most SLICE_CHUNKS chunks in total, and no request twice."""
-    group: list[_Waiting[ResultT]] = []
+    group: list[_QueuedSlice[ResultT]] = []
     request_ids: set[UUID] = set()
     chunks = 0.0
     for candidate in waiting:

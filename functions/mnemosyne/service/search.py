@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mnemosyne.domain import ranking
-from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.confidence import confidence
 from mnemosyne.domain.memory import composed, embedded_text
 from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
@@ -113,7 +113,7 @@ def rank(
     model: str,
     lexical_weight: float,
     weights: Weights = DEFAULT_WEIGHTS,
-) -> tuple[list[Ranked], Candidates]:
+) -> tuple[list[RankedCandidate], Candidates]:
     """Rank the candidates of a query, best first, and return them with the candidates of the last look-up.
 
     The look-up of the candidates is one round trip to the database. A second round trip compares candidates with each
@@ -152,7 +152,7 @@ def rank(
     return ordered, candidates
 
 
-def with_confidence(query: SearchQuery, ranked: list[Ranked], model: str) -> list[Ranked]:
+def with_confidence(query: SearchQuery, ranked: list[RankedCandidate], model: str) -> list[RankedCandidate]:
     """Set the confidence of each candidate, and leave out candidates below the minimum confidence of the query."""
     if query.query is None:
         return ranked
@@ -181,8 +181,8 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
 
 
 def _reranked(
-    query: SearchQuery, ranked: Sequence[Ranked], memories: MemoryStore, reranker: Reranker
-) -> tuple[list[Ranked], str | None]:
+    query: SearchQuery, ranked: Sequence[RankedCandidate], memories: MemoryStore, reranker: Reranker
+) -> tuple[list[RankedCandidate], str | None]:
     """Order the candidates by the relevance that the reranker finds.
 
     If the reranker fails, return the candidates in their present order, with the reason.

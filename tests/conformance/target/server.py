@@ -12,7 +12,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
-from mnemosyne.http.common.lifespan import Hosted
+from mnemosyne.http.common.lifespan import LifespanApp
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.app import build_app
 from mnemosyne.http.mcp.streams import wants_stream
@@ -150,4 +150,4 @@ def app() -> Starlette:
 
 
 if __name__ == "__main__":
-    uvicorn.run(Hosted(app), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", lifespan="off")
+    uvicorn.run(LifespanApp(app), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", lifespan="off")

@@ -10,7 +10,7 @@ import pytest
 
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli import importer
-from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.destinations import PubSubDestination
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
 from mnemosyne.formats.item import Item
@@ -24,7 +24,7 @@ SECONDS = 600.0
 """Time limit of a test, which usually ends much earlier."""
 
 
-class Hurried(OverPubSub):
+class Hurried(PubSubDestination):
     """A destination that stops polling after a time limit, so that the test ends."""
 
     def __init__(self, system: ConfiguredServices, namespace: str) -> None:

@@ -18,7 +18,7 @@ from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MigrationFailed, Unauthorized, Unavailable
 from mnemosyne.http.admin.app import build_app
 from mnemosyne.http.auth.call import Gateway
-from mnemosyne.http.common.lifespan import Hosted
+from mnemosyne.http.common.lifespan import LifespanApp
 from mnemosyne.service import search
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator, OidcAuthenticator
@@ -50,7 +50,7 @@ def test_a_function_does_not_start(idle: World, check: Check) -> None:
     def build() -> Any:
         return Settings.from_environment({"MNEMOSYNE_TOPIC": "nowhere"})
 
-    assert asyncio.run(idle.get(Hosted(build), "mcp")) == 500
+    assert asyncio.run(idle.get(LifespanApp(build), "mcp")) == 500
     check("A function does not start", idle, "start_failed", "settings: ")
 
 
@@ -115,7 +115,7 @@ def test_one_caller_sends_too_many_calls(idle: World, check: Check) -> None:
 
 
 def test_all_connections_of_an_instance_are_busy(idle: World, check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemosyne.mcp.thread_limiter.Turns.wait_seconds", lambda *_: 3.0)
+    monkeypatch.setattr("mnemosyne.mcp.thread_limiter.ThreadLimiter.wait_seconds", lambda *_: 3.0)
     assert idle.post(Everybody(), times=11) == 429
     check("All connections of an instance are busy", idle, "audit")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.cli.destinations import OverMcp
+from mnemosyne.cli.destinations import McpDestination
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.memory import IngestState
@@ -32,21 +32,21 @@ def test_an_import_replaces_the_tags_of_a_memory_by_those_of_the_export(
         return call(named, arguments, LOCAL, services).structured_content or {}
 
     monkeypatch.setattr(ToolClient, "call", answer)
-    OverMcp("http://localhost:8000/mcp").change(memory_id, MemoryChange(tags=tags))
+    McpDestination("http://localhost:8000/mcp").change(memory_id, MemoryChange(tags=tags))
     memory = services.memories_of(LOCAL.namespace).fetch(memory_id)
     assert memory
     assert memory.tags == tags
 
 
 @pytest.fixture
-def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> OverMcp:
+def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> McpDestination:
     def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = call(by_name()[tool], arguments, LOCAL, services)
         assert not result.is_error, result.content
         return result.structured_content or {}
 
     monkeypatch.setattr(ToolClient, "call", answer)
-    return OverMcp("http://localhost:8000/mcp")
+    return McpDestination("http://localhost:8000/mcp")
 
 
 def _deliver(services: FakeServices) -> None:
@@ -63,7 +63,9 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(over_mcp: OverMcp, services: FakeServices) -> None:
+def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(
+    over_mcp: McpDestination, services: FakeServices
+) -> None:
     source, ids = Source("rows.csv"), []
     records = []
     for line, row in enumerate(ROWS, 1):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mnemosyne.domain import ranking
-from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
+from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS
 from mnemosyne.domain.time.window import TimeWindow
 
@@ -30,7 +30,7 @@ def _candidates(
     )
 
 
-def _relevances(ranked: Sequence[Ranked]) -> dict[str, float]:
+def _relevances(ranked: Sequence[RankedCandidate]) -> dict[str, float]:
     return {item.candidate.id: item.relevance for item in ranked}
 
 
@@ -194,7 +194,7 @@ def test_context_weighs_less_if_the_best_candidates_contain_most_of_the_query_s_
 
 def test_a_memory_that_repeats_a_better_one_moves_down() -> None:
     ranked = [
-        Ranked(_candidate(name, session=1), relevance)
+        RankedCandidate(_candidate(name, session=1), relevance)
         for name, relevance in (("a", 1.0), ("copy", 0.95), ("other", 0.9))
     ]
     ranking.diversify(ranked, [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -202,37 +202,43 @@ def test_a_memory_that_repeats_a_better_one_moves_down() -> None:
 
 
 def test_similar_memories_without_a_session_keep_their_relevance() -> None:
-    ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("copy"), 0.9)]
+    ranked = [RankedCandidate(_candidate("a", session=1), 1.0), RankedCandidate(_candidate("copy"), 0.9)]
     ranking.diversify(ranked, [[1.0, 1.0], [1.0, 1.0]])
     assert ranked[1].relevance == 0.9
 
 
 def test_a_candidate_without_similarities_is_treated_as_a_copy() -> None:
-    ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("late", session=1), 0.5)]
+    ranked = [RankedCandidate(_candidate("a", session=1), 1.0), RankedCandidate(_candidate("late", session=1), 0.5)]
     ranking.diversify(ranked, [[1.0]])
     assert ranked[1].relevance == pytest.approx(0.5 - 1 / 9)
 
 
 def test_a_memory_deleted_during_the_search_is_not_similar_to_any() -> None:
-    ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("gone", session=1), 0.9)]
+    ranked = [RankedCandidate(_candidate("a", session=1), 1.0), RankedCandidate(_candidate("gone", session=1), 0.9)]
     ranking.diversify(ranked, [[1.0, None], [None, None]])
     assert ranked[1].relevance == 0.9
 
 
 def test_only_memories_in_sessions_are_compared_with_each_other() -> None:
-    assert ranking.pool([Ranked(_candidate("a"), 1.0)]) == []
-    assert ranking.pool([Ranked(_candidate("a"), 1.0), Ranked(_candidate("b", session=1), 0.9)]) == ["a", "b"]
+    assert ranking.pool([RankedCandidate(_candidate("a"), 1.0)]) == []
+    assert ranking.pool([RankedCandidate(_candidate("a"), 1.0), RankedCandidate(_candidate("b", session=1), 0.9)]) == [
+        "a",
+        "b",
+    ]
 
 
 @pytest.mark.parametrize(("weight", "first"), [(0.0, "relevant"), (1.0, "good")])
 def test_the_weight_of_quality_decides_the_order(weight: float, first: str) -> None:
-    ranked = [Ranked(_candidate("relevant", quality=0.1), 0.9), Ranked(_candidate("good", quality=0.8), 0.2)]
+    ranked = [
+        RankedCandidate(_candidate("relevant", quality=0.1), 0.9),
+        RankedCandidate(_candidate("good", quality=0.8), 0.2),
+    ]
     assert ranking.order(ranked, weight)[0].candidate.id == first
 
 
 def test_equal_scores_are_ordered_by_cosine_then_the_newest() -> None:
     rows = [_candidate("far", -0.9), _candidate("near", -0.1), _candidate("newer", -0.1, timestamp=9)]
-    ranked = ranking.order([Ranked(row, 0.0) for row in rows], 0.0)
+    ranked = ranking.order([RankedCandidate(row, 0.0) for row in rows], 0.0)
     assert [item.candidate.id for item in ranked] == ["newer", "near", "far"]
 
 
@@ -259,7 +265,7 @@ def test_a_search_by_words_only_scales_relevance_by_the_best_match() -> None:
 
 
 def test_a_reranker_s_relevance_replaces_the_ranking_s_and_equal_ones_keep_their_order() -> None:
-    ranked = [Ranked(_candidate(name), 1.0) for name in ("a", "b", "c", "unread")]
+    ranked = [RankedCandidate(_candidate(name), 1.0) for name in ("a", "b", "c", "unread")]
     changed = ranking.reranked(ranked, {"a": 0.2, "b": 0.8, "c": 0.2}, 0.0)
     assert [item.candidate.id for item in changed] == ["b", "a", "c"]
 

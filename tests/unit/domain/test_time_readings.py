@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mnemosyne.domain.time import question, window
 from mnemosyne.domain.time.calendar_spans import Span
-from mnemosyne.domain.time.grammar import Grammar, Readings
+from mnemosyne.domain.time.grammar import Grammar, MatchBudget
 from mnemosyne.errors import InvalidRequest
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
@@ -42,7 +42,7 @@ def _questions(name: str) -> list[str]:
 
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 def test_a_question_of_random_time_words_needs_a_bounded_number_of_readings(text: str) -> None:
-    readings = Readings(question.QUESTION_READINGS)
+    readings = MatchBudget(question.QUESTION_READINGS)
     question._find(text, NOW, "UTC", readings)
     assert readings.left >= 0
 

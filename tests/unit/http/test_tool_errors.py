@@ -43,7 +43,7 @@ CASES: list[tuple[Exception, dict[str, Any], type[Exception]]] = [
     (errors.ItemUnavailable("x"), UNAVAILABLE, errors.Unavailable),
     (errors.EmbeddingModelChanged("x"), UNAVAILABLE, errors.Unavailable),
     (errors.Broken("the disk is full"), OPERATOR_NEEDED, errors.Broken),
-    (errors.Uncertain("x"), {"code": "uncertain", "retryable": False}, errors.Uncertain),
+    (errors.UncertainCommit("x"), {"code": "uncertain", "retryable": False}, errors.UncertainCommit),
     (errors.Misconfigured("x"), MISCONFIGURED, errors.Misconfigured),
     (errors.MigrationFailed("0001.sql", "42P01", "x"), MISCONFIGURED, errors.Misconfigured),
     (RuntimeError("temporarily unavailable"), INTERNAL_ERROR, errors.InvalidRequest),

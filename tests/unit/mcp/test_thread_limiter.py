@@ -7,13 +7,13 @@ import anyio.to_thread
 import pytest
 
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
-from mnemosyne.mcp.thread_limiter import LATEST, Turns
+from mnemosyne.mcp.thread_limiter import LATEST, ThreadLimiter
 from tests.clock import StoppedClock
 
 ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) for name in ("ada", "bob"))
 
 
-async def _wait_for_turn(turns: Turns, clock: StoppedClock, seconds: float) -> None:
+async def _wait_for_turn(turns: ThreadLimiter, clock: StoppedClock, seconds: float) -> None:
     """Run a call that takes this long on the fake clock."""
 
     def pass_by() -> None:
@@ -24,7 +24,7 @@ async def _wait_for_turn(turns: Turns, clock: StoppedClock, seconds: float) -> N
 
 def test_the_estimated_wait_is_the_queue_length_times_the_duration_of_recent_calls() -> None:
     clock = StoppedClock()
-    turns, running, release = Turns(2, clock.monotonic), threading.Barrier(3), threading.Event()
+    turns, running, release = ThreadLimiter(2, clock.monotonic), threading.Barrier(3), threading.Event()
 
     def hold() -> None:
         running.wait(20)
@@ -50,7 +50,7 @@ def test_the_estimated_wait_is_the_queue_length_times_the_duration_of_recent_cal
 
 def test_a_caller_s_queue_does_not_delay_other_callers() -> None:
     clock = StoppedClock()
-    turns, running, release = Turns(4, clock.monotonic), threading.Barrier(3), threading.Event()
+    turns, running, release = ThreadLimiter(4, clock.monotonic), threading.Barrier(3), threading.Event()
 
     def hold() -> None:
         running.wait(20)

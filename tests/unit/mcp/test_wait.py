@@ -8,7 +8,7 @@ import pytest
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import Reply, Result
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORY
 from mnemosyne.mcp.wait import outcome_within, wait_of
@@ -31,7 +31,7 @@ def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | N
         assert 0 <= passed <= seconds
 
     async def run() -> Reply | None:
-        return await outcome_within(seconds, look, {}, Turns(1), LOCAL, FakeServices(), report)
+        return await outcome_within(seconds, look, {}, ThreadLimiter(1), LOCAL, FakeServices(), report)
 
     return anyio.run(run), calls
 

@@ -16,7 +16,7 @@ from mnemosyne.errors import (
     ItemUnavailable,
     Misconfigured,
     Unavailable,
-    Uncertain,
+    UncertainCommit,
 )
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import ingest
@@ -128,7 +128,7 @@ def test_an_item_that_fails_does_not_fail_the_others(work: _Work, error: Excepti
         Unavailable("all fail"),
         Broken("all fail"),
         Misconfigured("all fail"),
-        Uncertain("all fail"),
+        UncertainCommit("all fail"),
         EmbeddingModelChanged("all fail"),
     ],
     ids=lambda fault: type(fault).__name__,

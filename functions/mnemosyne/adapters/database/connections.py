@@ -25,7 +25,7 @@ from mnemosyne.errors import (
     NotFound,
     ServiceError,
     Unavailable,
-    Uncertain,
+    UncertainCommit,
 )
 from mnemosyne.observability import WAIT, EventLog, fault_fields
 
@@ -168,7 +168,7 @@ class Connection:
             self.script("COMMIT")
         except Unavailable as exc:
             self.broken = True
-            raise Uncertain(f"{exc}; it may or may not have been done") from exc
+            raise UncertainCommit(f"{exc}; it may or may not have been done") from exc
 
     def close(self) -> None:
         """Close the connection, and ignore errors."""

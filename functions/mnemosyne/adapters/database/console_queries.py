@@ -23,12 +23,12 @@ from mnemosyne.domain.console_queries import (
     FACETED_MEMORIES,
     HISTORY_LIMIT,
     SESSION_NEIGHBOURS,
+    BucketLength,
     Facet,
     Facets,
     History,
     ListedRequest,
     PastRating,
-    Per,
     SessionNeighbours,
     Timeline,
 )
@@ -44,14 +44,14 @@ _UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class PostgresConsoleQueries(NamespaceStore):
     """The methods of the PostgreSQL MemoryStore that the console calls."""
 
-    def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
+    def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
         rows = self._call(
             console_queries_sql.TIMELINE,
             filters=filters_json(filters),
             per=per.value if per else None,
             timezone=timezone,
         )
-        chosen = Per(rows[0]["per"]) if rows else per or Per.DAY
+        chosen = BucketLength(rows[0]["per"]) if rows else per or BucketLength.DAY
         return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
     def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:

@@ -19,7 +19,7 @@ from mnemosyne.adapters.database.rows import json_text
 from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.adapters.database.server_errors import smaller_on_timeout
 from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Preview, Selection, Standing
+from mnemosyne.domain.forgetting import BEGINNING, Forgetting, ForgettingEffects, Preview, Selection
 from mnemosyne.domain.memory import Cursor, IngestRequest, KeysetCursor, Reading
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Unavailable
@@ -147,7 +147,7 @@ class PostgresForgetting(NamespaceStore):
         ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
         return ids
 
-    def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> Standing:
+    def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> ForgettingEffects:
         with self._transaction() as connection:
             standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
             covered = (
@@ -159,7 +159,9 @@ class PostgresForgetting(NamespaceStore):
             datetime.fromisoformat(standing[name]) if standing[name] else None
             for name in ("forgotten_before", "all_before")
         )
-        return Standing(covered=covered, forgettings=standing["forgettings"], latest=latest, all_before=all_before)
+        return ForgettingEffects(
+            covered=covered, forgettings=standing["forgettings"], latest=latest, all_before=all_before
+        )
 
 
 def _forgetting(row: dict[str, Any]) -> Forgetting:

@@ -15,7 +15,7 @@ from mnemosyne.adapters.database.dead_letters import PostgresDeadLetters
 from mnemosyne.adapters.database.forgetting import PostgresForgetting
 from mnemosyne.adapters.database.ingest_requests import PostgresRequests
 from mnemosyne.adapters.database.memory_database import usage
-from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.embedding_space import Languages
@@ -102,7 +102,7 @@ class PostgresMemories(
         )["cosines"]
         return cosines
 
-    def read_hits(self, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
+    def read_hits(self, query: SearchQuery, ranked: Sequence[RankedCandidate]) -> Sequence[Hit]:
         records = self._call_one(
             memories_sql.READ_HITS,
             ids=rows.uuid_array([entry.candidate.id for entry in ranked]),

@@ -18,7 +18,7 @@ from mnemosyne.domain.oauth import (
     Code,
     Consent,
     Grant,
-    Pending,
+    PendingAuthorization,
     Person,
     RefreshToken,
     StandingGrant,
@@ -91,13 +91,13 @@ class PostgresOAuthRows:
             seconds=REQUEST_SECONDS,
         )
 
-    def pending(self, cookie_hash: bytes) -> Pending | None:
+    def pending(self, cookie_hash: bytes) -> PendingAuthorization | None:
         rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
         if not rows:
             return None
         person, client = rows[0]["person"], rows[0]["client"]
         values = rows[0].named | {"person": person and Person(**person | {"scopes": _scopes(person["scopes"])})}
-        return Pending(**values | {"client": client and _client(client)})
+        return PendingAuthorization(**values | {"client": client and _client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
         self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from mnemosyne.adapters.database import metadata_filter
 from mnemosyne.adapters.database.connections import Row
-from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
+from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import ListedMemory, ListedRequest
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -28,7 +28,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.provenance import Provenance
 from mnemosyne.domain.ranking import by_words
-from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
+from mnemosyne.domain.search import Filters, Hit, RelevanceParts, SearchQuery, TagMatch
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import derived_id
 from mnemosyne.ports.embedder import Vector
@@ -246,10 +246,10 @@ def read_candidates(answer: Mapping[str, Any]) -> Candidates:
     )
 
 
-def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> Hit:
+def read_hit(record: Mapping[str, Any], ranked: RankedCandidate, query: SearchQuery) -> Hit:
     """Build a hit from its rank and the JSON of `read_hits`, in which content and metadata may be cut."""
     truncated = record["metadata"] is None or len(record["content"]) < record["length"]
-    why = Why(
+    why = RelevanceParts(
         matched_words=tuple(record["matched_words"]),
         vector_score=ranked.candidate.vector_score,
         lexical_score=None if ranked.candidate.lexical_score is None else by_words(ranked.candidate),

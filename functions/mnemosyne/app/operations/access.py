@@ -112,7 +112,7 @@ class LockOut(Operation):
         return {self.kind: answer["who"], "grants": answer.get("revoked")}
 
 
-class LetIn(LockOut):
+class UndoLockOut(LockOut):
     """Undo a lock-out. Grants that the lock-out has revoked stay revoked."""
 
     action = "let_in"

@@ -25,7 +25,7 @@ IDS = 200
 Seconds = Annotated[float, Field(ge=0)]
 
 
-class Choosing(Operation):
+class DeadLetterSelection(Operation):
     """Base of the operations that choose dead letters of a namespace."""
 
     namespace: Namespace
@@ -45,7 +45,7 @@ class Choosing(Operation):
         )
 
 
-class ListDeadLetters(Choosing):
+class ListDeadLetters(DeadLetterSelection):
     """List dead letters without their data, oldest first, a page at a time."""
 
     action = "dead_letter_list"
@@ -66,7 +66,7 @@ class ListDeadLetters(Choosing):
         return {"letters": rows, "after": after}
 
 
-class CountDeadLetters(Choosing):
+class CountDeadLetters(DeadLetterSelection):
     """Count dead letters by cause. In a cause, # replaces each id and number."""
 
     action = "dead_letter_causes"
@@ -76,7 +76,7 @@ class CountDeadLetters(Choosing):
         return {"causes": operator.memories_of(self.namespace).dead_letter_causes(self.choice)}
 
 
-class FindDeadLetters(Choosing):
+class FindDeadLetters(DeadLetterSelection):
     """Return the message ids of the dead letters that match the options, oldest first."""
 
     action = "dead_letter_ids"

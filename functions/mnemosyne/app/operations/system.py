@@ -53,7 +53,7 @@ class ShowSchema(Operation):
         return {"files": operator.schema_files()}
 
 
-class Moving(Operation):
+class MoveStep(Operation):
     """Base of the steps of a move of the memories to another embedding space. Each step can be repeated."""
 
     changes = True
@@ -66,7 +66,7 @@ class Moving(Operation):
         return {"model": self.model, "dimension": self.dimension}
 
 
-class BeginMove(Moving):
+class BeginMove(MoveStep):
     """Begin a move, or continue a move that has begun."""
 
     action = "reembed_begin"
@@ -79,7 +79,7 @@ class BeginMove(Moving):
             return {"from": str(before), "to": str(target), "missing": move.missing()}
 
 
-class FillMove(Moving):
+class FillMove(MoveStep):
     """Compute the new embeddings of memories until the time limit of a step."""
 
     action = "reembed_fill"
@@ -105,7 +105,7 @@ class FillMove(Moving):
         return {"filled": filled}
 
 
-class IndexMove(Moving):
+class IndexMove(MoveStep):
     """Build the indexes of the new embeddings."""
 
     action = "reembed_index"
@@ -117,7 +117,7 @@ class IndexMove(Moving):
         return {}
 
 
-class SwitchMove(Moving):
+class SwitchMove(MoveStep):
     """Replace the old embeddings by the new ones."""
 
     action = "reembed_switch"

@@ -13,7 +13,7 @@ import psutil
 from mnemosyne.errors import Misconfigured
 
 
-class _Within:
+class _DataPath:
     """A path in the data directory."""
 
     def __init__(self, name: str) -> None:
@@ -32,29 +32,29 @@ class DataDir:
 
     path: Path
 
-    postgres = _Within("postgres")
+    postgres = _DataPath("postgres")
     """PostgreSQL's cluster."""
-    making_cluster = _Within("making-cluster")
+    making_cluster = _DataPath("making-cluster")
     """Marker file that exists while PostgreSQL's cluster is created, to detect an interruption."""
-    queue = _Within("queue.db")
+    queue = _DataPath("queue.db")
     """The queue's file: requests that are accepted and not yet stored."""
-    statistics = _Within("token-counts")
+    statistics = _DataPath("token-counts")
     """The offline embedder's token counts, in one file for each namespace."""
-    lock = _Within("dev.lock")
+    lock = _DataPath("dev.lock")
     """Lock that the running `mnemosyne dev` of this directory holds."""
-    access = _Within("access.json")
+    access = _DataPath("access.json")
     """The authentication settings of the running `mnemosyne dev`, as JSON."""
-    address = _Within("address")
+    address = _DataPath("address")
     """A file with the URL of the running `mnemosyne dev`."""
-    signing_keys = _Within("signing-keys")
+    signing_keys = _DataPath("signing-keys")
     """The authorization server's signing keys."""
-    receipt_keys = _Within("receipt-keys")
+    receipt_keys = _DataPath("receipt-keys")
     """The keys that sign receipts of forgettings (deletions of selected memories)."""
-    log_in_codes = _Within("log-in-codes")
+    log_in_codes = _DataPath("log-in-codes")
     """The log-in codes that `mnemosyne dev` prints to its terminal."""
-    starting = _Within("starting.lock")
+    starting = _DataPath("starting.lock")
     """Lock that a process holds while it starts and migrates PostgreSQL."""
-    delivery_lock = _Within("delivery.lock")
+    delivery_lock = _DataPath("delivery.lock")
     """Lock of the process that pushes the queue's messages to the functions, `dev` or `stdio`."""
 
     @classmethod

@@ -49,7 +49,7 @@ class TooManyReadingsError(ValueError):
 
 
 @dataclass
-class Readings:
+class MatchBudget:
     """The number of texts that may still be matched against all rules. A text takes about 0.05 ms."""
 
     left: int
@@ -66,7 +66,7 @@ class Grammar:
     default today."""
 
     def __init__(
-        self, rules: Sequence[Rules], calendar: Calendar, readings: Readings, horizon: date | None = None
+        self, rules: Sequence[Rules], calendar: Calendar, readings: MatchBudget, horizon: date | None = None
     ) -> None:
         self._rules = rules
         self.readings = readings

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mnemosyne.domain.time.calendar_spans import SEASONS
-from mnemosyne.domain.time.grammar import Readings
+from mnemosyne.domain.time.grammar import MatchBudget
 from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
@@ -50,7 +50,7 @@ def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tu
 
     None if the question names no time.
     """
-    match = _find(question, now, timezone, Readings(QUESTION_READINGS))
+    match = _find(question, now, timezone, MatchBudget(QUESTION_READINGS))
     return (match.expression, match.rest) if match else None
 
 
@@ -63,7 +63,7 @@ class _TimeInQuestion:
     rest: str
 
 
-def _find(question: str, now: datetime, timezone: str, readings: Readings) -> _TimeInQuestion | None:
+def _find(question: str, now: datetime, timezone: str, readings: MatchBudget) -> _TimeInQuestion | None:
     words = question.split()
     if len(words) > _QUESTION_WORDS:
         return None  # a text, not a question
@@ -97,7 +97,7 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
 
     Without a year, "in March" means March of this year and of the nine years before.
     """
-    readings = Readings(QUESTION_READINGS)
+    readings = MatchBudget(QUESTION_READINGS)
     if not (match := _find(question, now, timezone, readings)):
         return ()
     windows = [match.window]
@@ -106,7 +106,7 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
     return tuple(dict.fromkeys(windows))
 
 
-def _of_earlier_years(expression: str, now: datetime, timezone: str, readings: Readings) -> list[TimeWindow]:
+def _of_earlier_years(expression: str, now: datetime, timezone: str, readings: MatchBudget) -> list[TimeWindow]:
     windows = []
     for year in range(now.year, now.year - 10, -1):
         try:

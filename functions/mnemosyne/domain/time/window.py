@@ -8,7 +8,7 @@ from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, rules_near, rules_parts
 from mnemosyne.domain.time.calendar_spans import Calendar, Span
-from mnemosyne.domain.time.grammar import Grammar, Readings
+from mnemosyne.domain.time.grammar import Grammar, MatchBudget
 from mnemosyne.domain.time.spelling import plain_form
 from mnemosyne.errors import InvalidRequest
 
@@ -118,7 +118,9 @@ _EDGE = re.compile(r"(?:the )?(?:very )?(?P<edge>beginning|start|end) of (?P<tex
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
-def resolve(expression: str, *, now: datetime, timezone: str = "UTC", readings: Readings | None = None) -> TimeWindow:
+def resolve(
+    expression: str, *, now: datetime, timezone: str = "UTC", readings: MatchBudget | None = None
+) -> TimeWindow:
     """Return the time window that an English time expression means at `now` (a time with an offset) in `timezone`.
 
     Weeks start on Monday. A month, weekday or holiday without a year means the latest one that has begun. `readings`
@@ -131,7 +133,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", readings: 
     if text.endswith("..") or text.startswith(".."):  # an interval that is open on one side
         text = f"since {text.rstrip('. ')}" if text.endswith("..") else f"until {text.lstrip('. ')}"
     text = text.rstrip("?.! ")
-    readings = readings or Readings(EXPRESSION_READINGS)
+    readings = readings or MatchBudget(EXPRESSION_READINGS)
     try:
         span = _spanned(plain_form(text), calendar, readings) if 0 < len(text) <= EXPRESSION_LENGTH else None
     except (ValueError, OverflowError):
@@ -141,7 +143,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", readings: 
     return TimeWindow(after=span.start, before=span.end)
 
 
-def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
+def _spanned(text: str, calendar: Calendar, readings: MatchBudget) -> Span | None:
     grammar = Grammar(_RULES, calendar, readings)
     if (between := text.removeprefix("between ")) != text and (span := _range(between, grammar)):
         return span

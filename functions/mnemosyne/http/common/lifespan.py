@@ -39,7 +39,7 @@ DRAIN_SECONDS = 6.0
 to three seconds."""
 
 
-class Hosted(Response):
+class LifespanApp(Response):
     """An ASGI app that enters the wrapped app's lifespan at the first request.
 
     If the app cannot be built from the settings, the response is an error. It contains the reason only if `explains` is

@@ -26,7 +26,7 @@ from mnemosyne.http.mcp.middleware import MCP_PATH, McpMiddleware
 from mnemosyne.http.mcp.reply import compressing
 from mnemosyne.http.mcp.streams import Streamable, wants_stream
 from mnemosyne.mcp.server import build_server
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.ports.services import Services
 
 LOG_IN_PATHS = ("/.well-known/{path:path}", "/register", "/authorize", "/token")
@@ -52,7 +52,7 @@ def build_app(
     At most `threads` calls that need the database run at a time. `warm` is called after the app is built. `canary` is
     the route that checks the whole deployment; it is None if nobody may call it.
     """
-    database = Turns(threads)
+    database = ThreadLimiter(threads)
     # Turn off the SDK's validation, because McpMiddleware validates Host and Origin.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server = serve(services, database=database)

@@ -63,7 +63,7 @@ class Batches:
                 full = f"the previous responses have {size:,} of {ANSWER_BYTES:,} bytes: send this request separately"
                 answers.append(json.dumps(error(full, id_=jsonrpc.id_of(request))).encode())
                 continue
-            collected = _Collected()
+            collected = _BodyCollector()
             await self._app(scope, bodies.replay(json.dumps(request).encode(), _never_disconnect), collected)
             if collected.body:
                 answers.append(collected.body)
@@ -81,7 +81,7 @@ async def _never_disconnect() -> Message:
     raise AssertionError
 
 
-class _Collected:
+class _BodyCollector:
     """An ASGI `send` that collects the body."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from weakref import WeakValueDictionary
 
-from mnemosyne.mcp.thread_limiter import Places
+from mnemosyne.mcp.thread_limiter import CountingSemaphore
 
 IN_FLIGHT = 20
 """Maximum number of concurrent requests of one principal. This is half of an instance's concurrency in Terraform."""
@@ -22,7 +22,7 @@ class ConcurrencyLimits:
         self.at_once = at_once
         self.waiting = waiting
         self.seconds = seconds
-        self._of: WeakValueDictionary[str, Places] = WeakValueDictionary()
+        self._of: WeakValueDictionary[str, CountingSemaphore] = WeakValueDictionary()
 
     def acquire(self, principal: str) -> "_Request":
         """Count a request as running until the context ends.
@@ -31,14 +31,14 @@ class ConcurrencyLimits:
         """
         places = self._of.get(principal)
         if places is None:
-            places = self._of[principal] = Places(self.at_once)
+            places = self._of[principal] = CountingSemaphore(self.at_once)
         return _Request(self, places)
 
 
 class _Request:
     """Context manager of a request. It is a class, because a generator would take twice the CPU time."""
 
-    def __init__(self, limits: ConcurrencyLimits, places: Places) -> None:
+    def __init__(self, limits: ConcurrencyLimits, places: CountingSemaphore) -> None:
         self._limits = limits
         self._places = places
         self._acquired = False

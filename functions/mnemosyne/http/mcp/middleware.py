@@ -29,7 +29,7 @@ from mnemosyne.http.mcp.reply import Reply
 from mnemosyne.http.mcp.streams import STREAMS
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.mcp.record import site_context
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.observability import trace
 
@@ -50,7 +50,7 @@ class McpMiddleware:
         exchanges: Exchanges,
         transport: ASGIApp,
         access: Access,
-        database: Turns,
+        database: ThreadLimiter,
         streams: Callable[[Any], bool],
         origins: Sequence[str] = (),
     ) -> None:
@@ -77,14 +77,14 @@ class McpMiddleware:
             if isinstance(principal, Principal):
                 response = request_headers.reject_unserved_host(headers, self._access.serves)
             if isinstance(principal, Principal) and response is None:
-                arrived = _Arrived(scope["headers"], receive)
+                arrived = _ReceivedRequest(scope["headers"], receive)
                 await self._serve(principal, served, headers, arrived, Reply(send))
                 return
             await bodies.drain(receive)
         await (response or principal)(served, receive, send)  # type: ignore[misc, operator]
 
     async def _serve(
-        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", reply: Reply
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_ReceivedRequest", reply: Reply
     ) -> None:
         """Serve an authenticated request, and charge the bytes of its response even if the client disconnects."""
         try:
@@ -109,7 +109,7 @@ class McpMiddleware:
         return self._access.concurrency.acquire(principal.id) if self._access.limits(principal) else nullcontext(True)
 
     async def _answer(
-        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", reply: Reply
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_ReceivedRequest", reply: Reply
     ) -> Response | None:
         """Return an error or batch response; None if the MCP server has sent the response."""
         try:
@@ -178,7 +178,7 @@ class McpMiddleware:
         return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)
 
 
-class _Arrived:
+class _ReceivedRequest:
     """The request as the HTTP server passes it. The server's parser appends trailers to the list of headers."""
 
     def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:

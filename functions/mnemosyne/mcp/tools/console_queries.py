@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import TAG_LIMIT
-from mnemosyne.domain.console_queries import Per
+from mnemosyne.domain.console_queries import BucketLength
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import NotFound
@@ -22,7 +22,8 @@ class TimelineArguments(ListFilterArguments):
     """The memories to count, and the length of a bucket."""
 
     per: Annotated[
-        Per | None, Field(strict=False, description="What to count by; else what suits the time from first to last.")
+        BucketLength | None,
+        Field(strict=False, description="What to count by; else what suits the time from first to last."),
     ] = None
 
 
@@ -36,7 +37,7 @@ class Bucket(Result):
 class TimelineResult(Result):
     """Number of memories in each bucket, oldest first: the newest 1,000 buckets."""
 
-    per: Per
+    per: BucketLength
     buckets: list[Bucket]
     window: Window | None = None
 

@@ -14,7 +14,7 @@ from mnemosyne.domain.embedding_space import known_languages, language_warning
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch, Why
+from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, RelevanceParts, SearchMode, SearchQuery, TagMatch
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.domain.time.window import TimeWindow, past
 from mnemosyne.errors import InvalidRequest
@@ -97,7 +97,7 @@ class Debug(Result):
     strategy: str
     candidates_considered: int
     returned: int
-    why: dict[UUID, Why]
+    why: dict[UUID, RelevanceParts]
     embedding_model: str
     embedding_dimension: int
 

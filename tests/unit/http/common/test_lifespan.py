@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from mnemosyne.errors import Misconfigured
-from mnemosyne.http.common.lifespan import Hosted
+from mnemosyne.http.common.lifespan import LifespanApp
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ class Server:
         """For each time, whether the app's lifespan was open."""
         self._stopped = asyncio.Event()
         signal.signal(signal.SIGTERM, self._stop)
-        self._hosted = Hosted(self._build, **hosted)
+        self._hosted = LifespanApp(self._build, **hosted)
 
     def _build(self) -> Starlette:
         @asynccontextmanager
@@ -237,7 +237,7 @@ def test_a_server_with_invalid_settings_answers_500_until_they_are_corrected(exp
             return Starlette(routes=[Route("/", lambda request: PlainTextResponse("served"))])
 
         scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
-        hosted, wrong, right = Hosted(build, explains=explains), Answer(), Answer()
+        hosted, wrong, right = LifespanApp(build, explains=explains), Answer(), Answer()
         await hosted(scope, lambda: None, wrong.send)  # type: ignore[arg-type,return-value]
         settings.append("right")
         await hosted(scope, lambda: None, right.send)  # type: ignore[arg-type,return-value]

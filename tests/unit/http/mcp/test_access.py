@@ -20,7 +20,7 @@ from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.exchange import Exchanges
 from mnemosyne.http.mcp.middleware import McpMiddleware
 from mnemosyne.http.mcp.streams import wants_stream
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator
 from tests.clock import StoppedClock
@@ -293,7 +293,7 @@ def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPat
         exchanges=Exchanges(Server("unused")),
         transport=never_called,
         access=access,
-        database=Turns(1),
+        database=ThreadLimiter(1),
         streams=wants_stream,
     )
     anyio.run(middleware, scope, drip, send)

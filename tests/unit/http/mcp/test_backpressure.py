@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne.domain.principal import Principal
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from tests.fakes import FakeServices
 from tests.mcp_app import LIST, mcp_app
 from tests.mcp_client import tool_call
@@ -19,10 +19,10 @@ INGEST = tool_call("ingest_memory", {"content": "tea", "timestamp": "2026-05-20T
 def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     """An app with a busy database."""
 
-    def wait_seconds(turns: Turns, principal: Principal) -> float:
+    def wait_seconds(turns: ThreadLimiter, principal: Principal) -> float:
         return 7.2
 
-    monkeypatch.setattr(Turns, "wait_seconds", wait_seconds)
+    monkeypatch.setattr(ThreadLimiter, "wait_seconds", wait_seconds)
     with TestClient(mcp_app(FakeServices())) as opened:
         yield opened
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.http.mcp.exchange import Exchanges
 from mnemosyne.mcp.server import build_server
-from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from tests.fakes import FakeServices
 from tests.mcp_app import mcp_app
 
@@ -64,7 +64,7 @@ def _content(response: Any) -> Any:
 def clients() -> Iterator[tuple[TestClient, TestClient]]:
     services = FakeServices()
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    server = build_server(services, database=Turns(2), principal=LOCAL)
+    server = build_server(services, database=ThreadLimiter(2), principal=LOCAL)
     sdk = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=security)
     with TestClient(mcp_app(services)) as first, TestClient(sdk) as second:
         yield first, second
@@ -105,7 +105,7 @@ def test_headers_that_contradict_the_request_are_rejected_as_by_the_sdk(
 
 def test_an_argument_without_its_header_is_rejected() -> None:
     schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
-    server = build_server(FakeServices(), database=Turns(1), principal=LOCAL)
+    server = build_server(FakeServices(), database=ThreadLimiter(1), principal=LOCAL)
     server.get_tool_input_schema = {"who_am_i": schema}.get
     params = {"name": "who_am_i", "arguments": {"region": "eu"}, "_meta": _meta("2026-07-28")}
     posted = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
