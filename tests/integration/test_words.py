@@ -169,6 +169,17 @@ def test_an_explained_compound_matches_only_with_all_its_parts(
     assert hit.why.matched_words == words
 
 
+def test_an_explanation_names_the_words_of_each_memory_in_the_language_of_the_memory(
+    memories: PostgresMemories,
+) -> None:
+    contents = ["Die Rechnungen sind nicht bezahlt", "We have two invoices and a Rechnung", "Kim likes tea"]
+    namespace = _store(memories, *contents)
+    search_query = SearchQuery(query=f"invoice Rechnung {'x' * 2_000} tea", explain=True)
+    hits = find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model).hits
+    matched = {hit.content: hit.why.matched_words for hit in hits if hit.why}
+    assert matched == dict(zip(contents, [("rechnung",), ("invoice", "rechnung"), ()], strict=True))
+
+
 def test_a_part_of_a_camel_case_word_is_found_in_passages(memories: PostgresMemories) -> None:
     filler = " ".join(["the drawing of a bridge needs more ink"] * 20)
     contents = [f"{filler} parseHTTPResponse {filler}", f"{filler} http {filler} response"]

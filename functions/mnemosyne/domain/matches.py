@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Collection
 
 Span = tuple[int, int]
 """A part of a text: the offset of its first character, and the offset after its last character, in code points."""
@@ -40,17 +41,21 @@ def literal_spans(query: str, text: str) -> list[Span]:
     return [(match.start(), match.end()) for match in re.finditer(re.escape(folded_query), searched)]
 
 
-def unseparated_spans(query: str, text: str) -> list[Span]:
-    """Return the spans of the text that match the query in scripts without spaces between words.
-
-    Any SHORTEST_PART adjacent characters of the query match. Adjacent matches are merged.
-    """
-    parts = {
+def unseparated_parts(query: str) -> Collection[str]:
+    """Return each SHORTEST_PART adjacent characters of a query in scripts without spaces between words."""
+    return {
         run[start : start + SHORTEST_PART]
         for run in _UNSEPARATED.findall(unicodedata.normalize("NFC", query))
         for start in range(len(run) - SHORTEST_PART + 1)
     }
-    return united([span for part in parts for span in literal_spans(part, text)])
+
+
+def unseparated_spans(parts: Collection[str], text: str) -> list[Span]:
+    """Return the spans of the text that consist of these parts of a query (`unseparated_parts`)."""
+    if not parts:
+        return []
+    ends = range(SHORTEST_PART, len(text) + 1)
+    return united([(end - SHORTEST_PART, end) for end in ends if text[end - SHORTEST_PART : end] in parts])
 
 
 def united(spans: list[Span]) -> list[Span]:

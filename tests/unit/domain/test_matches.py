@@ -2,7 +2,15 @@
 
 import pytest
 
-from mnemosyne.domain.matches import START, STOP, literal_spans, marked_spans, united, unseparated_spans
+from mnemosyne.domain.matches import (
+    START,
+    STOP,
+    literal_spans,
+    marked_spans,
+    united,
+    unseparated_parts,
+    unseparated_spans,
+)
 
 
 def test_spans_are_counted_without_the_marks() -> None:
@@ -30,10 +38,11 @@ def test_a_literal_is_found_without_regard_to_case(query: str, text: str, spans:
         ("東京 tea", "東京と京都", [(0, 2)]),
         ("茶", "緑茶", []),
         ("tea", "tea", []),
+        ("トト", "トトト", [(0, 3)]),
     ],
 )
 def test_parts_of_a_text_without_spaces_are_found(query: str, text: str, spans: list[tuple[int, int]]) -> None:
-    assert unseparated_spans(query, text) == spans
+    assert unseparated_spans(unseparated_parts(query), text) == spans
 
 
 def test_adjacent_spans_are_merged() -> None:

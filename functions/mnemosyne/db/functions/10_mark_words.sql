@@ -47,14 +47,18 @@ DECLARE
     marked jsonb := '[]';
     memory jsonb;
     memory_language text;
+    stemmed_language text;  -- the language of `plain` and `accented`
     plain tsvector;
     accented tsvector;
 BEGIN
     FOR memory IN SELECT value FROM jsonb_array_elements(p_memories) LOOP
         memory_language := text_language((SELECT string_agg(text, ' ') FROM jsonb_array_elements_text(memory) AS text));
-        plain := merge_words(stemmed_words(p_query, query_language), stemmed_words(p_query, memory_language));
-        accented := merge_words(plain, merge_words(simple_words(split_characters(p_query), stemmer(query_language)),
-            simple_words(split_characters(p_query), stemmer(memory_language))));
+        IF plain IS NULL OR memory_language IS DISTINCT FROM stemmed_language THEN
+            stemmed_language := memory_language;
+            plain := merge_words(stemmed_words(p_query, query_language), stemmed_words(p_query, memory_language));
+            accented := merge_words(plain, merge_words(simple_words(split_characters(p_query), stemmer(query_language)),
+                simple_words(split_characters(p_query), stemmer(memory_language))));
+        END IF;
         marked := marked || jsonb_build_array((
             SELECT jsonb_agg(CASE
                 WHEN plain = '' THEN '[]'

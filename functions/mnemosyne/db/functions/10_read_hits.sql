@@ -24,34 +24,53 @@ RETURN (
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- Whether a text with the words p_memory_words contains a word of a query. A compound, such as "inc-4821", is contained if
--- the text contains all parts of the compound.
-CREATE OR REPLACE FUNCTION contains_word(p_memory_words text[], p_word text, p_language text) RETURNS boolean
+-- Return the stems by which each word and each compound of a query is looked for in a text in the language p_language. A
+-- text contains a compound, such as "inc-4821", if it contains all of its stems, and another word if it contains any.
+CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
+RETURNS TABLE (word text, stems text[], needed integer)
 LANGUAGE plpgsql IMMUTABLE
 AS $$
-DECLARE
-    parts text[] := tsvector_to_array(stemmed_words(p_word, p_language));
 BEGIN
-    IF compound_words(p_word) <> '{}' AND parts <> '{}' THEN
-        RETURN parts <@ p_memory_words;
-    END IF;
-    RETURN tsvector_to_array(words_of(p_word, p_language)) && p_memory_words;
+    RETURN QUERY
+    SELECT w.word, CASE WHEN w.is_compound THEN w.parts ELSE tsvector_to_array(words_of(w.word, p_language)) END,
+        CASE WHEN w.is_compound THEN cardinality(w.parts) ELSE 1 END
+    FROM (
+        SELECT u.word, p.parts, compound_words(u.word) <> '{}' AND p.parts <> '{}' AS is_compound
+        FROM (SELECT DISTINCT unnest(plain_words(p_query) || compound_words(literal_form(p_query)))) AS u (word)
+        CROSS JOIN LATERAL (SELECT tsvector_to_array(stemmed_words(u.word, p_language)) OFFSET 0) AS p (parts)
+    ) AS w;
 END
 $$;
 
--- Return the query words that the text of a memory contains.
-CREATE OR REPLACE FUNCTION matched_words(p_query text, p_memory text) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE
+-- Return the query words that each of several memories contains, at most 100, as a JSON object by the id of the memory.
+-- p_texts has the texts of the memories. A query may be a whole page of text, so only its first 2,000 characters count,
+-- and its words are stemmed only once for each language.
+CREATE OR REPLACE FUNCTION matched_words(p_query text, p_ids uuid[], p_texts text[]) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    query_language text := text_language(p_query);
-    memory_language text := text_language(p_memory);
-    memory_words text[] := tsvector_to_array(words_of(p_memory, memory_language));
+    query_start text := left(p_query, 2000);
+    query_language text := coalesce(text_language(query_start), 'en');
 BEGIN
-    RETURN ARRAY(
-        SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compound_words(literal_form(p_query))) AS w (word)
-        WHERE contains_word(memory_words, w.word, query_language) OR contains_word(memory_words, w.word, memory_language)
-        ORDER BY w.word LIMIT 100
+    RETURN (
+        WITH memory AS MATERIALIZED (
+            SELECT m.id, m.text, coalesce(text_language(m.text), 'en') AS language
+            FROM unnest(p_ids, p_texts) AS m (id, text)
+        ), stem AS MATERIALIZED (
+            SELECT l.language, s.word, s.needed, unnest(s.stems) AS stem
+            FROM (SELECT m.language FROM memory m UNION SELECT query_language) AS l
+            CROSS JOIN LATERAL stems_of_words(query_start, l.language) AS s
+        ), matched AS (
+            SELECT m.id, s.word FROM memory m
+            CROSS JOIN LATERAL unnest(tsvector_to_array(words_of(m.text, m.language))) AS lexeme
+            JOIN stem s ON s.stem = lexeme AND s.language IN (m.language, query_language)
+            GROUP BY m.id, s.word, s.language, s.needed HAVING count(*) >= s.needed
+        )
+        SELECT coalesce(jsonb_object_agg(w.id, w.words), '{}') FROM (
+            SELECT d.id, (array_agg(d.word ORDER BY d.word))[:100] AS words FROM (
+                SELECT DISTINCT n.id, n.word FROM matched n
+            ) AS d GROUP BY d.id
+        ) AS w
     );
 END
 $$;
@@ -126,12 +145,18 @@ SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     share integer;
+    matches jsonb;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     IF p_as_of IS NOT NULL THEN
         PERFORM require_complete(p_namespace, p_as_of);
     END IF;
     share := characters_each(p_namespace, p_ids, p_characters, p_as_of);
+    IF p_explain THEN
+        matches := (
+            SELECT matched_words(p_query, array_agg(m.id), array_agg(searched_text(m.title, m.tags, m.content)))
+            FROM memories m WHERE m.id = ANY (p_ids) AND m.namespace = p_namespace);
+    END IF;
     RETURN (
         SELECT coalesce(json_agg(CASE WHEN m.changed_at > p_as_of THEN memory_record(memory_then(m, p_as_of))
             ELSE memory_record(m) END || jsonb_build_object(
@@ -139,8 +164,7 @@ BEGIN
             'snippet', NULL,
             'supersedes', CASE WHEN p_as_of IS NULL THEN superseded_memories(m.namespace, m.id)
                 ELSE superseded_then(m.namespace, m.id, p_as_of) END,
-            'matched_words', CASE WHEN p_explain
-                THEN matched_words(p_query, searched_text(m.title, m.tags, m.content)) END
+            'matched_words', CASE WHEN p_explain THEN coalesce(matches -> CAST(m.id AS text), '[]') END
         ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, metadata_then(m, p_as_of), p_query, share) END ORDER BY u.place), '[]')
         FROM unnest(p_ids) WITH ORDINALITY AS u (id, place) JOIN memories m ON m.id = u.id AND m.namespace = p_namespace
         WHERE is_unexpired(m.expires_at)

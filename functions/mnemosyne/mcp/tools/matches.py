@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from mnemosyne.domain.matches import Span, literal_spans, marked_spans, united, unseparated_spans
+from mnemosyne.domain.matches import Span, literal_spans, marked_spans, united, unseparated_parts, unseparated_spans
 from mnemosyne.domain.preview import is_given
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.mcp.record import Matches, SearchHit
 from mnemosyne.ports.memories import MemoryStore
+
+MARKED_CHARACTERS = 2_000
+"""Number of characters at the beginning of a query whose words are marked."""
 
 
 def with_matches(
@@ -23,10 +26,11 @@ def with_matches(
     elif mode is SearchMode.EXACT:
         spans = [[literal_spans(query, text) for text in of_hit] for of_hit in texts]
     else:
-        marked = memories.mark_words(query, texts)
+        beginning = query[:MARKED_CHARACTERS]
+        marked, parts = memories.mark_words(beginning, texts), unseparated_parts(beginning)
         spans = [
             [
-                united([*chain.from_iterable(map(marked_spans, variants)), *unseparated_spans(query, text)])
+                united([*chain.from_iterable(map(marked_spans, variants)), *unseparated_spans(parts, text)])
                 for text, variants in zip(of_hit, marked_texts, strict=True)
             ]
             for of_hit, marked_texts in zip(texts, marked, strict=True)
