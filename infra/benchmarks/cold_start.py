@@ -68,7 +68,7 @@ def figures(rounds: int) -> list[Figure]:
             "MNEMOSYNE_EMBEDDER": "gemini",
             "MNEMOSYNE_AUTH_MODE": "none",
         }
-        source = functions.SOURCE
+        source = Path(__file__).parents[2] / "functions" / "main.py"
         cases: dict[str, tuple[Path, str, str, Any]] = {
             "hello": (hello, "hello", "/", None),
             "mcp, tools/list": (source, "mcp", "/mcp", LIST),

@@ -21,7 +21,7 @@ WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the wa
 WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
 """Minimum length of each list of candidates, by vector and by words. A list is longer if three times the limit of the
-query is more than this."""
+query is more than this. Among many turns, recall@10 was .59 with 100 candidates, .57 with 75 and .53 with 40."""
 COMPLETIONS = 8
 """Maximum number of words that complete the last word of a query."""
 RERANKED = 50
