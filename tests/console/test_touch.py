@@ -200,7 +200,7 @@ def test_requests_are_filtered_selected_and_retried(system: DevServer, site: str
     wait_until(lambda: finger.driver.execute_script(states) == ["state failed"], "the others are left out")
     tap(finger, "[aria-label='Pick: Retried by touch.']")
     shows(finger, "1 picked")
-    tap(finger, ".bulk button")
+    tap(finger, ".bulk button:nth-of-type(1)")
     shows(finger, "1 request is tried again.")
     system.call("delete_memory", {"id": system.outcome(str(ingest_request.request_id))["memory_id"]})
 

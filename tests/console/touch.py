@@ -49,23 +49,24 @@ def tap(browser: Chromium, target: str) -> None:
     def is_tapped() -> bool:
         by = (By.CSS_SELECTOR, target) if is_selector else (By.XPATH, path)
         try:
-            return any(
-                _tap(browser, element) for element in browser.driver.find_elements(*by) if element.is_displayed()
-            )
-        except StaleElementReferenceException:
+            elements = [element for element in browser.driver.find_elements(*by) if element.is_displayed()]
+            element, point = next((each, point) for each in elements if (point := _point(browser, each)))
+            # An element that is still moving, for example in a list that is being loaded, would be missed.
+            if point != _point(browser, element):
+                return False
+        except (StaleElementReferenceException, StopIteration):
             return False
+        _touch(browser, "touchStart", point)
+        _touch(browser, "touchEnd")
+        return True
 
     wait_until(is_tapped, f"{target} is tapped", seconds=30)
 
 
-def _tap(browser: Chromium, element: WebElement) -> bool:
+def _point(browser: Chromium, element: WebElement) -> tuple[float, float] | None:
+    """Scroll to an element, and return the point where a finger would touch it."""
     point = browser.driver.execute_script(POINT, element)
-    # An element that is still moving, for example in a list that is being loaded, would be missed.
-    if point is None or point != browser.driver.execute_script(POINT, element):
-        return False
-    _touch(browser, "touchStart", tuple(point))
-    _touch(browser, "touchEnd")
-    return True
+    return (point[0], point[1]) if point else None
 
 
 def swipe(browser: Chromium, start: tuple[float, float], end: tuple[float, float]) -> None:
