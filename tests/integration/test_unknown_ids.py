@@ -26,6 +26,7 @@ UNKNOWN = str(UUID(int=1))
         (["dead-letters", "drop", "8412", "--namespace", "ns"], "mnemosyne dead-letters list --namespace ns"),
         (["receipt", "show", UNKNOWN, "--namespace", "ns"], "mnemosyne receipt list --namespace ns"),
         (["forget", "--continue", UNKNOWN, "--namespace", "ns"], "mnemosyne receipt list --namespace ns"),
+        (["forget", "--continue", UNKNOWN, "--namespace", "our team"], "mnemosyne receipt list --namespace 'our team'"),
         (["retention", "clear", "--namespace", "ns"], "mnemosyne retention list"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

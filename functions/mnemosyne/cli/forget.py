@@ -57,7 +57,7 @@ def forget(
             chosen = selection(**options)
             preview = system.run(PreviewForgetting(**chosen))
             if dry_run:
-                _list(system, chosen, preview, options["timezone"])
+                _list(system, chosen, preview, options["timezone"], same)
                 return
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(preview, options["timezone"])
@@ -93,7 +93,7 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     click.confirm(f"Forget {count} for good? Messages that were sent before will not store them again.", abort=True)
 
 
-def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any], timezone: str) -> None:
+def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, same: str) -> None:
     page = preview
     while True:
         _show(page["page"], timezone)
@@ -103,7 +103,7 @@ def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any],
     say(f"{counted(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
     for hold in preview["holds"]:
         say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of them, so none can be forgotten.")
-        say(f"`mnemosyne holds release --namespace {chosen['namespace']} {hold['id']}` releases the hold.")
+        say(f"`mnemosyne holds release {same} {hold['id']}` releases the hold.")
     if not preview["holds"]:
         say(f"The same command with --confirm {preview['token']} deletes them.")
 

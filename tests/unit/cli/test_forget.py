@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -23,8 +24,9 @@ TARGETS = [
 class FakeSystem:
     """A system with one memory. `stop` is raised in the middle of a forgetting."""
 
-    def __init__(self, stop: BaseException | None = None) -> None:
+    def __init__(self, stop: BaseException | None = None, holds: Sequence[dict[str, str]] = ()) -> None:
         self._stop = stop
+        self._holds = holds
 
     def run(self, operation: Operation) -> dict[str, Any]:
         if isinstance(operation, BeginForgetting):
@@ -33,7 +35,7 @@ class FakeSystem:
             if self._stop:
                 raise self._stop
             return {"memories": 1}
-        return {"token": "t", "memories": 1, "holds": [], "page": []}
+        return {"token": "t", "memories": 1, "holds": self._holds, "page": [], "cursor": None}
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target[0])
@@ -48,6 +50,19 @@ def test_the_next_command_names_the_target_of_this_command(
     assert words[0] == ("forget" if stop else "receipt")
     for option, value in zip(target[::2], target[1::2], strict=True):
         assert words[words.index(option) + 1] == value
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target[0])
+def test_the_command_that_releases_a_hold_names_the_target_of_this_command(
+    monkeypatch: pytest.MonkeyPatch, target: list[str]
+) -> None:
+    system = FakeSystem(holds=[{"id": ID, "reason": "case 7"}])
+    monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(system))
+    result = CliRunner().invoke(forget.forget, [*target, "--id", ID, "--dry-run"])
+    (command,) = re.findall("`mnemosyne holds release (.*)`", result.output)
+    words = shlex.split(command)
+    assert words[-1] == ID
+    assert not {*target} - {*words}
 
 
 def test_an_unknown_forgetting_is_not_called_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:

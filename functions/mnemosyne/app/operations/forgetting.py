@@ -174,4 +174,4 @@ def _read(forgetting_id: UUID, memories: MemoryStore) -> Forgetting:
     try:
         return forgetting.read(forgetting_id, memories=memories)
     except NotFound as exc:
-        raise NotFound(f"{exc}: see `mnemosyne receipt list --namespace {memories.namespace}`") from exc
+        raise NotFound(f"{exc}: see `mnemosyne receipt list --namespace {quote(memories.namespace)}`") from exc
