@@ -40,7 +40,7 @@ def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> Configure
         log.warning(
             "settings_unknown",
             variables=unknown,
-            cause="environment variables with the prefix MNEMOSYNE_ are not settings, and have no effect",
+            cause="the named environment variables are not settings, so they have no effect",
             error=", ".join(unknown),
             next_step="correct or remove them (docs/settings.md), then run `make deploy`",
         )

@@ -30,7 +30,7 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
 _ERROR_CHARACTERS = 1_000
-FORGOTTEN = "its memory was forgotten: to store it, ingest it again, and a record with a later timestamp"
+FORGOTTEN = "its memory was forgotten: to store it, ingest it again; a record needs a later timestamp"
 """Error of a request that was published before its memory was forgotten."""
 
 ReadingT = TypeVar("ReadingT", bound=Reading)

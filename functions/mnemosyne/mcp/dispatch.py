@@ -88,10 +88,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
         if tool.scope is not Scope.READ:
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}
             log.info("audit", action=tool.name, **about, outcome="uncertain")
-        outcome, message = (
-            "uncertain",
-            f"read what was changed before you call again: {error}",
-        )
+        outcome, message = "uncertain", f"read what was changed before you call again: {error}"
     elif isinstance(error, Misconfigured):
         log.fault("tool_unavailable", error, **about)
         outcome = "misconfigured"

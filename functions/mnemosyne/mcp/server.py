@@ -138,8 +138,8 @@ def _tools(services: Services, database: ThreadLimiter, principal: Principal | N
                     return result if result.is_error else question(result)
                 if not agreed(answer):
                     return failure(f"{tool.name} was not run: the user did not agree", DECLINED)
-            turns = database if tool.needs_database else publishing
-            result = await turns.run(caller, call, tool, arguments, caller, services)
+            threads = database if tool.needs_database else publishing
+            result = await threads.run(caller, call, tool, arguments, caller, services)
             if tool.outcome is None or result.is_error or not (seconds := wait_of(tool, arguments)):
                 return result
             accepted = result.structured_content or {}

@@ -32,7 +32,7 @@ async def outcome_within(
     seconds: float,
     look: Look,
     accepted: Mapping[str, Any],
-    turns: ThreadLimiter,
+    threads: ThreadLimiter,
     caller: Principal,
     services: Services,
     report: Report,
@@ -47,7 +47,7 @@ async def outcome_within(
         await anyio.sleep(min(pause, seconds_left))
         pause *= GROWTH
         try:
-            if reply := await turns.run(caller, look, accepted, caller, services):
+            if reply := await threads.run(caller, look, accepted, caller, services):
                 return reply
         except MnemosyneError as exc:  # no error for the caller: the request was accepted, so the answer stays `queued`
             log.info("outcome_not_seen", namespace=caller.namespace, error=str(exc))

@@ -13,59 +13,59 @@ from tests.clock import StoppedClock
 ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) for name in ("ada", "bob"))
 
 
-async def _wait_for_turn(turns: ThreadLimiter, clock: StoppedClock, seconds: float) -> None:
+async def _wait_for_turn(limiter: ThreadLimiter, clock: StoppedClock, seconds: float) -> None:
     """Run a call that takes this long on the fake clock."""
 
     def pass_by() -> None:
         clock.now += seconds
 
-    await turns.run(LOCAL, pass_by)
+    await limiter.run(LOCAL, pass_by)
 
 
 def test_the_estimated_wait_is_the_queue_length_times_the_duration_of_recent_calls() -> None:
     clock = StoppedClock()
-    turns, running, release = ThreadLimiter(2, clock.monotonic), threading.Barrier(3), threading.Event()
+    limiter, running, release = ThreadLimiter(2, clock.monotonic), threading.Barrier(3), threading.Event()
 
     def hold() -> None:
         running.wait(20)
         assert release.wait(20)
 
     async def crowd() -> None:
-        await _wait_for_turn(turns, clock, 10.0)
-        assert turns.wait_seconds(BOB) == 0
+        await _wait_for_turn(limiter, clock, 10.0)
+        assert limiter.wait_seconds(BOB) == 0
         async with anyio.create_task_group() as group:
             for _ in range(2):
-                group.start_soon(turns.run, LOCAL, hold)
+                group.start_soon(limiter.run, LOCAL, hold)
             await anyio.to_thread.run_sync(running.wait, 20)
             for _ in range(6):
-                group.start_soon(turns.run, LOCAL, lambda: None)
+                group.start_soon(limiter.run, LOCAL, lambda: None)
             await anyio.wait_all_tasks_blocked()
-            waited = turns.wait_seconds(BOB)
+            waited = limiter.wait_seconds(BOB)
             release.set()
         assert waited == pytest.approx(6 / 2 * 10.0 * LATEST)
-        assert turns.wait_seconds(BOB) == 0
+        assert limiter.wait_seconds(BOB) == 0
 
     anyio.run(crowd)
 
 
 def test_a_caller_s_queue_does_not_delay_other_callers() -> None:
     clock = StoppedClock()
-    turns, running, release = ThreadLimiter(4, clock.monotonic), threading.Barrier(3), threading.Event()
+    limiter, running, release = ThreadLimiter(4, clock.monotonic), threading.Barrier(3), threading.Event()
 
     def hold() -> None:
         running.wait(20)
         assert release.wait(20)
 
     async def crowd() -> None:
-        await _wait_for_turn(turns, clock, 10.0)
+        await _wait_for_turn(limiter, clock, 10.0)
         async with anyio.create_task_group() as group:
             for _ in range(2):
-                group.start_soon(turns.run, ADA, hold)
+                group.start_soon(limiter.run, ADA, hold)
             await anyio.to_thread.run_sync(running.wait, 20)
             for _ in range(6):
-                group.start_soon(turns.run, ADA, lambda: None)
+                group.start_soon(limiter.run, ADA, lambda: None)
             await anyio.wait_all_tasks_blocked()
-            hers, his = turns.wait_seconds(ADA), turns.wait_seconds(BOB)
+            hers, his = limiter.wait_seconds(ADA), limiter.wait_seconds(BOB)
             release.set()
         assert hers == pytest.approx(6 / 2 * 10.0 * LATEST)
         assert his == 0

@@ -67,7 +67,7 @@ $$;
 -- Return the error of a request whose memory was forgotten.
 CREATE OR REPLACE FUNCTION forgotten_error() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 'its memory was forgotten: to store it, ingest it again, and a record with a later timestamp';
+RETURN 'its memory was forgotten: to store it, ingest it again; a record needs a later timestamp';
 
 -- Return the ids of the requests in p_records that must not be stored because a forgetting covers them.
 --

@@ -66,10 +66,10 @@ class Grammar:
     default today."""
 
     def __init__(
-        self, rules: Sequence[Rules], calendar: Calendar, readings: MatchBudget, horizon: date | None = None
+        self, rules: Sequence[Rules], calendar: Calendar, budget: MatchBudget, horizon: date | None = None
     ) -> None:
         self._rules = rules
-        self.readings = readings
+        self.budget = budget
         self.calendar = calendar
         self.today = calendar.today
         self.horizon = horizon or calendar.today
@@ -86,7 +86,7 @@ class Grammar:
         return self._spans[text]
 
     def _span(self, text: str) -> Span | None:
-        self.readings.take()
+        self.budget.take()
         text = re.sub(r"^(?:in|on|during|within|over|for|throughout) ", "", text)
         for pattern, rule in chain.from_iterable(self._rules):
             if (match := pattern.fullmatch(text)) and (span := rule(self, match)):

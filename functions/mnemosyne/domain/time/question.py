@@ -63,7 +63,7 @@ class _TimeInQuestion:
     rest: str
 
 
-def _find(question: str, now: datetime, timezone: str, readings: MatchBudget) -> _TimeInQuestion | None:
+def _find(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _TimeInQuestion | None:
     words = question.split()
     if len(words) > _QUESTION_WORDS:
         return None  # a text, not a question
@@ -76,10 +76,10 @@ def _find(question: str, now: datetime, timezone: str, readings: MatchBudget) ->
             expression = " ".join(candidate).strip("?.!,")
             if not _may_be_meant(expression.casefold()):
                 continue
-            if readings.left <= 0:
+            if budget.left <= 0:
                 return None
             try:
-                window = resolve(expression, now=now, timezone=timezone, readings=readings)
+                window = resolve(expression, now=now, timezone=timezone, budget=budget)
             except InvalidRequest:
                 continue
             rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
@@ -97,20 +97,20 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
 
     Without a year, "in March" means March of this year and of the nine years before.
     """
-    readings = MatchBudget(QUESTION_READINGS)
-    if not (match := _find(question, now, timezone, readings)):
+    budget = MatchBudget(QUESTION_READINGS)
+    if not (match := _find(question, now, timezone, budget)):
         return ()
     windows = [match.window]
     if not _OF_ONE_TIME.search(match.expression.casefold()):
-        windows += _of_earlier_years(match.expression, now, timezone, readings)
+        windows += _of_earlier_years(match.expression, now, timezone, budget)
     return tuple(dict.fromkeys(windows))
 
 
-def _of_earlier_years(expression: str, now: datetime, timezone: str, readings: MatchBudget) -> list[TimeWindow]:
+def _of_earlier_years(expression: str, now: datetime, timezone: str, budget: MatchBudget) -> list[TimeWindow]:
     windows = []
     for year in range(now.year, now.year - 10, -1):
         try:
-            windows.append(resolve(f"{expression} {year}", now=now, timezone=timezone, readings=readings))
+            windows.append(resolve(f"{expression} {year}", now=now, timezone=timezone, budget=budget))
         except InvalidRequest:
             continue  # "monday" with a year is invalid, and 29 February in most years
     return windows

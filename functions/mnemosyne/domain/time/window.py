@@ -118,9 +118,7 @@ _EDGE = re.compile(r"(?:the )?(?:very )?(?P<edge>beginning|start|end) of (?P<tex
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
-def resolve(
-    expression: str, *, now: datetime, timezone: str = "UTC", readings: MatchBudget | None = None
-) -> TimeWindow:
+def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: MatchBudget | None = None) -> TimeWindow:
     """Return the time window that an English time expression means at `now` (a time with an offset) in `timezone`.
 
     Weeks start on Monday. A month, weekday or holiday without a year means the latest one that has begun. `readings`
@@ -133,9 +131,9 @@ def resolve(
     if text.endswith("..") or text.startswith(".."):  # an interval that is open on one side
         text = f"since {text.rstrip('. ')}" if text.endswith("..") else f"until {text.lstrip('. ')}"
     text = text.rstrip("?.! ")
-    readings = readings or MatchBudget(EXPRESSION_READINGS)
+    budget = budget or MatchBudget(EXPRESSION_READINGS)
     try:
-        span = _spanned(plain_form(text), calendar, readings) if 0 < len(text) <= EXPRESSION_LENGTH else None
+        span = _spanned(plain_form(text), calendar, budget) if 0 < len(text) <= EXPRESSION_LENGTH else None
     except (ValueError, OverflowError):
         span = None  # a date that does not exist, such as 30 February or 99,999 years ago
     if span is None or (span.start and span.end and span.start >= span.end):
@@ -143,8 +141,8 @@ def resolve(
     return TimeWindow(after=span.start, before=span.end)
 
 
-def _spanned(text: str, calendar: Calendar, readings: MatchBudget) -> Span | None:
-    grammar = Grammar(_RULES, calendar, readings)
+def _spanned(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
+    grammar = Grammar(_RULES, calendar, budget)
     if (between := text.removeprefix("between ")) != text and (span := _range(between, grammar)):
         return span
     if span := grammar.span(text):
@@ -194,7 +192,7 @@ def _range(text: str, grammar: Grammar) -> Span | None:
         if last is None or last.end is None:
             continue
         horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
-        before = Grammar(_RULES, grammar.calendar, grammar.readings, horizon)
+        before = Grammar(_RULES, grammar.calendar, grammar.budget, horizon)
         first = _end(start, before)
         if first and first.start and first.start < last.end:
             return Span(start=first.start, end=last.end)

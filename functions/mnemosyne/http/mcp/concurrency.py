@@ -29,31 +29,31 @@ class ConcurrencyLimits:
 
         Yields False if too many requests wait, or if this one has waited too long.
         """
-        places = self._of.get(principal)
-        if places is None:
-            places = self._of[principal] = CountingSemaphore(self.at_once)
-        return _Request(self, places)
+        semaphore = self._of.get(principal)
+        if semaphore is None:
+            semaphore = self._of[principal] = CountingSemaphore(self.at_once)
+        return _Request(self, semaphore)
 
 
 class _Request:
     """Context manager of a request. It is a class, because a generator would take twice the CPU time."""
 
-    def __init__(self, limits: ConcurrencyLimits, places: CountingSemaphore) -> None:
+    def __init__(self, limits: ConcurrencyLimits, semaphore: CountingSemaphore) -> None:
         self._limits = limits
-        self._places = places
+        self._semaphore = semaphore
         self._acquired = False
 
     async def __aenter__(self) -> bool:
-        if not self._places.locked():
-            self._acquired = await self._places.acquire()
-        elif self._places.waiting < self._limits.waiting:
+        if not self._semaphore.locked():
+            self._acquired = await self._semaphore.acquire()
+        elif self._semaphore.waiting < self._limits.waiting:
             try:
                 async with asyncio.timeout(self._limits.seconds):
-                    self._acquired = await self._places.acquire()
+                    self._acquired = await self._semaphore.acquire()
             except TimeoutError:
                 pass
         return self._acquired
 
     async def __aexit__(self, *error: object) -> None:
         if self._acquired:
-            self._places.release()
+            self._semaphore.release()

@@ -77,14 +77,14 @@ class McpMiddleware:
             if isinstance(principal, Principal):
                 response = request_headers.reject_unserved_host(headers, self._access.serves)
             if isinstance(principal, Principal) and response is None:
-                arrived = _ReceivedRequest(scope["headers"], receive)
-                await self._serve(principal, served, headers, arrived, Reply(send))
+                received = _ReceivedRequest(scope["headers"], receive)
+                await self._serve(principal, served, headers, received, Reply(send))
                 return
             await bodies.drain(receive)
         await (response or principal)(served, receive, send)  # type: ignore[misc, operator]
 
     async def _serve(
-        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_ReceivedRequest", reply: Reply
+        self, principal: Principal, scope: Scope, headers: Headers, received: "_ReceivedRequest", reply: Reply
     ) -> None:
         """Serve an authenticated request, and charge the bytes of its response even if the client disconnects."""
         try:
@@ -96,11 +96,11 @@ class McpMiddleware:
                 else:
                     response = self._access.crowded(principal)
                 if response is not None:
-                    await bodies.drain(arrived.receive)
+                    await bodies.drain(received.receive)
                 else:
-                    response = await self._answer(principal, scope, headers, arrived, reply)
+                    response = await self._answer(principal, scope, headers, received, reply)
                 if response is not None:
-                    await reply.send(response, scope, arrived.receive)
+                    await reply.send(response, scope, received.receive)
         finally:
             if (units := reply.bytes // rate_limit.BYTES_OUT) and self._access.limits(principal):
                 self._access.budgets.charge(principal.id, units)
@@ -109,17 +109,17 @@ class McpMiddleware:
         return self._access.concurrency.acquire(principal.id) if self._access.limits(principal) else nullcontext(True)
 
     async def _answer(
-        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_ReceivedRequest", reply: Reply
+        self, principal: Principal, scope: Scope, headers: Headers, received: "_ReceivedRequest", reply: Reply
     ) -> Response | None:
         """Return an error or batch response; None if the MCP server has sent the response."""
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                body = await bodies.read(arrived.receive)
+                body = await bodies.read(received.receive)
         except TimeoutError:
             return error_response(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
             return error_response(413, f"a request must be at most {BODY_BYTES:,} bytes")
-        if arrived.with_trailers:
+        if received.with_trailers:
             return error_response(400, "trailers are not supported: send every header before the body")
         paid = rate_limit.REQUEST + len(body) // rate_limit.BYTES_IN
         if (spent := self._access.spend(principal, paid - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
@@ -145,8 +145,8 @@ class McpMiddleware:
                 revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
                 # The answer to a batch is JSON, whatever the client accepts.
                 with_json = {**scope, "headers": request_headers.with_json(headers)}
-                return await self._batches.answer(with_json, revision, posted, arrived.receive, reply.add)
-            return await self._pass_on(scope, headers, posted, bodies.replay(body, arrived.receive), reply)
+                return await self._batches.answer(with_json, revision, posted, received.receive, reply.add)
+            return await self._pass_on(scope, headers, posted, bodies.replay(body, received.receive), reply)
 
     async def _pass_on(
         self, scope: Scope, headers: Headers, posted: Any, receive: Receive, reply: Reply

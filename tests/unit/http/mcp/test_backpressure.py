@@ -19,7 +19,7 @@ INGEST = tool_call("ingest_memory", {"content": "tea", "timestamp": "2026-05-20T
 def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     """An app with a busy database."""
 
-    def wait_seconds(turns: ThreadLimiter, principal: Principal) -> float:
+    def wait_seconds(limiter: ThreadLimiter, principal: Principal) -> float:
         return 7.2
 
     monkeypatch.setattr(ThreadLimiter, "wait_seconds", wait_seconds)
