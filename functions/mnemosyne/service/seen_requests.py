@@ -1,6 +1,7 @@
 """Find records of an import that have the request id of an earlier record."""
 
 import sqlite3
+import weakref
 from dataclasses import replace
 
 from mnemosyne.domain.memory import ExternalId, FailedRequest, Reading
@@ -19,6 +20,7 @@ class SeenRequests:
     def __init__(self) -> None:
         # SQLite keeps a database without a name in a temporary file, and deletes the file when the database is closed.
         self._database = sqlite3.connect("", check_same_thread=False)
+        weakref.finalize(self, self._database.close)  # Python 3.13 warns of a database that is not closed
         self._database.execute("CREATE TABLE seen (id BLOB PRIMARY KEY, identity TEXT, source TEXT) WITHOUT ROWID")
 
     def check(self, item: Item, reading: Reading, place: ExternalId) -> tuple[Reading, bool]:
