@@ -18,8 +18,8 @@ if [ -n "${ENVIRONMENT:-}" ]; then
     [ -f "$TFVARS" ] || fail "$TFVARS does not exist: create it, with at least the name of that environment's deployment."
 fi
 
-# Prints the value that a file gives a variable, if it is a string, a number or a boolean. A key within a map or list and
-# a commented line are no variables.
+# Prints the value of a variable in a file, if it is a string, a number or a boolean. Keys within a map or list and
+# commented lines are not variables.
 assigned() { # VARIABLE FILE
     awk -v name="$1" '{
         line = $0; text = ""; top = depth == 0

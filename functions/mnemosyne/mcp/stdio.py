@@ -58,7 +58,7 @@ class _Lines(io.TextIOWrapper):
 
 
 def _standard_output() -> _Lines:
-    """Take over standard output. Whatever else is printed goes to standard error."""
+    """Take over standard output. All other output of this process goes to standard error."""
     ours = os.dup(1)
     os.dup2(2, 1)
     return _Lines(os.fdopen(ours, "wb"), encoding="utf-8", newline="\n")

@@ -23,7 +23,10 @@ class TimelineArguments(ListFilterArguments):
 
     per: Annotated[
         BucketLength | None,
-        Field(strict=False, description="What to count by; else what suits the time from first to last."),
+        Field(
+            strict=False,
+            description="Length of a bucket. By default it depends on the time from the first to the last memory.",
+        ),
     ] = None
 
 

@@ -46,7 +46,9 @@ class HookArguments(Input):
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
     min_confidence: Annotated[
         Confidence,
-        Field(strict=False, description="Leave out weaker hits, unless another hit of their session is not."),
+        Field(
+            strict=False, description="A weaker hit is recalled only if another hit of its session has this confidence."
+        ),
     ] = Confidence.RELATED
 
 

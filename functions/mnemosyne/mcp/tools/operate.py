@@ -225,7 +225,7 @@ class DropArguments(Input):
     cause: Cause = None
     older_than_days: Annotated[
         float | None,
-        Field(ge=0, le=36_500, description="Only letters that first failed at least so many days ago."),
+        Field(ge=0, le=36_500, description="Minimum number of days since the first failure."),
     ] = None
     all: Annotated[bool, Field(description="Every letter; only without the other arguments.")] = False
     dry_run: Annotated[bool, Field(description="Count them, and delete none.")] = False

@@ -36,7 +36,7 @@ class RetrieveArguments(FilterArguments):
     ]
     limit: Limit = 5
     min_confidence: MinConfidence = None
-    days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
+    days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Number of days to look back.")] = None
 
 
 def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, services: Services) -> Reply:
