@@ -14,8 +14,9 @@ import orjson
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
-_BRACKETED = re.compile(r"\[([0-9a-fA-F-]{32,36})\]")
-"""Pattern of an id in brackets, as the texts of answers show ids."""
+_WRITTEN_ID = re.compile(r"([\[<`\"'])?(?:memory://)?(?P<id>[0-9a-fA-F-]{32,36})(?(1)[\]>`\"'])")
+"""Pattern of an id as the texts of answers show it, in brackets, as the URI of a resource shows it, or in quotes."""
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*)```", re.DOTALL)
 IDS = ("id", "ids", "request_id", "request_ids", "superseded_by")
 SEPARATED = ("tags", "add_tags", "remove_tags", "ids", "request_ids")
 """Lists whose texts are split at commas, as in a `TAGS:` line. The texts of other lists may contain commas."""
@@ -56,8 +57,8 @@ def _plain(value: Any, schema: Mapping[str, Any], name: str) -> Any:
 def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], name: str) -> Any:
     """Parse a text as one of the JSON types that the schema accepts."""
     if "string" in kinds:
-        if name in IDS and (bracketed := _BRACKETED.fullmatch(text.strip())):
-            return bracketed[1]
+        if name in IDS and (written := _WRITTEN_ID.fullmatch(text.strip())):
+            return written["id"]
         lowered = text.strip().lower()
         return lowered if lowered in schema.get("enum", ()) else text
     if "integer" in kinds and _INTEGER.fullmatch(text.strip()):
@@ -73,7 +74,10 @@ def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], na
             isinstance(value, dict) and items.get("type") == "object"
         ):
             return value
-        if memory := _memory_with_content(text, schema if "object" in kinds else items):
+        memory_schema = schema if "object" in kinds else items
+        if (memories := _fenced_memories(text, memory_schema)) and "array" in kinds:
+            return memories
+        if memory := _memory_with_content(text, memory_schema):
             return memory if "object" in kinds else [memory]
         if "array" in kinds and items.get("type") == "string":
             return _split(text) if name in SEPARATED else [text]
@@ -82,7 +86,7 @@ def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], na
 
 def _split(text: str) -> list[str] | str:
     """Split a text at commas. A list that is not valid JSON, such as `['a', 'b']`, is returned unchanged."""
-    if _is_like_json(text) and not _BRACKETED.fullmatch(text.strip()):
+    if _is_like_json(text) and not _WRITTEN_ID.fullmatch(text.strip()):
         return text
     return [item.strip() for item in text.split(",") if item.strip()]
 
@@ -91,6 +95,14 @@ def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str]
     """Return a memory with the text as its content, if the schema describes a memory and the text is not JSON."""
     wants_memory = "content" in schema.get("required", ())
     return {"content": text} if wants_memory and not _is_like_json(text) and text.strip() else None
+
+
+def _fenced_memories(text: str, schema: Mapping[str, Any]) -> list[Any] | None:
+    """Return the memories of a JSON text in a Markdown code block. Any other code block may be a content itself."""
+    fenced = _FENCED.fullmatch(text.strip())
+    value = _parse_json(fenced[1]) if fenced and "content" in schema.get("required", ()) else None
+    memories = value if isinstance(value, list) else [value]
+    return memories if all(isinstance(memory, dict) and "content" in memory for memory in memories) else None
 
 
 def _is_like_json(text: str) -> bool:

@@ -92,6 +92,11 @@ def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> No
         ("memory_search", {"metadata": '{"path": "a", "values": ["x"]}'},
          {"metadata": [{"path": "a", "values": ["x"]}]}),
         ("ingest_memories", {"memories": '{"content": "x"}'}, {"memories": [{"content": "x"}]}),
+        ("ingest_memories", {"memories": '```json\n[{"content": "x"}, {"content": "y"}]\n```\n'},
+         {"memories": [{"content": "x"}, {"content": "y"}]}),
+        ("ingest_memories", {"memories": '```\n{"content": "x"}\n```'}, {"memories": [{"content": "x"}]}),
+        ("ingest_memories", {"memories": '```json\n{"port": 80}\n```'},
+         {"memories": [{"content": '```json\n{"port": 80}\n```'}]}),
         ("ingest_memory", {"metadata": '{"a": 1}'}, {"metadata": {"a": 1}}),
         ("update_memory", {"add_tags": "ada, tea", "remove_tags": "a,b"},
          {"add_tags": ["ada", "tea"], "remove_tags": ["a", "b"]}),
@@ -99,6 +104,10 @@ def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> No
         ("rate_memory", {"rating": "-1"}, {"rating": -1}),
         ("ingest_status", {"request_ids": "x"}, {"request_ids": ["x"]}),
         ("ingest_status", {"request_ids": f"[{ID}]"}, {"request_ids": [ID]}),
+        ("get_memory", {"id": f"memory://{ID}"}, {"id": ID}),
+        ("get_memory", {"id": f"`{ID}`"}, {"id": ID}),
+        ("update_memory", {"superseded_by": f"[memory://{ID}]"}, {"superseded_by": ID}),
+        ("delete_memory", {"ids": [f"[{ID}]", f"memory://{ID}"]}, {"ids": [ID, ID]}),
     ],
 )  # fmt: skip
 def test_an_argument_with_one_possible_meaning_is_converted(
