@@ -27,7 +27,12 @@ from mnemosyne.service import manage
 def _successor(value: object) -> object:
     if not isinstance(value, str | UUID):
         raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {excerpt(value)}")
-    return value if value == NO_SUCCESSOR else uuid(value)
+    if value == NO_SUCCESSOR:
+        return value
+    try:
+        return uuid(value)
+    except ValueError as exc:
+        raise ValueError(f"{exc}; '{NO_SUCCESSOR}' removes the successor") from None
 
 
 NO_SUCCESSOR = "none"
