@@ -59,6 +59,21 @@ def test_an_answer_notes_that_no_hit_is_close(
 
 
 @pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize(
+    ("query", "noted"),
+    [
+        ("What went on in May 2026?", "the results include 3 hits of that time"),
+        ("What went on in June 2026?", NOTHING_CLOSE),
+        ("What went on?", NOTHING_CLOSE),
+    ],
+)
+def test_an_answer_notes_weak_hits_of_a_time_that_the_query_names(
+    services_with_memories: FakeServices, name: str, query: str, noted: str
+) -> None:
+    assert noted in answer_of(services_with_memories, name, query=query)["nothing_close"]
+
+
+@pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize("minimum", ORDER)
 def test_a_minimum_leaves_out_less_close_hits(services_with_memories: FakeServices, name: str, minimum: str) -> None:
     arguments = {"query": "The oolong is on shelf 7.", "limit": 10}

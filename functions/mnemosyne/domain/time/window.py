@@ -28,6 +28,10 @@ class TimeWindow:
         """The last microsecond of the window."""
         return self.before - timedelta(microseconds=1) if self.before else None
 
+    def contains(self, moment: datetime) -> bool:
+        """Whether a time is in the window."""
+        return (self.after is None or moment >= self.after) and (self.before is None or moment < self.before)
+
     def __str__(self) -> str:
         """Return the window as text, with both ends inclusive."""
         return f"{rfc3339(self.after) or 'any time'} to {rfc3339(self.last) or 'any time'}"

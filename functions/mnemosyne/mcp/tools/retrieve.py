@@ -59,7 +59,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         total=len(memories),
         query=arguments.query,
         window=Window.of(span, arguments.timezone) if span else None,
-        nothing_close=hits.nothing_close(memories, result.left_out, query.min_confidence),
+        nothing_close=hits.nothing_close(memories, result.left_out, query),
         degraded=result.degraded,
         truncated=truncation_note(memories, RESPONSE_CHARACTERS),
         folded=near_duplicates_note(result.hits),

@@ -144,7 +144,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
         window=window,
         as_of=query.filters.as_of,
         metadata=[str(condition) for condition in query.filters.metadata] or None,
-        nothing_close=hits.nothing_close(memories, result.left_out, query.min_confidence),
+        nothing_close=hits.nothing_close(memories, result.left_out, query),
         degraded=result.degraded,
         truncated=truncation_note(memories, query.characters or 0),
         folded=near_duplicates_note(result.hits),
