@@ -332,6 +332,7 @@ def test_the_account_page_shows_when_each_client_used_its_access_last(server: Au
     page = visit.browser.get(f"/account?request={visit.id}").text
     assert "2 March 2026, 00:59 UTC" in page
     assert (page.count("Revoke</button>"), "Never used" in page) == (1, False), "one line for each client"
+    assert re.search(r"<h2>(.+)</h2>(?s:.+)aria-label=\"Revoke \1\"", page), "each button has the name of its client"
 
 
 # -- clients by document, and those that register
