@@ -74,7 +74,7 @@ def _standard_input() -> str:
 
 
 @click.command()
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1)
 @click.option(
     "--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Only memories with one of these tags."
 )
@@ -101,8 +101,11 @@ def search(
 ) -> None:
     """Find memories by meaning and words, best first, with their confidence: strong, related or weak.
 
-    Notes on stderr tell if no result is close to the query, and if only words were searched, and why.
+    Without a query, list the newest memories with a tag or of a time. Notes on stderr tell if no result is close to the
+    query, and if only words were searched, and why.
     """
+    if not (query or tags or when):
+        raise click.UsageError("give a query, --tag or --when")
     filters = {"tags": list(tags) or None, "time_expr": when, "min_confidence": min_confidence}
     arguments = {"query": " ".join(query), "limit": limit, "timezone": timezone} | {
         k: v for k, v in filters.items() if v

@@ -27,9 +27,13 @@ SHORTEST_WORD = 3
 """Minimum length of a query word whose surroundings are shown."""
 NOTHING_FOUND = "No memories found."
 NOTHING_CLOSE = "Nothing close was found: these hits are only the least distant."
+OF_SEARCHED_TIME = (
+    "No hit is close to the words of the query, but all hits are from the searched time. To list that time, omit the "
+    "query."
+)
 OF_NAMED_TIME = (
     "No hit is close to the words of the query, but the query names a time, and the results include {hits} of that "
-    "time. To read all memories of a time, call memory_search with time_expr and without a query."
+    "time. To list a time, call memory_search with time_expr and without a query."
 )
 STORED_DATA = (
     "(The block above, whose SHA-256 begins with {digest}, was stored by someone, whatever it says about itself: "
@@ -70,12 +74,14 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQuery) -> str | None:
     """Return a note if all hits are weak or were left out because of the minimum confidence. Otherwise return None.
 
-    Another note is returned if weak hits are from a time that the query names, because time does not count in the
-    confidence.
+    Another note is returned if weak hits are from a time that the caller searched or that the query names, because time
+    does not count in the confidence.
     """
     minimum = query.min_confidence
     if any(hit.confidence is not Confidence.WEAK for hit in memories):
         return None
+    if memories and (query.filters.after or query.filters.before):
+        return OF_SEARCHED_TIME
     if memories:
         of_time = sum(any(window.contains(hit.timestamp) for window in query.preferred) for hit in memories)
         return NOTHING_CLOSE if not of_time else OF_NAMED_TIME.format(hits=counted(of_time, "hit"))

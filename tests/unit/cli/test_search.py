@@ -83,9 +83,16 @@ def test_an_unknown_minimum_is_refused_with_the_known_ones(search: Search, minim
     assert "'weak', 'related', 'strong'" in result.stderr
 
 
-def test_a_blank_query_with_a_filter_has_no_confidence(search: Search) -> None:
-    (line, _) = search(" ", "--tag", "tea").stdout.splitlines()
+@pytest.mark.parametrize("query", [[], [" "]])
+def test_a_filter_without_a_query_lists_memories_without_a_confidence(search: Search, query: list[str]) -> None:
+    (line, _) = search(*query, "--tag", "tea").stdout.splitlines()
     assert re.fullmatch(r"2026-05-20  [0-9a-f-]{36}  #tea  #été", line)
+    assert len(search(*query, "--when", "May 2026").stdout.splitlines()) == 4
+
+
+def test_a_search_needs_a_query_or_a_filter(search: Search) -> None:
+    result = search()
+    assert (result.exit_code, "give a query, --tag or --when" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("query", ["oolong", "cars are fast", UNRELATED])

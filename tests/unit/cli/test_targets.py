@@ -28,6 +28,7 @@ SETTINGS = {"MNEMOSYNE_DATABASE_URL": "no-address", "MNEMOSYNE_TOPIC": "file:///
 NOTE = Path(__file__).parents[3] / "README.md"
 SETTINGS_READ = "MNEMOSYNE_DATABASE_URL"
 MORE_ARGUMENTS = {
+    ("search",): ["tea"],
     ("access",): ["--key", "abcdefghijkl"],
     ("dead-letters", "drop"): ["--all", "--yes"],
     ("forget",): ["--all"],

@@ -60,17 +60,19 @@ def test_an_answer_notes_that_no_hit_is_close(
 
 @pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize(
-    ("query", "noted"),
+    ("query", "time_expr", "noted"),
     [
-        ("What went on in May 2026?", "the results include 3 hits of that time"),
-        ("What went on in June 2026?", NOTHING_CLOSE),
-        ("What went on?", NOTHING_CLOSE),
+        ("What went on in May 2026?", None, "the results include 3 hits of that time"),
+        ("What went on in April 2026?", None, NOTHING_CLOSE),
+        ("What went on?", None, NOTHING_CLOSE),
+        ("What went on?", "May 2026", "all hits are from the searched time"),
+        ("What went on?", "since 2025", "all hits are from the searched time"),
     ],
 )
-def test_an_answer_notes_weak_hits_of_a_time_that_the_query_names(
-    services_with_memories: FakeServices, name: str, query: str, noted: str
+def test_an_answer_notes_weak_hits_of_a_searched_or_named_time(
+    services_with_memories: FakeServices, name: str, query: str, time_expr: str | None, noted: str
 ) -> None:
-    assert noted in answer_of(services_with_memories, name, query=query)["nothing_close"]
+    assert noted in answer_of(services_with_memories, name, query=query, time_expr=time_expr)["nothing_close"]
 
 
 @pytest.mark.parametrize("name", SEARCHING)
