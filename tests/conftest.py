@@ -55,6 +55,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_local_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands without a target do not find the local system of the person who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("no_local_system")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _no_public_authorities() -> Iterator[None]:
     from tests import authorities
 

@@ -129,7 +129,13 @@ def test_an_unknown_variable_is_a_warning(examine: Any) -> None:
     assert (checks["settings"]["seen"], checks["settings"]["warning"]) == ("unknown: MNEMOSYNE_DB_POOLSIZE", True)
 
 
-def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (tmp_path / "mnemosyne" / "postgres").mkdir(parents=True)
+    (tmp_path / "mnemosyne" / "postgres" / "PG_VERSION").touch()
+
     def fail(*arguments: Any, **options: Any) -> None:
         raise Unavailable("the database reported an internal error", next_step="read the log of the database")
 
