@@ -33,6 +33,7 @@ const SIZES = [
   ["talk.txt", repeat(2, chronicle), [2]],
   ["shopping.txt", "milk\nbread", [1]],
   ["empty.txt", "", []],
+  ["vectors.jsonl", repeat(30, () => `{"embedding": [${"0.5, ".repeat(1535)}0.5]}\n`), [13, 13, 4]],
   ["long.jsonl", repeat(3, () => `${"x".repeat(900_000)}\n`), [2, 1]],
 ];
 for (const [name, content, memories] of SIZES) {

@@ -11,9 +11,11 @@ from uuid import UUID
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.batches import batches
+from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.parsing import VALUES, most_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import NotFound, Unavailable
@@ -83,17 +85,22 @@ class McpDestination(_PollingDestination):
         return new_id()
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        """Send the records in one call: valid records as JSON lines, and invalid records with their errors."""
+        """Send valid records as JSON lines, and invalid records with their errors.
+
+        One call is enough, unless the records have more values than a call may have.
+        """
         lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
         refused = [_refusal(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
-        arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}
-        if refused:
-            arguments["refused"] = refused
+        arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl"}
         if source.timezone != "UTC":
             arguments["timezone"] = source.timezone
         if source.modified:
             arguments["modified"] = rfc3339(source.modified)
-        self._client.call("import_memories", arguments)
+        parts = batches(lines, lambda line: most_values(line.encode()), most=BATCH_LIMIT, largest=VALUES)
+        first, *others = ["".join(part) for part in parts] or [""]
+        self._client.call("import_memories", arguments | {"text": first} | ({"refused": refused} if refused else {}))
+        for text in others:
+            self._client.call("import_memories", arguments | {"text": text})
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         try:

@@ -81,3 +81,18 @@ def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(
     assert states == [IngestState.STORED, IngestState.STORED, IngestState.FAILED, IngestState.FAILED]
     assert over_mcp.outcomes(ids)[ids[3]].error == 'namespace must be "default", got "another"'
     assert len(list_memories(services.memories_of(LOCAL.namespace))) == 2
+
+
+def test_records_with_more_values_than_a_call_may_have_are_sent_over_mcp_in_several_calls(
+    over_mcp: McpDestination, services: FakeServices
+) -> None:
+    vector = [0.5] * 1536
+    rows = [{"content": f"fact {n}", "timestamp": "2026-05-20", "metadata": {"vector": vector}} for n in range(30)]
+    items = [Item(f"v.jsonl:{line}", row, line=line) for line, row in enumerate([*rows, {"content": ""}], 1)]
+    source = Source("v.jsonl")
+    readings = [read_item(item, Defaults(new_id=over_mcp.new_id, place=source.external_id(item))) for item in items]
+    over_mcp.send([Record(item, reading) for item, reading in zip(items, readings, strict=True)], source)
+    _deliver(services)
+    outcomes = over_mcp.outcomes([reading.request_id for reading in readings])
+    assert [status.state for status in outcomes.values()].count(IngestState.STORED) == len(rows)
+    assert outcomes[readings[-1].request_id].state is IngestState.FAILED

@@ -4,6 +4,7 @@ const END = "[[[CHRONICLE_END]]]";
 const MOST_MEMORIES = 100;
 const MOST_CHRONICLES = 50;
 const CHARACTERS = 1_000_000; // a part ends after this number of characters
+const MOST_VALUES = 20_000; // JSON values in a request, such as the numbers of vectors
 const MOST_CHARACTERS = 2_000_000; // of a line, a chronicle or a note; a request may have a little more
 
 const KNOWN = /\.(jsonl|ndjson|txt|text|chronicle|md|markdown|mdown|mkd)$/i;
@@ -41,6 +42,9 @@ function bounded(text, name) {
   return text;
 }
 
+// An upper bound of the number of JSON values: each follows a comma or an opening bracket.
+const valuesOf = (line) => line.match(/[,[{]/gu)?.length ?? 0;
+
 async function* lines(file) {
   let rest = "";
   for await (const text of texts(file)) {
@@ -71,16 +75,18 @@ export async function* splitFile(file) {
 async function* splitLines(file, name) {
   const hasChronicles = isChronicles(name);
   const most = hasChronicles ? MOST_CHRONICLES : MOST_MEMORIES;
-  const emptyPart = (firstLine) => ({ text: "", firstLine, memories: 0 });
+  const emptyPart = (firstLine) => ({ text: "", firstLine, memories: 0, values: 0 });
   let part = emptyPart(1);
   let number = 0;
   let isOpen = false; // whether the current line is within a chronicle
   for await (const line of lines(file)) {
-    if (!isOpen && part.text && part.text.length + line.length > MOST_CHARACTERS) {
+    const more = hasChronicles ? 0 : valuesOf(line);
+    if (!isOpen && part.text && (part.text.length + line.length > MOST_CHARACTERS || part.values + more > MOST_VALUES)) {
       yield part;
       part = emptyPart(number + 1);
     }
     number += 1;
+    part.values += more;
     part.text = isOpen ? bounded(part.text + line, "a chronicle") : part.text + line;
     if (hasChronicles) {
       part.memories += line.split(START).length - 1;
