@@ -87,7 +87,9 @@ def test_records_with_more_values_than_a_call_may_have_are_sent_over_mcp_in_seve
     over_mcp: McpDestination, services: FakeServices
 ) -> None:
     vector = [0.5] * 1536
-    rows = [{"content": f"fact {n}", "timestamp": "2026-05-20", "metadata": {"vector": vector}} for n in range(30)]
+    rows: list[dict[str, Any]] = [
+        {"content": f"fact {n}", "timestamp": "2026-05-20", "metadata": {"vector": vector}} for n in range(30)
+    ]
     items = [Item(f"v.jsonl:{line}", row, line=line) for line, row in enumerate([*rows, {"content": ""}], 1)]
     source = Source("v.jsonl")
     readings = [read_item(item, Defaults(new_id=over_mcp.new_id, place=source.external_id(item))) for item in items]
