@@ -12,7 +12,7 @@ from uuid import UUID
 
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.journal import Failure, Journal, PostImportUpdate, Published
-from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus, Reading
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
@@ -78,9 +78,9 @@ class _Batch:
 
     @property
     def contents(self) -> str:
-        """Digest of the batch's records without their request ids, to detect that the source has changed."""
-        readings = [replace(record.reading, request_id=NO_REQUEST) for record in self.records]
-        return hashlib.sha256(repr(readings).encode(errors="replace")).hexdigest()
+        """Digest of the batch's records, to detect that the source has changed."""
+        records = [_without_run(record) for record in self.records]
+        return hashlib.sha256(repr(records).encode(errors="replace")).hexdigest()
 
     @property
     def request_ids(self) -> list[UUID]:
@@ -97,6 +97,12 @@ class _Batch:
         """Names of unknown fields, with the number of memories that have each."""
         items = (record.item for record in self.records if not isinstance(record.reading, FailedRequest))
         return Counter(name for item in items for name in item.left_out)
+
+
+def _without_run(record: Record) -> tuple[Reading, object]:
+    """Return what the source says of a record: without its request id and, with a ttl, without the end of the ttl."""
+    reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
+    return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
 
 def _later(record: Record) -> PostImportUpdate | None:

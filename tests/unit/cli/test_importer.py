@@ -236,8 +236,9 @@ def test_the_journal_keeps_a_refused_record_so_that_it_can_be_corrected(tmp_path
 
 
 @small_batches
-def test_an_interrupted_import_continues_without_sending_a_batch_again(tmp_path: Path) -> None:
-    items = _numbered(50)
+@pytest.mark.parametrize("field", [{}, {"ttl": "30d"}, {"expires_at": "2099-01-01"}])
+def test_an_interrupted_import_continues_without_sending_a_batch_again(tmp_path: Path, field: dict[str, str]) -> None:
+    items = [replace(item, fields={**(item.fields or {}), **field}) for item in _numbered(50)]
     first = _interrupted(items, tmp_path, after=25)
     second = _restarted(first)
     summary = run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
