@@ -12,7 +12,7 @@ from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.batches import batches
-from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import VALUES, most_values
@@ -94,8 +94,6 @@ class McpDestination(_PollingDestination):
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl"}
         if source.timezone != "UTC":
             arguments["timezone"] = source.timezone
-        if source.modified:
-            arguments["modified"] = rfc3339(source.modified)
         parts = batches(lines, lambda line: most_values(line.encode()), most=BATCH_LIMIT, largest=VALUES)
         first, *others = ["".join(part) for part in parts] or [""]
         self._client.call("import_memories", arguments | {"text": first} | ({"refused": refused} if refused else {}))
@@ -149,4 +147,6 @@ def _line(record: Record) -> str:
     values = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
         values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
+    if isinstance(record.reading, Deletion):
+        values["timestamp"] = rfc3339(record.reading.timestamp)  # the server does not know when the file was written
     return json.dumps(values | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

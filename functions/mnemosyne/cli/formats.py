@@ -2,6 +2,7 @@
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
@@ -18,7 +19,7 @@ from mnemosyne.formats.item import FAILURE, Item, left_out
 FORMATS = (*reading.FORMATS, JSON_LIST)
 _FOREIGN = {"memory_type", "created_at", "created_at_iso", "content_hash", "updated_at", "updated_at_iso", FAILURE}
 _TIMES = ("timestamp", "created_at_iso", "created_at")
-EMPTY = "empty notes"
+EMPTY = "files without a memory"
 
 
 def read(path: Path, format_: str | None = None) -> Iterator[Item]:
@@ -41,14 +42,15 @@ def read_files(listing: Listing) -> Iterator[Item]:
 
 def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[Item]:
     with file.open("rb") as stream:
-        if format_ == JSON_LIST:
-            yield from _mcp_memory_service(lambda: utf_8_text(stream, str(file)), str(file))
-            return
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        if format_ == JSON_LIST:
+            items = _mcp_memory_service(lambda: utf_8_text(stream, str(file)), str(file))
+        else:
+            items = reading.read(stream, str(file), format_, modified=modified, path=place)
         has_items = False
-        for item in reading.read(stream, str(file), format_, modified=modified, path=place):
+        for item in items:
             has_items = True
-            yield item
+            yield replace(item, modified=modified)
         if not has_items and listing.is_folder:
             listing.skip(file, EMPTY)
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from mnemosyne.domain.memory import ExternalId, Reading
@@ -17,7 +16,6 @@ class Source:
 
     name: str
     """Source under which the outcomes of failed records, and of the notes of a folder, are listed."""
-    modified: datetime | None = None
     timezone: str = "UTC"
     """Time zone of local times in records that name no zone."""
     vault: str = ""
@@ -35,7 +33,7 @@ class Source:
         folder = path if path.is_dir() else path.parent
         folder_name = _storable(vault or str(folder.resolve()))
         name = folder_name if path.is_dir() else _storable(str(path))
-        return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC), timezone, folder_name, str(path))
+        return cls(name, timezone, folder_name, str(path))
 
     def external_id(self, item: Item) -> ExternalId:
         """Return source and key of the item, which identify it: the key is its line, or its path in the folder."""

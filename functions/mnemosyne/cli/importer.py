@@ -247,7 +247,7 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination, se
             new_id=destination.new_id,
             namespace=destination.namespace,
             place=place,
-            deleted_at=source.modified,
+            deleted_at=item.modified,
             timezone=source.timezone,
         )
         reading, is_repeated = seen.check(item, read_item(item, defaults, vault=source.vault), place)

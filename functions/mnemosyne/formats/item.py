@@ -45,7 +45,7 @@ class Item:
     path: str | None = None
     """Path of a note in its folder or bucket, which is used as its key."""
     modified: datetime | None = None
-    """Time at which a note's file was last modified."""
+    """Time at which the file was last modified: the default time of notes and deletions."""
     time_name: str = "timestamp"
     """Name of the timestamp's field in the file, for error messages."""
     raw: str | None = None

@@ -1,11 +1,17 @@
 """Requests that an import sends to a server over MCP."""
 
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mnemosyne.cli import formats, importer
 from mnemosyne.cli.destinations import McpDestination
 from mnemosyne.cli.import_source import Record, Source
+from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -98,3 +104,23 @@ def test_records_with_more_values_than_a_call_may_have_are_sent_over_mcp_in_seve
     outcomes = over_mcp.outcomes([reading.request_id for reading in readings])
     assert [status.state for status in outcomes.values()].count(IngestState.STORED) == len(rows)
     assert outcomes[readings[-1].request_id].state is IngestState.FAILED
+
+
+@pytest.mark.parametrize("name", ["changes.jsonl", "changes.json"])
+def test_a_deletion_without_a_time_has_the_time_at_which_its_own_file_was_written(
+    over_mcp: McpDestination, services: FakeServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    deletion = {"op": "delete", "source": "crm", "key": "9"}
+    file, written = tmp_path / "folder" / name, datetime(2026, 5, 20, tzinfo=UTC)
+    file.parent.mkdir()
+    file.write_text(json.dumps(deletion if name.endswith("l") else [deletion]))
+    os.utime(file, (written.timestamp(), written.timestamp()))
+    os.utime(file.parent, (0, 0))
+    monkeypatch.setattr(over_mcp, "pause", lambda: _deliver(services))
+    journal = Journal(file.parent, over_mcp.name)
+    importer.run(formats.read(file.parent), Source.at(file.parent), over_mcp, journal, lambda count: None)
+    assert journal.totals().states == {"deleted": 1}
+    journal.finish()
+    ((data, attributes),) = services.queue.messages
+    (request,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
+    assert request.timestamp == written

@@ -450,7 +450,7 @@ def test_entries_that_an_earlier_run_has_read_are_skipped(tmp_path: Path, name: 
     items = _read(tmp_path / name, guess(tmp_path / name))
     with (tmp_path / name).open("rb") as stream:
         rest = list(reading.read(stream, str(tmp_path / name), str(guess(tmp_path / name)), skip=3))
-    assert rest == items[3:]
+    assert rest == [replace(item, modified=None) for item in items[3:]]
 
 
 @pytest.mark.parametrize("number", [20260711, 202607110000, 1_783_728_000, 1_783_728_000_000])
