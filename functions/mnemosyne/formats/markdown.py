@@ -24,7 +24,7 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
     """
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:
-        return Item(name, None, f"a note must have at most {ITEM_BYTES:,} bytes", path=path)
+        return too_large(name, path)
     text = None
     try:
         text, encoding = text_of(data)
@@ -37,6 +37,11 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
     except ValueError as exc:
         return Item(name, None, str(exc), path=path, modified=modified, raw=text)
     return replace(item, left_out=(*item.left_out, f"{path} (read as {encoding})")) if encoding else item
+
+
+def too_large(name: str, path: str) -> Item:
+    """Return the failed item of a note that is too large."""
+    return Item(name, None, f"a note must have at most {ITEM_BYTES:,} bytes", path=path)
 
 
 def _exported(name: str, properties: Properties, body: str) -> Item:

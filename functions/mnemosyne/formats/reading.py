@@ -67,10 +67,20 @@ def read(
         case "jsonl":
             yield from jsonl.read(as_utf_8(stream), name, skip=skip)
         case "chronicle":
-            yield from islice(chronicle.read(as_utf_8(stream), name), skip, None)
+            yield from islice(_chronicles(as_utf_8(stream), name, unpacked_name(path or name)), skip, None)
         case "markdown" if not skip:
             if note := markdown.read(stream, name, modified, unpacked_name(path or name)):
                 yield note
+
+
+def _chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
+    """Yield the chronicles of a stream. A text file without chronicles is a note that is too large."""
+    has_chronicles = False
+    for item in chronicle.read(stream, name):
+        has_chronicles = True
+        yield item
+    if not has_chronicles and path.lower().endswith(TEXT):
+        yield markdown.too_large(name, path)
 
 
 def unpacked(stream: BinaryIO, name: str, *, packed: bool | None = None) -> BinaryIO:

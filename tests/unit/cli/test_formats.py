@@ -399,6 +399,16 @@ def test_a_line_of_more_than_2_000_000_bytes_is_one_failure(tmp_path: Path) -> N
     assert (good.fields is not None, good.line) == (True, 2)
 
 
+@pytest.mark.parametrize("name", ["x.md", "x.txt", "x.TEXT", "x.txt.gz"])
+def test_a_note_of_more_than_2_000_000_bytes_is_one_failure(tmp_path: Path, name: str) -> None:
+    text = b"a long book " * 170_000
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    for root in (path, tmp_path):
+        (item,) = _read(root, None)
+        assert (item.problem, item.path) == ("a note must have at most 2,000,000 bytes", name.removesuffix(".gz"))
+
+
 def test_a_chronicle_that_is_not_utf_8_does_not_fail_the_others(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(CHRONICLE.encode().replace(b"Example", b"\xff") + b"\n" + CHRONICLE.encode())
