@@ -1,6 +1,7 @@
 """`mnemosyne import`: ingest the memories in files, with a progress bar that counts outcomes (final states)."""
 
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -36,6 +37,7 @@ from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES
+from mnemosyne.formats.reading import unpacked_name
 from mnemosyne.service.seen_requests import SeenRequests
 
 RATE_SECONDS = 5.0
@@ -166,18 +168,23 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
     if count:
         say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
         say(f"Correct the records in {plain(failures.path)} or in {plain(path)}, and import again.", err=True)
-    _print_notices(path, journal.totals().left_out)
+    _print_notices(listing, journal.totals().left_out)
     for sentence in listing.sentences():
         say(f"{plain(path.name)}: {sentence}", err=True)
     return count > 0
 
 
-def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
+def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
     """Print which fields were omitted.
 
     For an unknown field, print the number of memories with it; for a note, each omitted property.
     """
-    names = {name: count for name, count in left_out.items() if ", " not in name and "(" not in name}
+    path, notes = listing.root, {unpacked_name(listing.place(file)) for file, _ in listing.files}
+
+    def is_notice(text: str) -> bool:  # it begins with the path of a note, and a comma or bracket
+        return any(text[: match.start()] in notes for match in re.finditer(r", | \(", text))
+
+    names = {name: count for name, count in left_out.items() if not is_notice(name)}
     if names:
         fields = ", ".join(
             f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())

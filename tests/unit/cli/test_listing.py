@@ -3,10 +3,12 @@
 import gzip
 import json
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from mnemosyne.cli import import_
 from mnemosyne.cli.formats import read, read_files
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.listing import list_files
@@ -196,3 +198,18 @@ def test_the_source_of_a_folder_s_notes_does_not_depend_on_the_working_directory
     named = [Source.at(path).vault for path in (folder, Path("vault"), Path("vault/../vault"), folder / "a.md")]
     assert set(named) == {str(folder)}
     assert Source.at(folder, vault="mine").vault == "mine"
+
+
+@pytest.mark.parametrize("name", ["Price (EUR)", "Last, First", "note.md", "a, b (c)"])
+def test_an_unknown_field_is_reported_with_its_number_of_memories_whatever_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    row = json.dumps({"content": "c", "timestamp": "2026-05-20", name: 1})
+    (tmp_path / "rows.jsonl").write_text(f"{row}\n{row}")
+    (tmp_path / "a, b (1).md").write_text("---\ndate: soonish\n---\nA note.")
+    listing = list_files(tmp_path, None)
+    import_._print_notices(listing, Counter(left_out for item in read_files(listing) for left_out in item.left_out))
+    assert capsys.readouterr().err.splitlines() == [
+        f"{tmp_path.name}: left out, because memories have no such fields: {name} (2 memories)",
+        f'{tmp_path.name}: a, b (1).md, line 2: date ("soonish" is not a time; kept as metadata)',
+    ]
