@@ -56,6 +56,10 @@ _BY_BEGINNING: Final = (
 )  # fmt: skip
 _RTF: Final = b"{\\rtf1\\"
 _IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
+_IS_CHAT = re.compile(r"(^|/)conversations(-\d+)?\.json$")
+"""ChatGPT writes a large export as `conversations-000.json`, `conversations-001.json`, …"""
+CHAT_BYTES = 100_000
+"""Bytes in which a chat export has a field that identifies it. Claude's `summary` before this field may be long."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
@@ -87,7 +91,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if ending in ("txt", "text", "json", "") and _is_json_lines(path, 2 if ending == "json" else 1):
         return "JSON lines", "name it .jsonl, or import it alone with --format jsonl"
     if ending == "json":
-        return _conversations(beginning)
+        return _conversations(_beginning(path, CHAT_BYTES))
     return _BY_ENDING.get(ending)
 
 
@@ -124,8 +128,8 @@ def _package(path: Path) -> tuple[str, str]:
         names = []
     if "META-INF/container.xml" in names:
         return _BY_ENDING["epub"]
-    if any(name.endswith("conversations.json") for name in names):
-        return "the ZIP of a ChatGPT or Claude export", f"unpack it, and of its conversations.json {CHAT_EXPORT}"
+    if chat := next(filter(_IS_CHAT.search, names), None):
+        return "the ZIP of a ChatGPT or Claude export", f"unpack it, and of its {Path(chat).name} {CHAT_EXPORT}"
     if any(_IS_NOTION.search(name) for name in names):
         return "a Notion export", _UNPACK
     if any(name.startswith(("word/", "xl/", "ppt/")) for name in names) or "content.xml" in names:

@@ -28,6 +28,8 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
     [
         ("conversations.json", json.dumps(CHATGPT).encode(), "a ChatGPT export"),
         ("conversations.json", json.dumps(CLAUDE, indent=1).encode(), "a Claude export"),
+        ("conversations-000.json", json.dumps([{"title": None, **CHATGPT[0]}]).encode(), "a ChatGPT export"),
+        ("conversations.json", json.dumps([{"summary": "x" * 9_000, **CLAUDE[0]}]).encode(), "a Claude export"),
         ("a.csv", b"content,timestamp\nx,2026-05-20\n", "a table"),
         ("A.HTML", b"<p>x", "a web page"),
         ("page", b"<!DOCTYPE html><p>x", "a web page"),
@@ -127,6 +129,7 @@ def test_the_advice_for_a_file_without_a_usable_ending_works_for_the_file_and_it
     [
         (["Export/Plan 0123456789abcdef0123456789abcdef.md"], "a Notion export"),
         (["conversations.json", "chat.html"], "a ChatGPT or Claude export"),
+        (["chat.html", "x/conversations-000.json"], "a ChatGPT or Claude export.*of its conversations-000.json"),
         (["META-INF/container.xml"], "an EPUB book"),
         (["word/document.xml"], "a document"),
         (["a.md"], "a ZIP archive"),
