@@ -1,5 +1,6 @@
 """The files that `mnemosyne import` reads: any format, compressed or not, and folders of such files."""
 
+import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
-from mnemosyne.domain.memory_input import MemoryInput, object_of_text
+from mnemosyne.domain.memory_input import object_of_text
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
@@ -93,14 +94,11 @@ def _has_memories(stream: BinaryIO, path: str) -> bool:
 
 def _memory(memory: Any, source: str, line: int) -> Item:
     if not isinstance(memory, dict):
-        return Item(source, None, f"a memory must be a JSON object, got {excerpt(memory)}", line=line)
+        problem = f"a memory must be a JSON object, got {excerpt(memory)}"
+        return Item(source, None, problem, line=line, raw=json.dumps(memory))
     metadata = object_of_text(memory.get("metadata") or {})
     if memory.get("memory_type") and isinstance(metadata, dict):
         metadata = metadata | {"memory_type": memory["memory_type"]}
     time_name = next((name for name in _TIMES if memory.get(name)), "timestamp")
-    fields = {
-        **{name: memory[name] for name in MemoryInput.model_fields if name in memory},
-        "timestamp": memory.get(time_name),
-        "metadata": metadata,
-    }
+    fields = {**memory, "timestamp": memory.get(time_name), "metadata": metadata}
     return Item(source, fields, line=line, left_out=left_out(memory, *_FOREIGN), time_name=time_name)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mnemosyne.cli import formats
 from mnemosyne.cli.formats import read
+from mnemosyne.cli.import_source import Record
 from mnemosyne.cli.listing import guess
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import Deletion, ExportedMemory, ExternalId, FailedRequest, IngestRequest, content_hash
@@ -220,6 +221,26 @@ def test_one_bad_entry_does_not_fail_its_neighbours(tmp_path: Path, entry: dict[
     assert _refusal(bad)
     assert bad.fields and bad.fields["content"] == "good", "the file of failures has the record"
     assert _reimported(last).content == "good"
+
+
+@pytest.mark.parametrize(
+    ("entry", "kept"),
+    [
+        ({"memory": "Ada rows.", "created_at": "2026-05-20"}, {"memory": "Ada rows.", "timestamp": "2026-05-20"}),
+        ({"text": "Ada rows.", "ts": "1779287400.0002"}, {"text": "Ada rows.", "ts": "1779287400.0002"}),
+        (["Ada", "rows."], {"text": '["Ada", "rows."]'}),
+        ("Ada rows.", {"text": '"Ada rows."'}),
+    ],
+)
+def test_a_failed_entry_of_a_json_array_keeps_its_text_so_that_it_can_be_corrected(
+    tmp_path: Path, entry: object, kept: dict[str, Any]
+) -> None:
+    path = tmp_path / "e.json"
+    path.write_text(json.dumps([entry]))
+    (bad,) = _read(path, "mcp-memory-service")
+    reading = read_item(bad, Defaults(new_id=new_id))
+    assert isinstance(reading, FailedRequest)
+    assert json.loads(Record(bad, reading).line).items() >= kept.items()
 
 
 def test_a_line_of_100_000_nested_arrays_is_a_failure(tmp_path: Path) -> None:
