@@ -54,6 +54,8 @@ class Record:
     reading: Reading
     is_repeated: bool = False
     """Whether an earlier record of the import is the same request."""
+    timezone: str = "UTC"
+    """Time zone of local times in the record, if the record names no zone."""
 
     @property
     def names_request(self) -> bool:
@@ -64,10 +66,13 @@ class Record:
     def line(self) -> str:
         """The record as a JSON line, which a person can correct and import again.
 
-        The line has the fields of the record or, if the record could not be parsed, its text.
+        The line has the fields of the record or, if the record could not be parsed, its text. It also has the time
+        zone of the import, because the file of failures may be imported with another one.
         """
         item, external_id = self.item, getattr(self.reading, "external_id", None)
         fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
         if item.path is not None and external_id:
             fields |= {"source": external_id.source, "key": external_id.key}
+        if self.timezone != "UTC" and not fields.get("timezone"):
+            fields["timezone"] = self.timezone
         return json.dumps(fields, default=str)  # escapes lone surrogates, which come from bytes that are not UTF-8

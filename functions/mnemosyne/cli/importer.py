@@ -255,7 +255,7 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination, se
         if batch.records and batch.size + weight > BATCH_BYTES:
             yield batch
             batch = _Batch(batch.number + 1)
-        batch.records.append(Record(item, reading, is_repeated))
+        batch.records.append(Record(item, reading, is_repeated, source.timezone))
         batch.size += weight
         if len(batch.records) >= BATCH_LIMIT:
             yield batch

@@ -28,8 +28,9 @@ from mnemosyne.domain.memory import (
     content_hash,
 )
 from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.errors import Conflict, InvalidRequest
-from mnemosyne.formats.item import Item
+from mnemosyne.formats.item import Item, read_item
 from mnemosyne.ids import new_id
 
 FILE = Source("f")
@@ -233,6 +234,19 @@ def test_the_journal_keeps_a_refused_record_so_that_it_can_be_corrected(tmp_path
     (failure,) = journal.failures()
     assert json.loads(failure.record) == bad.fields
     journal.finish()
+
+
+@pytest.mark.parametrize("own", [{}, {"timezone": ""}, {"timezone": "Asia/Tokyo"}])
+def test_a_corrected_record_is_stored_with_the_time_zone_of_its_import(tmp_path: Path, own: dict[str, str]) -> None:
+    bad = Item("f:1", {"content": "", "timestamp": "2026-07-01T12:00", **own})
+    journal, destination = Journal(tmp_path / "j", "here"), FakeDestination()
+    run_one([bad], replace(FILE, timezone="America/New_York"), destination, journal, lambda count: None)
+    (failure,) = journal.failures()
+    journal.finish()
+    corrected = json.loads(failure.record) | {"content": "lunch"}
+    reading = read_item(Item("g:1", corrected), Defaults(new_id=new_id))
+    assert isinstance(reading, IngestRequest)
+    assert reading.timestamp.hour == (3 if own.get("timezone") else 16)
 
 
 @small_batches
