@@ -82,6 +82,9 @@ def main() -> None:
             err=True,
         )
         sys.exit(1)
+    except click.exceptions.NoArgsIsHelpError as exc:
+        say(exc.format_message(), err=True)
+        sys.exit(exc.exit_code)
     except (
         click.ClickException
     ) as exc:  # by `say`, not by click: the message may quote a file name with control characters

@@ -126,6 +126,19 @@ def test_a_text_that_was_read_as_an_option_gets_advice(
     assert capsys.readouterr().err.endswith(f"Error: No such option '{option}'.{advice}\n")
 
 
+@pytest.mark.parametrize("arguments", [[], ["keys"], ["dead-letters"], ["forget", "--help"]])
+def test_a_group_without_a_command_prints_its_help_once_and_no_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr(main, "on_termination", lambda leave: None)
+    monkeypatch.setattr(sys, "argv", ["mnemosyne", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    printed = "".join(capsys.readouterr())
+    assert ended.value.code == (0 if "--help" in arguments else 2)
+    assert printed.startswith("Usage: ") and printed.count("Usage: ") == 1 and "Error: " not in printed
+
+
 def test_a_command_reads_nothing_from_a_closed_standard_input() -> None:
     closed: list[str | Path] = [
         "sh",
