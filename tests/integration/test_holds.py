@@ -18,6 +18,7 @@ from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, NotFound
@@ -121,6 +122,29 @@ def test_a_held_memory_does_not_expire(
     shared_database.owner.run("UPDATE memories SET given_expiry = now() - interval '1 hour'")
     PostgresRetention(shared_database.connect_as_owner).apply("ns")
     assert list_memories(services.memories) == []
+
+
+ARRIVALS: dict[str, Callable[[FakeServices, UUID], object]] = {
+    "tags": lambda services, memory_id: services.memories.update(memory_id, MemoryChange(tags=("case 7",))),
+    "metadata": lambda services, memory_id: services.memories.update(memory_id, MemoryChange(metadata={"case": "7"})),
+    "an added tag": lambda services, memory_id: services.memories.change_tags([memory_id], added=("case 7",), removed=()),
+    "a renamed tag": lambda services, _: services.memories.change_tag("tea", "case 7", 10),
+}
+
+
+@pytest.mark.parametrize("arrival", ARRIVALS)
+def test_a_memory_that_a_change_brings_under_a_hold_does_not_expire(
+    arrival: str, services: FakeServices, holds: PostgresHolds
+) -> None:
+    expires_at = datetime.now(UTC) + timedelta(days=1)
+    memory_id = store_content(services.memories, "oolong", tags=("tea",), expires_at=expires_at)
+    holds.place("ns", HELD, REASON, "somebody")
+    case = Filters(metadata=(condition("case", Operator.EQUAL, ("7",)),), include_superseded=True)
+    holds.place("ns", Selection(filters=case), REASON, "somebody")
+    ARRIVALS[arrival](services, memory_id)
+    memory = services.memories.fetch(memory_id)
+    assert memory
+    assert memory.expires_at is None
 
 
 def test_the_expiry_of_a_held_memory_can_be_changed_after_the_maximum_lifetime(

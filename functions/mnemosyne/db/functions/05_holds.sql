@@ -58,7 +58,8 @@ $$;
 CREATE OR REPLACE TRIGGER keep_held_rows AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION keep_held_rows();
 
--- Trigger function: clear the expiry of a memory under a hold, because such a memory does not expire.
+-- Trigger function: clear the expiry of a memory under a hold, because such a memory does not expire. A change of labels
+-- can bring a memory under a hold.
 CREATE OR REPLACE FUNCTION suspend_expiry() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
@@ -69,7 +70,8 @@ BEGIN
     RETURN NEW;
 END
 $$;
-CREATE OR REPLACE TRIGGER suspend_expiry BEFORE INSERT OR UPDATE OF expires_at ON memories
+CREATE OR REPLACE TRIGGER suspend_expiry
+    BEFORE INSERT OR UPDATE OF expires_at, tags, metadata, session, "timestamp" ON memories
     FOR EACH ROW WHEN (NEW.expires_at IS NOT NULL) EXECUTE FUNCTION suspend_expiry();
 
 -- Trigger function: raise the error MH001 if a hold selects the memory before the change, but no hold selects it after
