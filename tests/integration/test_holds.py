@@ -127,7 +127,9 @@ def test_a_held_memory_does_not_expire(
 ARRIVALS: dict[str, Callable[[FakeServices, UUID], object]] = {
     "tags": lambda services, memory_id: services.memories.update(memory_id, MemoryChange(tags=("case 7",))),
     "metadata": lambda services, memory_id: services.memories.update(memory_id, MemoryChange(metadata={"case": "7"})),
-    "an added tag": lambda services, memory_id: services.memories.change_tags([memory_id], added=("case 7",), removed=()),
+    "an added tag": lambda services, memory_id: services.memories.change_tags(
+        [memory_id], added=("case 7",), removed=()
+    ),
     "a renamed tag": lambda services, _: services.memories.change_tag("tea", "case 7", 10),
 }
 
