@@ -164,3 +164,10 @@ def test_with_api_keys_each_client_snippet_contains_a_key(line: str) -> None:
     printed = how_to_connect("http://127.0.0.1:8080/mcp", "/data", auth_mode="api_key")
     (snippet,) = (printed_line for printed_line in printed.splitlines() if line in printed_line)
     assert "Authorization" in snippet and "Bearer mnk_…" in snippet
+
+
+@pytest.mark.parametrize("line", ["remember", 'search "', "curl", "claude mcp add", "MCP Inspector"])
+def test_printed_commands_quote_an_address_whose_brackets_a_shell_expands(line: str) -> None:
+    printed = how_to_connect("http://[::1]:8080/mcp", "/data")
+    (command,) = (printed_line for printed_line in printed.splitlines() if line in printed_line)
+    assert "'http://[::1]:8080/mcp'" in command

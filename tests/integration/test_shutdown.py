@@ -74,7 +74,7 @@ def server() -> Iterator[FunctionProcess]:
             process.kill()
 
 
-def _started(directory: DataDir) -> FunctionProcess:
+def _started(directory: DataDir, host: str = HOST) -> FunctionProcess:
     environment = {
         "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
         "MNEMOSYNE_TOPIC": f"file://{directory.path}/queue",
@@ -82,7 +82,7 @@ def _started(directory: DataDir) -> FunctionProcess:
         "MNEMOSYNE_AUTH_MODE": "none",
         "MNEMOSYNE_RATE_LIMIT_PER_MINUTE": "0",
     }
-    process = FunctionProcess("mcp", host=HOST, port=free_port(HOST), environment=environment, directory=directory)
+    process = FunctionProcess("mcp", host=host, port=free_port(HOST), environment=environment, directory=directory)
     process.start()
     process.wait_ready()
     return process
@@ -118,6 +118,11 @@ def test_a_function_is_one_process_although_the_shell_has_workers(
         assert len(psutil.Process(process.pid).children()) == 1
     finally:
         process.kill()
+
+
+@pytest.mark.parametrize("host", ["localhost", "::1", "::"])
+def test_a_function_answers_on_each_kind_of_host(host: str, tmp_path: Path) -> None:
+    _started(DataDir.at(str(tmp_path)), host).kill()
 
 
 def test_a_request_whose_body_arrives_after_the_listener_closed_is_answered(server: FunctionProcess) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -17,10 +18,10 @@ _TEMPLATE = """\
 Try it, in another terminal:
   {prefix}{command} remember "The oolong is on shelf 7."{at}
   {prefix}{command} search "Where is the oolong?"{at}
-  curl -s {url} -H 'Content-Type: application/json'{curl_header} -d '{try_it}'
+  curl -s {quoted} -H 'Content-Type: application/json'{curl_header} -d '{try_it}'
 
 Connect a client:
-  Claude Code     claude mcp add --transport http mnemosyne {url}{header}
+  Claude Code     claude mcp add --transport http mnemosyne {quoted}{header}
   Claude Desktop  claude_desktop_config.json:
                   {desktop}
   Cursor          ~/.cursor/mcp.json:
@@ -29,7 +30,7 @@ Connect a client:
                   {vs_code}
   Gemini CLI      ~/.gemini/settings.json:
                   {gemini}
-  MCP Inspector   npx @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list{header}
+  MCP Inspector   npx @modelcontextprotocol/inspector --cli {quoted} --transport http --method tools/list{header}
 
 Ctrl-C stops everything; the data stays."""
 
@@ -50,13 +51,15 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
     authorization = f"Authorization: Bearer {KEY}"
     headers: dict[str, Any] = {"headers": {"Authorization": f"Bearer {KEY}"}} if with_key else {}
     remote = ["-y", "mcp-remote", url, *(["--header", authorization] if with_key else [])]
+    quoted = shlex.quote(url)  # zsh expands the brackets of an IPv6 address
     return _TEMPLATE.format(
         url=url,
+        quoted=quoted,
         console=url.removesuffix("mcp"),
         directory=directory,
         command=command(),
         prefix=f"MNEMOSYNE_TOKEN={KEY} " if auth_mode != "none" else "",
-        at="" if is_default else f" --url {url}",
+        at="" if is_default else f" --url {quoted}",
         header=f' --header "{authorization}"' if with_key else "",
         curl_header=f" -H '{authorization}'" if auth_mode != "none" else "",
         try_it=_TRY_IT,

@@ -82,7 +82,12 @@ def url(host: str, port: int) -> str:
     """Return a URL that this machine can open. If the host means all addresses, the URL has the loopback address."""
     if stands_for_all(host):
         host = "::1" if ":" in host else "127.0.0.1"
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"http://{_bracketed(host)}:{port}"
+
+
+def _bracketed(host: str) -> str:
+    """Put an IPv6 address in brackets, as a port follows."""
+    return f"[{host}]" if ":" in host else host
 
 
 def other_urls(host: str, port: int) -> list[str]:
@@ -130,7 +135,7 @@ class FunctionProcess:
         self._logged_before = 0
         self._command = [
             sys.executable, "-m", "functions_framework", "--source", str(SOURCE), "--target", target,
-            "--host", host, "--port", str(port),
+            "--host", _bracketed(host), "--port", str(port),
         ]  # fmt: skip
         # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne. Set
         # WORKERS, because functions-framework starts this number of processes, each with its own rate limit and logins.
