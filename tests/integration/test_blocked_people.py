@@ -1,7 +1,6 @@
 """People whom the operator blocks get no log-in and no token, even if a rule admits them."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
-from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.lockouts import PostgresLockouts
 from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
@@ -54,9 +53,9 @@ class Provider:
 class Company:
     """A deployment that admits each person of a domain."""
 
-    def __init__(self, server: AuthServer, provider: Provider, people: PostgresBlockedPeople, mcp: Pool) -> None:
-        self.server, self.provider, self.people, self.mcp = server, provider, people, mcp
-        self.clients, self.keys = PostgresBlockedClients(people._open), PostgresApiKeyStore(people._open)
+    def __init__(self, server: AuthServer, provider: Provider, owner: Callable[[], Connection], mcp: Pool) -> None:
+        self.server, self.provider, self.mcp = server, provider, mcp
+        self.lockouts, self.keys = PostgresLockouts(owner), PostgresApiKeyStore(owner)
         self.client = server.register()
 
     def come_back(self, claims: Mapping[str, Any]) -> tuple[Visit, Any]:
@@ -80,14 +79,14 @@ def company(cluster: postgres.EmbeddedPostgres, database: str, pool: Pool, tmp_p
     provider, owner = Provider(), connection_factory(cluster.url(postgres.OWNER, database))
     with auth_pool(cluster, database) as auth:
         server = AuthServer(auth, tmp_path, [PeopleRule(who="*")], provider)
-        yield Company(server, provider, PostgresBlockedPeople(owner), pool)
+        yield Company(server, provider, owner, pool)
 
 
 @pytest.mark.parametrize("who", ["eve@example.com", "EVE@Example.com", " eve@example.com ", "1077"])
 def test_a_blocked_person_has_no_grant_and_no_log_in(company: Company, who: str) -> None:
     ada = company.tokens({**EVE, "sub": "1078", "email": "ada@example.com"})
     tokens = [company.tokens(EVE), company.tokens(EVE)]
-    assert len(company.people.block(blocked_name(who))) == 2
+    assert len(company.lockouts.add("person", blocked_name(who))) == 2
     assert not any(map(company.is_let_in, tokens))
     answer = refresh(company.server.browser(), company.client, tokens[0]["refresh_token"])
     assert answer.json()["error"] == "invalid_grant"
@@ -114,54 +113,53 @@ def test_a_blocked_person_is_blocked_under_each_spelling_of_the_address(
     company: Company, changed: dict[str, Any]
 ) -> None:
     company.tokens(EVE)
-    company.people.block("eve@example.com")
+    company.lockouts.add("person", "eve@example.com")
     assert company.come_back({**EVE, **changed})[1].status_code == 403
 
 
 def test_a_person_blocked_between_log_in_and_consent_gets_no_grant(company: Company) -> None:
     visit, answer = company.come_back(EVE)
     assert answer.status_code == 303
-    company.people.block("eve@example.com")
+    company.lockouts.add("person", "eve@example.com")
     assert visit.answer().status_code == 409
 
 
 def test_a_code_of_a_blocked_person_gives_no_tokens(company: Company) -> None:
     visit, _ = company.come_back(EVE)
     code = redirect_parameters(visit.answer())["code"]
-    company.people.block("eve@example.com")
+    company.lockouts.add("person", "eve@example.com")
     assert exchange(company.server.browser(), company.client, code).json()["error"] == "invalid_grant"
 
 
-def test_a_grant_stored_after_the_block_is_not_accepted(company: Company) -> None:
+def test_a_grant_stored_after_the_block_is_not_accepted(company: Company, owner: Connection) -> None:
     """A request in progress during the block can store such a grant."""
     tokens = company.tokens(EVE)
-    company.people.block("eve@example.com")
-    with closing(company.people._open()) as connection:
-        connection.run("UPDATE oauth_grants SET revoked_at = NULL")
+    company.lockouts.add("person", "eve@example.com")
+    owner.run("UPDATE oauth_grants SET revoked_at = NULL")
     assert not company.is_let_in(tokens)
     assert refresh(company.server.browser(), company.client, tokens["refresh_token"]).status_code == 400
 
 
 def test_an_unblocked_person_logs_in_again_and_is_asked_for_consent_again(company: Company) -> None:
     tokens = company.tokens(EVE)
-    company.people.block("eve@example.com")
-    assert company.people.unblock("eve@example.com")
-    assert not company.people.unblock("eve@example.com")
+    company.lockouts.add("person", "eve@example.com")
+    assert company.lockouts.undo("person", "eve@example.com")
+    assert not company.lockouts.undo("person", "eve@example.com")
     assert not company.is_let_in(tokens)
     assert company.is_let_in(company.tokens(EVE))
 
 
 def test_blocking_a_person_twice_makes_one_block(company: Company) -> None:
     company.tokens(EVE)
-    assert [len(company.people.block("eve@example.com")) for _ in range(2)] == [1, 0]
-    (listed,) = company.people.blocked()
+    assert [len(company.lockouts.add("person", "eve@example.com")) for _ in range(2)] == [1, 0]
+    (listed,) = company.lockouts.every()
     assert (listed["who"], listed["subjects"]) == ("eve@example.com", ["1077"])
 
 
 @pytest.mark.parametrize("who", ["stranger@example.com", "a subject of nobody", "eve@example.comm", "077"])
 def test_a_block_of_another_person_has_no_effect(company: Company, who: str) -> None:
     tokens = company.tokens(EVE)
-    assert company.people.block(blocked_name(who)) == []
+    assert company.lockouts.add("person", blocked_name(who)) == []
     assert company.is_let_in(tokens)
     assert company.come_back(EVE)[1].status_code == 303
 

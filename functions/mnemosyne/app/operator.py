@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.archive import PostgresArchive
 from mnemosyne.adapters.database.audit import PostgresAuditLog
-from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.holds import PostgresHolds
+from mnemosyne.adapters.database.lockouts import PostgresLockouts
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
@@ -51,10 +51,6 @@ EXPIRY_PRINCIPAL: Final = "system:expiry"
 """The principal that the audit trail names for the removal of expired memories."""
 
 
-Lockouts: TypeAlias = PostgresBlockedPeople | PostgresBlockedClients | PostgresApiKeyStore
-"""Store of the people, clients or keys that the operator has locked out."""
-
-
 class OwnerStores:
     """The stores that only the role that owns the schema may use."""
 
@@ -63,8 +59,7 @@ class OwnerStores:
         self.keys = PostgresApiKeyStore(connect)
         self.quotas = PostgresQuotas(connect)
         self.grants = PostgresGrantStore(connect)
-        self.people = PostgresBlockedPeople(connect)
-        self.clients = PostgresBlockedClients(connect)
+        self.lockouts = PostgresLockouts(connect)
         self.audit = PostgresAuditLog(lambda: closing(connect()))
         self.retention = PostgresRetention(connect)
         self.holds = PostgresHolds(connect)

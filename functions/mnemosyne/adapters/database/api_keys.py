@@ -4,7 +4,7 @@ The services can only look up keys by id. Only the owner of the schema can creat
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from mnemosyne.adapters.database.connections import Row
 from mnemosyne.adapters.database.owner_store import OwnerStore
@@ -29,13 +29,6 @@ ORDER BY created_at, id
 _REVOKE: Final = """
 UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = :id
 RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at, blocked_at, last_used_at
-"""
-_BLOCK: Final = """
-UPDATE api_keys SET blocked_at = coalesce(blocked_at, now()) WHERE id = :id RETURNING id
-"""
-_UNBLOCK: Final = "UPDATE api_keys SET blocked_at = NULL WHERE id = :id AND blocked_at IS NOT NULL RETURNING id"
-_BLOCKED: Final = """
-SELECT id AS who, blocked_at FROM api_keys WHERE blocked_at IS NOT NULL ORDER BY blocked_at, id
 """
 
 
@@ -75,18 +68,6 @@ class PostgresApiKeyStore(OwnerStore):
         if not rows:
             raise NotFound(f"no key has the id {key_id}: see `mnemosyne keys list`")
         return _key(rows[0])
-
-    def block(self, key_id: str) -> bool:
-        """Block a key until it is unblocked, and return whether the key exists."""
-        return bool(self._run(_BLOCK, id=key_id))
-
-    def unblock(self, who: str) -> bool:
-        """Unblock a key, and return whether it was blocked."""
-        return bool(self._run(_UNBLOCK, id=who))
-
-    def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return the id (`who`) of each blocked key and the time of the block (`blocked_at`), the earliest first."""
-        return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_BLOCKED)]
 
 
 def _key(row: Row) -> ApiKey:

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from mnemosyne.adapters.database.lockouts import Kind
 from mnemosyne.app.operations.operation import FilledName, Namespace, Operation
-from mnemosyne.app.operator import Lockouts, SystemOperator
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.oauth import blocked_name
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.domain.rfc3339 import instant
@@ -68,9 +69,7 @@ class ListLockouts(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the locked-out people, clients and keys, each with its kind, the earliest lock-out first."""
-        stores: dict[str, Lockouts] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
-        lockouts = [{"kind": kind, **row} for kind, store in stores.items() for row in store.blocked()]
-        return {"lockouts": sorted(lockouts, key=lambda row: str(row["blocked_at"]))}
+        return {"lockouts": operator.lockouts.every()}
 
 
 class LockOut(Operation):
@@ -80,7 +79,7 @@ class LockOut(Operation):
     changes = True
     as_owner = True
 
-    kind: Literal["person", "client", "key"]
+    kind: Kind
     who: Annotated[Text, Field(max_length=1_000)]
     """Address or subject of a person, or id of a client, or id of a key."""
 
@@ -99,14 +98,7 @@ class LockOut(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Lock out, and return the revoked grants. Raises NotFound for an unknown key."""
-        revoked: list[str] = []
-        if self.kind == "key":
-            if not operator.keys.block(self.name):
-                raise NotFound(f"no key has the id {self.name}: see `mnemosyne keys list`")
-        else:
-            store = operator.people if self.kind == "person" else operator.clients
-            revoked = list(store.block(self.name))
-        return {"kind": self.kind, "who": self.name, "revoked": revoked}
+        return {"kind": self.kind, "who": self.name, "revoked": operator.lockouts.add(self.kind, self.name)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {self.kind: answer["who"], "grants": answer.get("revoked")}
@@ -119,8 +111,7 @@ class UndoLockOut(LockOut):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Undo the lock-out. Raises NotFound if there is none."""
-        stores: dict[str, Lockouts] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
-        if not stores[self.kind].unblock(self.name):
+        if not operator.lockouts.undo(self.kind, self.name):
             raise NotFound(f"the {self.kind} {self.name} is not locked out: see `mnemosyne lockouts list`")
         return {"kind": self.kind, "who": self.name}
 
