@@ -14,7 +14,6 @@ only the number of hints is printed.
 import argparse
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from infra.benchmarks.collection import OURS, Collection
 from infra.benchmarks.sets.assistant_logs import assistant_logs
 from infra.benchmarks.sets.short_facts import short_facts
 from infra.benchmarks.sets.statements import kinds
-from infra.benchmarks.stored import Stored, embedder_of, opened_store
+from infra.benchmarks.stored import Stored, opened_store
 from mnemosyne.domain import changed_facts
 
 PAIRS = Path(__file__).with_name("sets") / "changed_pairs.jsonl"
@@ -100,17 +99,15 @@ def main() -> None:
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
     for part, chosen in (("tuned on", pairs[::2]), ("held out", pairs[1::2])):
         print(f"| pairs by hand, {part} | {of_pairs(chosen)}")
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        embedder, space = embedder_of(arguments.embedder, scratch)
-        with opened_store(space, scratch) as (memories, _):
-            conversations = Collection.read("conversations", OURS["many_conversations"])
-            for collection, sample in ((short_facts(), 1), (assistant_logs(), SAMPLE), (conversations, 1)):
-                store = Stored(collection, memories, embedder)
-                parts, milliseconds = of_store(collection, store.may_replace, sample=sample)
-                for part, figures in parts.items():
-                    if figures.hints or figures.changes or (part == "states no fact" and not collection.facts):
-                        print(f"| {collection.name}, {part} | {figures}")
-                print(f"{collection.name}: {len(collection.documents):,} memories, a hint takes {milliseconds:.1f} ms")
+    with opened_store(arguments.embedder) as (embedder, memories, _):
+        conversations = Collection.read("conversations", OURS["many_conversations"])
+        for collection, sample in ((short_facts(), 1), (assistant_logs(), SAMPLE), (conversations, 1)):
+            store = Stored(collection, memories, embedder)
+            parts, milliseconds = of_store(collection, store.may_replace, sample=sample)
+            for part, figures in parts.items():
+                if figures.hints or figures.changes or (part == "states no fact" and not collection.facts):
+                    print(f"| {collection.name}, {part} | {figures}")
+            print(f"{collection.name}: {len(collection.documents):,} memories, a hint takes {milliseconds:.1f} ms")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ questions with a strong hit.
 
 import argparse
 import re
-import tempfile
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from infra.benchmarks.collection import OURS, Collection, Question
 from infra.benchmarks.sets.__main__ import SETS
-from infra.benchmarks.stored import Stored, embedder_of, opened_store
+from infra.benchmarks.stored import Stored, opened_store
 from mnemosyne.domain.confidence import Confidence, confidence
 from mnemosyne.domain.search import SearchMode
 
@@ -94,14 +93,12 @@ def main() -> None:
     ours = [Collection.read(name, directory) for name, directory in OURS.items()]
     print("| questions | AUC of both | cosine | words | answerable but weak | unanswerable but strong |")
     print("|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        embedder, space = embedder_of(arguments.embedder, scratch)
-        with opened_store(space, scratch) as (memories, _):
-            collections: list[tuple[Collection, Collection | None]] = [*zip(ours, reversed(ours), strict=True)]
-            for collection, others in [*collections, *((make(), None) for make in SETS.values())]:
-                stored = Stored(collection, memories, embedder)
-                for kind, questions in unanswerable(stored, others).items():
-                    measure(stored, kind, questions)
+    with opened_store(arguments.embedder) as (embedder, memories, _):
+        collections: list[tuple[Collection, Collection | None]] = [*zip(ours, reversed(ours), strict=True)]
+        for collection, others in [*collections, *((make(), None) for make in SETS.values())]:
+            stored = Stored(collection, memories, embedder)
+            for kind, questions in unanswerable(stored, others).items():
+                measure(stored, kind, questions)
 
 
 if __name__ == "__main__":

@@ -9,19 +9,15 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from infra.benchmarks import console_browser
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.search import Bench, fill
-from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
+from infra.benchmarks.search import fill, writing
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
-from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local import stack
 from mnemosyne.cli.local.data_dir import DataDir
 from tests.dev import DevServer
 
@@ -48,7 +44,12 @@ def figures(size: int, rounds: int, visits: int) -> list[Figure]:
     corpus = texts(size + rounds)
     query_texts = questions(corpus[size:], rounds)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        _fill(Path(scratch) / "data", corpus[:size])
+        directory = DataDir.at(str(Path(scratch) / "data"))
+        with (
+            stack.database(directory, SPACE) as server,
+            writing(server, OfflineEmbedder(directory.path / "words.bin")) as writers,
+        ):
+            fill(writers, {"default": corpus[:size]})
         dev = DevServer(Path(scratch))
         try:
             dev.start()
@@ -73,20 +74,6 @@ def figures(size: int, rounds: int, visits: int) -> list[Figure]:
             f"a page far back / the first, {size:,}", [milliseconds / first for milliseconds in depth[-20:]], 1.5
         ),
     ]
-
-
-def _fill(data: Path, contents: Sequence[str]) -> None:
-    data.mkdir(mode=0o700)
-    server = postgres.start(DataDir.at(str(data)))
-    try:
-        postgres.prepare(server, SPACE)
-        owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
-        embedder = OfflineEmbedder(data / "words.bin")
-        with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
-            fill(Bench(MemoryDatabase(pool, SPACE), embedder, owner, (), 2), {"default": contents})
-        owner.close()
-    finally:
-        server.stop()
 
 
 def _timed(dev: DevServer, tool: str, arguments: Mapping[str, Any]) -> tuple[float, Any]:

@@ -1,21 +1,18 @@
 """Measure searches while expired memories are removed, the rate of the removal, and the space that it leaves."""
 
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from typing import Final
 
 from infra.benchmarks import isolation
+from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.cli.local import postgres
-from mnemosyne.cli.local.data_dir import DataDir
 
 ROUNDS = 12
 SEARCHES = 10
@@ -61,19 +58,14 @@ def figures(rows: int) -> list[Figure]:
     In each round, searches without and during the removal follow each other, so that changes of the machine's speed
     affect both.
     """
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        server = postgres.start(DataDir.at(scratch))
-        try:
-            postgres.prepare(server, isolation.SPACE)
-            connect = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)
-            with (
-                closing(connect()) as owner,
-                closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)) as pool,
-            ):
-                isolation.prepare(owner, rows, EXPIRE)
-                return _measured(owner, Sweep(PostgresRetention(connect)), MemoryDatabase(pool, isolation.SPACE), rows)
-        finally:
-            server.stop()
+    with (
+        new_database(isolation.SPACE) as (server, _),
+        owner_of(server) as owner,
+        opened(server, isolation.SPACE) as memories,
+    ):
+        isolation.prepare(owner, rows, EXPIRE)
+        connect = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)
+        return _measured(owner, Sweep(PostgresRetention(connect)), memories, rows)
 
 
 def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: int) -> list[Figure]:

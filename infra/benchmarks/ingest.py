@@ -4,7 +4,6 @@ Every figure is a ratio of two measurements of the same round, because absolute 
 """
 
 import asyncio
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from pg8000.native import to_statement
 from pgvector import HalfVector
 
 from infra.benchmarks import corpus
+from infra.benchmarks.database import new_database
 from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
@@ -263,7 +263,7 @@ def _wait_stored(owner: Connection, count: int) -> None:
 
 def figures(count: int, rounds: int) -> list[Figure]:
     """Measure the pipeline and the upserts with this many rows per round."""
-    with _server(SPACE) as (_, server):
+    with new_database(SPACE) as (server, _):
         rates = upserts(server, count, rounds)
     compared = (
         ("upsert", "asyncpg COPY", 0.9),
@@ -276,7 +276,7 @@ def figures(count: int, rounds: int) -> list[Figure]:
         each = [own / other for own, other in zip(rates[way], rates[reference], strict=True)]
         made.append(Figure.of(f"{way} / {reference}", each, goal, more_is_better=True))
     ratios: dict[str, list[float]] = defaultdict(list)
-    with _server(OFFLINE) as (directory, server):
+    with new_database(OFFLINE) as (server, directory):
         for _ in range(rounds):
             for name, ratio in end_to_end(directory, server, count).items():
                 ratios[name].append(ratio)
@@ -284,15 +284,3 @@ def figures(count: int, rounds: int) -> list[Figure]:
         goal = 0.5 if name.startswith("single") else None
         made.append(Figure.of(f"publish to stored / bare upserts, {name}", each, goal, more_is_better=True))
     return made
-
-
-@contextmanager
-def _server(space: EmbeddingSpace) -> Iterator[tuple[DataDir, postgres.EmbeddedPostgres]]:
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        directory = DataDir.at(scratch)
-        server = postgres.start(directory)
-        try:
-            postgres.prepare(server, space)
-            yield directory, server
-        finally:
-            server.stop()

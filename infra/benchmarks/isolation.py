@@ -3,20 +3,18 @@
 The searched namespace has nine tenths of all memories.
 """
 
-import tempfile
 import time
 from collections.abc import Callable
 from typing import LiteralString
 
 import numpy as np
 
+from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.ports.embedder import Vector
@@ -106,25 +104,12 @@ def turns(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
 
 def figures(rows: int) -> list[Figure]:
     """Measure with one namespace that owns nine tenths of this many memories."""
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        server = postgres.start(DataDir.at(scratch))
-        try:
-            postgres.prepare(server, SPACE)
-            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
+    with new_database(SPACE) as (server, _):
+        with owner_of(server) as owner:
             prepare(owner, rows)
-            isolated = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-            free = Pool(connection_factory(server.url(postgres.OWNER)), 1)
-            databases = (
-                MemoryDatabase(isolated, SPACE),
-                MemoryDatabase(free, SPACE),
-            )
-            turns(*databases)  # warm the caches
-            times = turns(*databases)
-            isolated.close()
-            free.close()
-            owner.close()
-        finally:
-            server.stop()
+        with opened(server, SPACE) as isolated, opened(server, SPACE, user=postgres.OWNER) as free:
+            turns(isolated, free)  # warm the caches
+            times = turns(isolated, free)
     return [
         Figure.of(f"{name}, isolated / as the owner, {rows:,}", [a / b for a, b in zip(*pair, strict=True)], 1.2)
         for name, pair in times.items()

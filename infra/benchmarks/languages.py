@@ -10,21 +10,14 @@ share of the fact's eight memories that are among the ten best hits.
 
 import argparse
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from infra.benchmarks.collection import ROOT
-from infra.benchmarks.stored import embedder_of, opened_store
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.domain.memory import IngestRequest
-from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.search import SearchMode, SearchQuery
-from mnemosyne.ids import new_id
+from infra.benchmarks.collection import ROOT, Collection, Question
+from infra.benchmarks.stored import Stored, opened_store
+from mnemosyne.domain.search import SearchMode
 from mnemosyne.ports.embedder import Embedder, Vector
-from mnemosyne.service import ingest, search
 
 DATA = ROOT / "tests" / "data" / "languages"
 NAMES: Mapping[str, str] = {
@@ -86,45 +79,30 @@ class RememberingEmbedder:
         return self._queries[text]
 
 
-class Memories:
-    """Memories of some languages in a separate namespace."""
-
-    def __init__(self, name: str, languages: Sequence[str], database: MemoryDatabase, embedder: Embedder) -> None:
-        self._store = PostgresMemories(database, name)
-        self._embedder = embedder.for_namespace(name)
-        self._facts: dict[str, int] = {}
-        all_facts = [fact for language in languages for fact in facts(language)]
-        for start in range(0, len(all_facts), 100):
-            batch = all_facts[start : start + 100]
-            requests = tuple(_request(fact, start + place) for place, fact in enumerate(batch))
-            outcomes = ingest.store(IngestMessage(name, requests), memories=self._store, embedder=embedder).outcomes
-            for fact, request in zip(batch, requests, strict=True):
-                self._facts[str(outcomes[request.request_id].memory_id)] = fact.number
-
-    def search(self, question: str, variant: str) -> list[int]:
-        """Search, and return the numbers of the facts that the ten best hits state."""
-        embedder = self._embedder
-        ranked, _ = search.rank(
-            SearchQuery(
-                query=question, mode=SearchMode.SEMANTIC if variant == "meaning" else SearchMode.HYBRID, limit=10
-            ),
-            None if variant == "words" else embedder.embed_query(question),
-            memories=self._store,
-            model=embedder.model,
-            lexical_weight=embedder.lexical_weight,
-        )
-        return [self._facts[str(ranked_memory.candidate.id)] for ranked_memory in ranked[:10]]
-
-    def recall(self, questions: Sequence[Fact], variant: str, *, versions: int) -> Recall:
-        """Return the mean recall. `versions` is the number of memories of each fact."""
-        hits = [(fact.number, self.search(fact.question, variant)) for fact in questions]
-        first = sum(numbers[:1] == [number] for number, numbers in hits)
-        share = sum(numbers.count(number) / versions for number, numbers in hits)
-        return Recall(first / len(hits), share / len(hits))
+def collection(name: str, languages: Sequence[str], questions: Sequence[Fact]) -> Collection:
+    """Return the facts of some languages as documents, and questions about these facts."""
+    documents = {f"{language} {fact.number}": fact for language in languages for fact in facts(language)}
+    return Collection(
+        name,
+        {
+            document: {"text": fact.memory, "timestamp": (START + timedelta(hours=place)).isoformat()}
+            for place, (document, fact) in enumerate(documents.items())
+        },
+        [
+            Question(fact.question, "", frozenset(f"{language} {fact.number}" for language in languages))
+            for fact in questions
+        ],
+    )
 
 
-def _request(fact: Fact, place: int) -> IngestRequest:
-    return IngestRequest.of(new_id(), content=fact.memory, timestamp=START + timedelta(hours=place))
+def recall(stored: Stored, variant: str) -> Recall:
+    """Return the mean recall of the collection's questions."""
+    mode = SearchMode.SEMANTIC if variant == "meaning" else SearchMode.HYBRID
+    search = stored.search(mode, words_only=variant == "words")
+    hits = [(question.relevant, search(question.text)[:10]) for question in stored.collection.questions]
+    first = sum(not relevant.isdisjoint(names[:1]) for relevant, names in hits)
+    share = sum(len(relevant.intersection(names)) / len(relevant) for relevant, names in hits)
+    return Recall(first / len(hits), share / len(hits))
 
 
 def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[str, str, str], Recall]:
@@ -134,20 +112,15 @@ def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[st
     other languages.
     """
     recalls = {}
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        plain_embedder, space = embedder_of(name, scratch)
+    with opened_store(name) as (plain_embedder, memories, _):
         embedder = RememberingEmbedder(plain_embedder)
-        with opened_store(space, scratch) as (store, _):
-            for language in languages:
-                own = Memories(f"{language} alone", [language], store, embedder)
-                others = Memories(
-                    f"all but {language}", [other for other in languages if other != language], store, embedder
-                )
+        for language in languages:
+            others = [other for other in languages if other != language]
+            for reach, searched in (("within", [language]), ("across", others)):
+                questions = collection(f"{language} {reach}", searched, facts(language))
+                stored = Stored(questions, memories, embedder)
                 for variant in VARIANTS:
-                    questions = facts(language)
-                    recalls[language, "within", variant] = own.recall(questions, variant, versions=1)
-                    versions = len(languages) - 1
-                    recalls[language, "across", variant] = others.recall(questions, variant, versions=versions)
+                    recalls[language, reach, variant] = recall(stored, variant)
     return recalls
 
 

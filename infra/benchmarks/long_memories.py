@@ -10,20 +10,13 @@ chunks, that a search by meaning finds.
 import argparse
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 
 from infra.benchmarks.corpus import questions, texts
-from infra.benchmarks.search import Bench, fill
-from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
+from infra.benchmarks.database import new_database
+from infra.benchmarks.search import Bench, fill, writing
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
-from mnemosyne.cli.local import postgres
-from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.search import SearchMode
 
 LONG_CHARACTERS = 1_700
@@ -101,21 +94,13 @@ def main() -> None:
     long = joined(paragraphs, options.memories)
     assert len(long) == options.memories, f"{len(paragraphs)} paragraphs are enough for only {len(long)} long memories"
     query_texts = questions(paragraphs, options.questions + WARM_UP)
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        server = postgres.start(DataDir.at(scratch))
-        try:
-            postgres.prepare(server, SPACE)
-            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
-            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
-            with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
-                bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, (), 2)
-                fill(bench, {"long": long})
-                fill(bench, {"short": paragraphs[: len(long)]})
-                owner.script("VACUUM ANALYZE")
-                measure(bench, query_texts)
-            owner.close()
-        finally:
-            server.stop()
+    with (
+        new_database(SPACE) as (server, directory),
+        writing(server, OfflineEmbedder(directory.path / "words.bin")) as bench,
+    ):
+        fill(bench, {"long": long})
+        fill(bench, {"short": paragraphs[: len(long)]})
+        measure(bench, query_texts)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import base64
 import functools
 import gzip
 import json
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,10 +24,10 @@ import numpy as np
 import orjson
 
 from infra.benchmarks.collection import Question
+from infra.benchmarks.database import owner_of
 from infra.benchmarks.retrieval import METRICS, Rows, available, collection_of, interval, measure
-from infra.benchmarks.stored import Stored, embedder_of, opened_store
-from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.cli.local import postgres
+from infra.benchmarks.stored import Stored, opened_store
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.candidates import Candidate, Candidates
 from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.search import SearchQuery
@@ -85,20 +84,20 @@ def record(file: Path, names: Sequence[str]) -> None:
 
     After the questions of a set follows one line with the names and vectors of their candidates.
     """
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch, gzip.open(file, "wt") as lines:
-        embedder, space = embedder_of("offline", scratch)
-        with opened_store(space, scratch) as (memories, server):
-            owner = connection_factory(server.url(postgres.OWNER))()
-            for name in names:
-                collection = collection_of(name)
-                store = Stored(collection, memories, embedder)
-                ids: set[str] = set()
-                for question in collection.answerable:
-                    recorded = _recorded(store, question)
-                    ids.update(row.id for row in recorded["candidates"]["rows"] if row.eligible)
-                    lines.write(json.dumps({"collection": name} | recorded) + "\n")
-                lines.write(json.dumps({"collection": name, "memories": _memories(store, sorted(ids), owner)}) + "\n")
-            owner.close()
+    with (
+        gzip.open(file, "wt") as lines,
+        opened_store("offline") as (embedder, memories, server),
+        owner_of(server) as owner,
+    ):
+        for name in names:
+            collection = collection_of(name)
+            store = Stored(collection, memories, embedder)
+            ids: set[str] = set()
+            for question in collection.answerable:
+                recorded = _recorded(store, question)
+                ids.update(row.id for row in recorded["candidates"]["rows"] if row.eligible)
+                lines.write(json.dumps({"collection": name} | recorded) + "\n")
+            lines.write(json.dumps({"collection": name, "memories": _memories(store, sorted(ids), owner)}) + "\n")
 
 
 def _recorded(store: Stored, question: Question) -> dict[str, Any]:

@@ -27,13 +27,12 @@ import numpy.typing as npt
 
 from infra.benchmarks.bm25 import BM25
 from infra.benchmarks.collection import OURS, ROOT, Collection, Question
+from infra.benchmarks.database import owner_of
 from infra.benchmarks.figures import Figure
 from infra.benchmarks.recorded import record
 from infra.benchmarks.sets.__main__ import SETS
 from infra.benchmarks.stored import Search, Stored, embedder_of, opened_store
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.vertex_reranker import VertexReranker
-from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ports.embedder import Reranker
@@ -82,33 +81,30 @@ def run(
     collection: Collection, embedder_name: str, *, weights: bool = False, reranker: Reranker | None = None
 ) -> dict[str, dict[str, float]]:
     """Measure and print every mode on one collection, and return the means by mode."""
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        embedder, space = embedder_of(embedder_name, scratch)
-        with opened_store(space, scratch) as (memories, server):
-            plain = Stored(collection, memories, embedder, sessions=False)
-            all_memories = Stored(collection, memories, embedder)
-            bm25 = BM25({name: document["text"] for name, document in collection.documents.items()})
-            searches: dict[str, Search] = {
-                "plain BM25": bm25.search,
-                "semantic": all_memories.search(SearchMode.SEMANTIC),
-                "full text": all_memories.search(SearchMode.HYBRID, words_only=True),
-                "hybrid, without sessions": plain.search(SearchMode.HYBRID),
-                "hybrid": all_memories.search(SearchMode.HYBRID),
-            }
-            if collection.has_tags:
-                tagged = Stored(collection, memories, embedder, tags=True)
-                searches["semantic, with tags"] = tagged.search(SearchMode.SEMANTIC)
-                searches["hybrid, with tags"] = tagged.search(SearchMode.HYBRID)
-            if weights:
-                for step in range(1, 10):
-                    searches[f"hybrid, weight .{step}"] = all_memories.search(SearchMode.HYBRID, weight=step / 10)
-            if reranker:
-                searches["hybrid, reranked"] = all_memories.reranked(reranker)
-            rows_by_search = {name: measure(collection.answerable, search) for name, search in searches.items()}
-            owner = connection_factory(server.url(postgres.OWNER))()
+    with opened_store(embedder_name) as (embedder, memories, server):
+        plain = Stored(collection, memories, embedder, sessions=False)
+        all_memories = Stored(collection, memories, embedder)
+        bm25 = BM25({name: document["text"] for name, document in collection.documents.items()})
+        searches: dict[str, Search] = {
+            "plain BM25": bm25.search,
+            "semantic": all_memories.search(SearchMode.SEMANTIC),
+            "full text": all_memories.search(SearchMode.HYBRID, words_only=True),
+            "hybrid, without sessions": plain.search(SearchMode.HYBRID),
+            "hybrid": all_memories.search(SearchMode.HYBRID),
+        }
+        if collection.has_tags:
+            tagged = Stored(collection, memories, embedder, tags=True)
+            searches["semantic, with tags"] = tagged.search(SearchMode.SEMANTIC)
+            searches["hybrid, with tags"] = tagged.search(SearchMode.HYBRID)
+        if weights:
+            for step in range(1, 10):
+                searches[f"hybrid, weight .{step}"] = all_memories.search(SearchMode.HYBRID, weight=step / 10)
+        if reranker:
+            searches["hybrid, reranked"] = all_memories.reranked(reranker)
+        rows_by_search = {name: measure(collection.answerable, search) for name, search in searches.items()}
+        with owner_of(server) as owner:
             owner.script("ANALYZE")
-            owner.close()
-            rows_by_search["hybrid, after ANALYZE"] = measure(collection.answerable, searches["hybrid"])
+        rows_by_search["hybrid, after ANALYZE"] = measure(collection.answerable, searches["hybrid"])
     _print(collection, rows_by_search)
     return {
         name: dict(zip(METRICS, map(float, rows.mean(axis=0)[:3]), strict=True))

@@ -8,26 +8,24 @@ import itertools
 import json
 import resource
 import statistics
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 from infra.benchmarks.corpus import questions, texts
+from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
-from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
@@ -104,6 +102,13 @@ class Bench:
         return [str(hit.id) for hit in memories.read_hits(query, ranked[: query.limit])]
 
 
+def measuring(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: Connection) -> Bench:
+    """Return a store whose single connection and whose owner's connection are measured."""
+    with memories.pool.connection() as connection:
+        processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
+    return Bench(memories, embedder, owner, processes)
+
+
 def fill(bench: Bench, contents: Mapping[str, Sequence[str]]) -> None:
     """Store the texts of each namespace, and build the vector index afterwards."""
     bench.owner.script("DROP INDEX memories_embedding; SET maintenance_work_mem = '2GB'")
@@ -163,9 +168,15 @@ def ask(bench: Bench, namespace: str, size: int, question: str) -> dict[str, flo
 
 
 @contextmanager
-def _writing(server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, owner: Connection) -> Iterator[Bench]:
-    with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), WRITERS)) as writers:
-        yield Bench(MemoryDatabase(writers, SPACE), embedder, owner, (), WRITERS)
+def writing(
+    server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, database: str = postgres.DATABASE
+) -> Iterator[Bench]:
+    """Yield a store with new connections, for WRITERS concurrent writers."""
+    with (
+        owner_of(server, database) as owner,
+        opened(server, SPACE, WRITERS, database=database) as memories,
+    ):
+        yield Bench(memories, embedder, owner, (), WRITERS)
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
@@ -218,18 +229,12 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
     corpus = texts(sizes[-1] + rounds + sizes[1])
     query_texts = questions(corpus[sizes[-1] :], rounds)
     costs: dict[tuple[int, str], list[float]] = defaultdict(list)
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        server = postgres.start(DataDir.at(scratch))
-        try:
-            postgres.prepare(server, SPACE)
-            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
-            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
-            with _writing(server, embedder, owner) as writing:
-                fill(writing, {f"n{size}": corpus[:size] for size in sizes})
-            pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # a new connection to measure
-            with pool.connection() as connection:
-                processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
-            bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, processes)
+    with new_database(SPACE) as (server, directory):
+        embedder = OfflineEmbedder(directory.path / "words.bin")
+        with writing(server, embedder) as writers:
+            fill(writers, {f"n{size}": corpus[:size] for size in sizes})
+        with opened(server, SPACE) as memories, owner_of(server) as owner:
+            bench = measuring(memories, embedder, owner)
             for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first three warm the caches
                 for size in sizes:
                     for way, cost in ask(bench, f"n{size}", size, question).items():
@@ -245,13 +250,11 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
                 )
             }
             around = with_sessions(bench, corpus[-sizes[1] :], query_texts)
-            with _writing(server, embedder, owner) as writing:
-                after = rates(writing, corpus[-sizes[0] :])
-                owner.script("TRUNCATE memories CASCADE")
-                fill(writing, {f"n{size}": corpus[:size] for size in sizes[:-1]})
-                before = rates(writing, corpus[-sizes[0] :])
-        finally:
-            server.stop()
+        with writing(server, embedder) as writers:
+            after = rates(writers, corpus[-sizes[0] :])
+            writers.owner.script("TRUNCATE memories CASCADE")
+            fill(writers, {f"n{size}": corpus[:size] for size in sizes[:-1]})
+            before = rates(writers, corpus[-sizes[0] :])
     _print(sizes, costs)
     results = [*_ratios(sizes, costs), Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", around, 2.0)]
     results += [_recall(size, name, recalls) for (size, name), recalls in shares.items()]

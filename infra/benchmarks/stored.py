@@ -1,6 +1,7 @@
 """Store a test collection in a real store, and search it."""
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -8,14 +9,13 @@ from pathlib import Path
 from uuid import UUID
 
 from infra.benchmarks.collection import Collection
+from infra.benchmarks.database import opened
 from infra.benchmarks.recorded import RecordedEmbedder
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders import registry
 from mnemosyne.app import container
-from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local import postgres, stack
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -137,15 +137,12 @@ class Stored:
 
 
 @contextmanager
-def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[MemoryDatabase, postgres.EmbeddedPostgres]]:
-    server = postgres.start(DataDir.at(scratch))
-    try:
-        postgres.prepare(server, space)
-        pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-        yield MemoryDatabase(pool, space), server
-        pool.close()
-    finally:
-        server.stop()
+def opened_store(embedder_name: str) -> Iterator[tuple[Embedder, MemoryDatabase, postgres.EmbeddedPostgres]]:
+    """Yield an embedder (see `embedder_of`), and an empty store with its server."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        embedder, space = embedder_of(embedder_name, scratch)
+        with stack.database(DataDir.at(scratch), space) as server, opened(server, space) as memories:
+            yield embedder, memories, server
 
 
 def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:

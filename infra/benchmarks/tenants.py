@@ -5,39 +5,21 @@ database, one after the other, so that changes in the machine's speed affect all
 again after the tenants get their own vector indexes.
 """
 
-import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import ExitStack
 
 from infra.benchmarks.corpus import questions, texts
+from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.search import WRITERS, Bench, fill, recall, share
-from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
+from infra.benchmarks.search import Bench, fill, measuring, recall, share, writing
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
-from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.search import SearchMode
 
 PARTS = {"tenth": 10, "third": 3}
 """The measured tenants. Each has one n-th of all memories, where n is this number."""
 WARM_UP = 3
-
-
-def filled(
-    server: postgres.EmbeddedPostgres, database: str, embedder: OfflineEmbedder, contents: Mapping[str, Sequence[str]]
-) -> Bench:
-    """Store the contents of each namespace in a database, and return it with new connections to measure."""
-    owner = connection_factory(server.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
-    writers = Pool(connection_factory(server.url(postgres.RUNTIME_USER, database)), WRITERS)
-    fill(Bench(MemoryDatabase(writers, SPACE), embedder, owner, (), WRITERS), contents)
-    writers.close()
-    pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER, database)), 1)
-    with pool.connection() as connection:
-        process = int(connection.run("SELECT pg_backend_pid()")[0][0])
-    return Bench(MemoryDatabase(pool, SPACE), embedder, owner, (process,))
 
 
 def compared(
@@ -77,25 +59,23 @@ def figures(rows: int, rounds: int) -> list[Figure]:
         contents[tenant] = corpus[used : used + rows // part]
         used += rows // part
     names = {name: f"tenant of {len(own):,} among {rows:,}" for name, own in contents.items()}
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        server = postgres.start(DataDir.at(scratch))
-        try:
-            postgres.prepare(server, SPACE)
-            owner = connection_factory(server.url(postgres.OWNER, postgres.OWNER))()
+    with new_database(SPACE) as (server, directory), ExitStack() as exits:
+        with owner_of(server, postgres.OWNER) as owner:
             for tenant in PARTS:
                 owner.script(f"CREATE DATABASE alone_{tenant} TEMPLATE {postgres.DATABASE}")
-            owner.close()
-            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
-            alone = {name: filled(server, f"alone_{name}", embedder, {name: own}) for name, own in contents.items()}
-            shared = filled(server, postgres.DATABASE, embedder, contents | {"others": corpus[used:rows]})
-            results = compared(shared, alone, query_texts, "", names)
-            for tenant in PARTS:
-                ((statement,),) = shared.owner.run("SELECT own_index_statement(:namespace)", namespace=tenant)
-                shared.owner.script(statement)
-            results += compared(shared, alone, query_texts, ", own index", names)
-            for bench in (shared, *alone.values()):
-                bench.database.pool.close()
-                bench.owner.close()
-            return results
-        finally:
-            server.stop()
+        embedder = OfflineEmbedder(directory.path / "words.bin")
+
+        def filled(database: str, contents: Mapping[str, Sequence[str]]) -> Bench:
+            """Store the contents of each namespace in a database, and return it with new connections to measure."""
+            with writing(server, embedder, database) as writers:
+                fill(writers, contents)
+            memories = exits.enter_context(opened(server, SPACE, database=database))
+            return measuring(memories, embedder, exits.enter_context(owner_of(server, database)))
+
+        alone = {name: filled(f"alone_{name}", {name: own}) for name, own in contents.items()}
+        shared = filled(postgres.DATABASE, contents | {"others": corpus[used:rows]})
+        results = compared(shared, alone, query_texts, "", names)
+        for tenant in PARTS:
+            ((statement,),) = shared.owner.run("SELECT own_index_statement(:namespace)", namespace=tenant)
+            shared.owner.script(statement)
+        return results + compared(shared, alone, query_texts, ", own index", names)

@@ -24,12 +24,10 @@ import psutil
 
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.search import Bench, fill
+from infra.benchmarks.search import fill, writing
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.cli.local import functions, postgres, stack
 from mnemosyne.cli.local.data_dir import DataDir
@@ -191,13 +189,9 @@ def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedde
         tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch,
         stack.full_stack(DataDir.at(scratch), host=stack.LOOPBACK, port=functions.free_port()) as running,
     ):
-        owner = connection_factory(running.database.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
         embedder = OfflineEmbedder(running.directory.statistics)
-        pool = Pool(connection_factory(running.database.url(postgres.RUNTIME_USER)), 1)
-        bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, ())
-        fill(bench, {LOCAL.namespace: corpus[:size]})
-        pool.close()
-        owner.close()
+        with writing(running.database, embedder) as writers:
+            fill(writers, {LOCAL.namespace: corpus[:size]})
         with _apart(running.database.server.get_pid() or 0):
             yield running, embedder, questions(corpus[size:], rounds)
 

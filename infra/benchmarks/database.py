@@ -1,0 +1,40 @@
+"""Local databases for benchmarks, with connections of the owner and stores of memories."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres, stack
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+
+
+@contextmanager
+def new_database(space: EmbeddingSpace) -> Iterator[tuple[postgres.EmbeddedPostgres, DataDir]]:
+    """Yield an empty database and its data directory. Both are deleted at the end of the context."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        directory = DataDir.at(scratch)
+        with stack.database(directory, space) as server:
+            yield server, directory
+
+
+def owner_of(server: postgres.EmbeddedPostgres, database: str = postgres.DATABASE) -> closing[Connection]:
+    """Open a connection of the schema's owner without time limits. It is closed at the end of the context."""
+    return closing(connection_factory(server.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)())
+
+
+@contextmanager
+def opened(
+    server: postgres.EmbeddedPostgres,
+    space: EmbeddingSpace,
+    connections: int = 1,
+    *,
+    user: str = postgres.RUNTIME_USER,
+    database: str = postgres.DATABASE,
+) -> Iterator[MemoryDatabase]:
+    """Yield the memories of a database, with new connections of a user."""
+    with closing(Pool(connection_factory(server.url(user, database)), connections)) as pool:
+        yield MemoryDatabase(pool, space)
