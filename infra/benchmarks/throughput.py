@@ -68,6 +68,7 @@ def search_raw(connection: Connection, arguments: dict[str, Any]) -> None:
         namespace=arguments["namespace"],
         ids=rows.uuid_array([row.id for row in candidates.rows[: arguments["limit"]]]),
         query=arguments["query"],
+        as_of=None,
         characters=RESPONSE_CHARACTERS,
         explain=False,
     )
