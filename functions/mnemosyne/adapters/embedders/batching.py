@@ -53,7 +53,6 @@ class MicroBatchingEmbedder:
         return self._embedder.embed_query(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return one vector per text, in order. Raises the errors of the embedder for these texts."""
         with self._lock:
             alone = not self._under_way or len(texts) >= BATCH_TEXTS
             if alone:

@@ -115,7 +115,6 @@ class GeminiEmbedder:
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return one vector per text, in order. Raises TextTooLong, InvalidRequest or a ServiceError."""
         contents = self._prefixed(texts, _DOCUMENT)
         vectors = self._kept.take(contents)
         try:

@@ -51,7 +51,6 @@ class MultilingualEmbedder:
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return one vector per text, in order."""
         vectors: list[Vector] = []
         for start in range(0, len(texts), GROUP_TEXTS):
             vectors += self._embed("passage", texts[start : start + GROUP_TEXTS])

@@ -71,7 +71,6 @@ class OfflineEmbedder:
         return _NamespaceEmbedder(self, counts)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return one vector per text, in order."""
         return self.vectors(self.tokens(texts))
 
     def embed_query(self, text: str) -> Vector:
@@ -156,7 +155,6 @@ class _NamespaceEmbedder:
         self._counts = counts
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
-        """Return the embedder for another namespace."""
         return self._embedder.for_namespace(namespace)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:

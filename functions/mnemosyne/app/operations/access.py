@@ -125,7 +125,6 @@ class ListQuotas(Operation):
     namespace: Namespace | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return usage and limits."""
         quotas = operator.quotas.every(self.namespace)
         return {"quotas": [{"namespace": name, **asdict(quota)} for name, quota in quotas]}
 
@@ -144,7 +143,6 @@ class SetQuota(Operation):
     ]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Set the limits."""
         operator.quotas.set(self.namespace, self.limits)
         return {"namespace": self.namespace}
 
@@ -174,7 +172,6 @@ class ListAudit(Operation):
     """Time and id of the last event of the page before."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of events."""
         since = None if self.since is None else datetime.fromtimestamp(max(time.time() - self.since, 0.0), UTC)
         after = (instant(self.after[0]), int(self.after[1])) if self.after else None
         page = operator.audit.page(PAGE, after, **self._whose, action=self.of_action, since=since)

@@ -59,7 +59,6 @@ class SetFeed(Operation):
     contents: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Set the feed."""
         operator.feeds.set(ChangeFeed(namespace=self.namespace, enabled=self.enabled, contents=self.contents))
         return {"namespace": self.namespace}
 

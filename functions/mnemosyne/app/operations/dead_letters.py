@@ -53,7 +53,6 @@ class ListDeadLetters(DeadLetterSelection):
     after: KeyPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of dead letters."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         rows: list[dict[str, Any]] = []
         after = self.after
@@ -82,7 +81,6 @@ class FindDeadLetters(DeadLetterSelection):
     action = "dead_letter_ids"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the message ids."""
         return {"message_ids": operator.memories_of(self.namespace).dead_letter_ids(self.choice)}
 
 
@@ -115,7 +113,6 @@ class DropDeadLetters(Operation):
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Delete the dead letters, and return the number of deleted dead letters."""
         return {"dropped": operator.memories_of(self.namespace).drop_dead_letters(self.message_ids)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:

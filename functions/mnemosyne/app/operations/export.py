@@ -27,7 +27,6 @@ class ExportMemories(Operation):
     after: KeyPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of records."""
         page = operator.memories_of(self.namespace).export(PAGE, after=self.after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
         # Leave out memories without extras, because they were deleted after the page was read.
@@ -48,7 +47,6 @@ class ExportRequests(Operation):
     after: Id = NOTHING
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of lines."""
         rows = operator.archive_of(self.namespace).requests(ROWS, self.after)
         after = rows[-1]["request_id"] if len(rows) == ROWS else None
         return {"lines": [{EXTRAS: {"request": row}} for row in rows], "after": after}
@@ -64,7 +62,6 @@ class ExportRecords(Operation):
     after: Id = NOTHING
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of lines."""
         rows = operator.archive_of(self.namespace).records(ROWS, self.after)
         after = rows[-1]["key_id"] if len(rows) == ROWS else None
         return {"lines": [{EXTRAS: {"record": row}} for row in rows], "after": after}

@@ -155,7 +155,6 @@ class ListForgotten(Operation):
     after: Id | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of ids in order."""
         ids = operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=self.after)
         return {"ids": ids, "after": ids[-1] if len(ids) == IDS else None}
 

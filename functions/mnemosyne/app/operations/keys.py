@@ -33,7 +33,6 @@ class CreateKey(Operation):
     expires_at: Instant | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Store the key."""
         operator.keys.create(
             ApiKey(
                 id=self.id,
@@ -58,7 +57,6 @@ class ListKeys(Operation):
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the keys, oldest first."""
         return {"keys": [public_fields(key) for key in operator.keys.every()]}
 
 

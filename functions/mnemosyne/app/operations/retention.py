@@ -44,7 +44,6 @@ class PreviewRetention(Operation):
         return self
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the number of memories."""
         return {"expired": operator.retention.expired_by(self.namespace, self.default, self.maximum)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +60,6 @@ class SetRetention(PreviewRetention):
     changes = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Set the lifetimes."""
         operator.retention.set(self.namespace, self.default, self.maximum)
         return {"namespace": self.namespace}
 

@@ -23,7 +23,6 @@ class Examine(Operation):
     action = "doctor"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the checks in order."""
         return {"checks": [asdict(check) | {"ok": check.ok} for check in operator.checks()]}
 
 
@@ -35,7 +34,6 @@ class Migrate(Operation):
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the files that were applied."""
         return {"applied": operator.migrate()}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +47,6 @@ class ShowSchema(Operation):
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the files in order."""
         return {"files": operator.schema_files()}
 
 
