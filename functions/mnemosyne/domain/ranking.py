@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 
-from mnemosyne.domain.adjacency import adjacency
 from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.name_words import names_in
 from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
@@ -47,7 +46,7 @@ def relevant(
     share = best_share(rows[: candidates.listed])
     fused = fuse(rows, candidates.listed, weight_of_words(lexical_weight, share, weights), weights)
     own = [score + time for score, time in zip(fused, times, strict=True)]
-    around = adjacency(candidates.neighbours)
+    around = _adjacency(candidates.neighbours)
     context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own, around, weights)]
     speakers_named = names_in(query, _speakers(rows))
     speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
@@ -59,6 +58,21 @@ def relevant(
         for index, total in totals.items()
     ]
     return sorted(ranked, key=lambda entry: (entry.relevance, entry.candidate.id), reverse=True)
+
+
+def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
+    """Map each row to its neighbours in the session: the rows at the offsets -2, -1, 1 and 2, by offset."""
+    runs: dict[int, dict[int, int]] = {}
+    for head, offset, row in neighbours:
+        runs.setdefault(head, {0: head})[offset] = row
+    around: dict[int, dict[int, int]] = {}
+    for run in runs.values():
+        for place, row in run.items():
+            by_offset = around.setdefault(row, {})
+            for offset in (-2, -1, 1, 2):
+                if (neighbour := run.get(place + offset)) is not None:
+                    by_offset[offset] = neighbour
+    return around
 
 
 def _speakers(rows: Iterable[Candidate]) -> Collection[str]:

@@ -32,6 +32,7 @@ from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.ids import new_id
+from mnemosyne.service.seen_requests import SeenRequests
 
 FILE = Source("f")
 
@@ -569,3 +570,11 @@ def test_a_failed_line_is_reported_to_the_server_with_its_reason_file_and_line(t
         (ExternalId("notes", "7"), "content must have at least 1 character, got 0"),
         (ExternalId("crm", "4711"), "timestamp is required"),
     ]
+
+
+def test_the_temporary_database_is_closed_when_the_import_has_ended() -> None:
+    seen = SeenRequests()
+    database = seen._database
+    del seen
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        database.execute("SELECT 1")

@@ -1,12 +1,14 @@
-"""Benchmark figures: whether they reach their goal, and whether they are worse than the recorded figures."""
+"""Figures of benchmarks, their goals and earlier figures; the facts of the benchmark of languages."""
 
 import asyncio
+import json
 
 import pytest
 
 from infra.benchmarks import calls
 from infra.benchmarks.corpus import questions
 from infra.benchmarks.figures import Figure, regressions, table
+from infra.benchmarks.languages import DATA, NAMES, facts
 
 LESS = Figure.of("hybrid / semantic", [1.0, 2.0, 3.0], 2.0)
 MORE = Figure.of("recall", [0.9, 1.0, 1.0], 0.99, more_is_better=True)
@@ -51,3 +53,15 @@ def test_the_measured_calls_of_tools_succeed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(calls, "REQUESTS", 1)
     names = [figure.name for figure in asyncio.run(calls.measured(rounds=3))]
     assert names == [f"{ours} / {other}, {era}" for era in calls.ERAS for ours, other in calls.COMPARED]
+
+
+def test_each_file_is_a_language_of_the_benchmark() -> None:
+    assert {file.stem for file in DATA.iterdir()} == NAMES.keys()
+
+
+@pytest.mark.parametrize("language", NAMES)
+def test_a_language_has_thirty_facts_each_once(language: str) -> None:
+    own = facts(language)
+    assert [fact.number for fact in own] == list(range(1, 31))
+    assert len({fact.memory for fact in own}) == len({fact.question for fact in own}) == 30
+    assert json.loads((DATA / f"{language}.jsonl").read_text().splitlines()[0]).keys() == {"fact", "memory", "question"}

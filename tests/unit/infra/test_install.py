@@ -1,5 +1,6 @@
-"""Installations into .venv: `make dev` installs a part of what development needs, in the same versions."""
+"""Targets of the Makefile: `make dev` installs a part of what development needs, and `make help` lists all targets."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -84,3 +85,11 @@ def _dry_run(directory: Path, *arguments: str, stamps: list[str]) -> list[str]:
         (directory / ".venv" / stamp).touch()
     command = ["make", "--dry-run", *arguments]
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_make_help_lists_each_target_for_people() -> None:
+    (phony,) = re.findall(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text())
+    printed = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = dict(line.split(maxsplit=1) for line in printed.splitlines())
+    assert listed.keys() == set(phony.split()) - {"require-project"}
+    assert all(sentence[0].isupper() and sentence.endswith((".", '".')) for sentence in listed.values())

@@ -15,6 +15,7 @@ from mnemosyne.domain.health import Check
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rate_limit import TokenBucket
 from mnemosyne.errors import Unavailable
+from mnemosyne.http.common import rate_limit
 from mnemosyne.http.common.rate_limit import Budgets
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.exchange import Exchanges
@@ -340,3 +341,15 @@ def test_deep_health_checks_the_host_and_has_a_rate_limit(opened: Callable[..., 
     assert client.get("/healthz?deep=1", headers={**headers, "Host": "evil.example"}).status_code == 421
     statuses = [client.get("/healthz?deep=1", headers=headers).status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
+
+
+def test_the_least_recently_used_budget_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "MAX_BUCKETS", 2)
+    budgets = Budgets(1)
+    for principal in ("ada", "bob"):
+        assert not budgets.spend(principal, 1)
+    assert budgets.retry_after("ada")
+    assert not budgets.spend("eve", 1)
+    assert not budgets.retry_after("bob")
+    assert budgets.retry_after("ada")
+    assert budgets.retry_after("eve")
