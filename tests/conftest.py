@@ -28,6 +28,7 @@ from tests.workers import (
 if TYPE_CHECKING:
     import httpx
 
+    from mnemosyne.adapters.database.connections import Connection
     from mnemosyne.adapters.database.memories import PostgresMemories
     from mnemosyne.adapters.database.pool import Pool
     from mnemosyne.cli.local.postgres import EmbeddedPostgres
@@ -148,13 +149,22 @@ def pool(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Pool]":
 
 
 @pytest.fixture
+def owner(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Connection]":
+    """A connection to this test's database as its owner, without a statement timeout."""
+    from mnemosyne.adapters.database.connections import connection_factory
+    from mnemosyne.cli.local import postgres
+
+    connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
 def store(pool: "Pool") -> "PostgresMemories":
     """A PostgreSQL store on this test's database."""
-    from mnemosyne.adapters.database.memories import PostgresMemories
-    from mnemosyne.adapters.database.memory_database import MemoryDatabase
-    from tests.fakes import FAKE_SPACE
+    from tests.fakes import memories_in
 
-    return PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+    return memories_in(pool)
 
 
 @pytest.fixture(scope="session")
@@ -184,11 +194,9 @@ def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatab
 @pytest.fixture
 def memories(shared_database: "SharedDatabase") -> "PostgresMemories":
     """An empty store on the shared database."""
-    from mnemosyne.adapters.database.memories import PostgresMemories
-    from mnemosyne.adapters.database.memory_database import MemoryDatabase
-    from tests.fakes import FAKE_SPACE
+    from tests.fakes import memories_in
 
-    return PostgresMemories(MemoryDatabase(shared_database.pool, FAKE_SPACE), "ns")
+    return memories_in(shared_database.pool)
 
 
 @pytest.fixture

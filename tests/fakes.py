@@ -23,6 +23,7 @@ from mnemosyne.ports.memories import MemoryStore
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.pool import Pool
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)
@@ -126,6 +127,14 @@ class FakeOutcomes:
         if self.away:
             raise Unavailable("the topic did not accept a message")
         self.told += outcomes
+
+
+def memories_in(pool: "Pool", namespace: str = "ns", space: EmbeddingSpace = FAKE_SPACE) -> "PostgresMemories":
+    """Return the store of a namespace in the database of the connections."""
+    from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.memory_database import MemoryDatabase
+
+    return PostgresMemories(MemoryDatabase(pool, space), namespace)
 
 
 def store_of(memories: MemoryStore, namespace: str) -> "PostgresMemories":

@@ -4,7 +4,6 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from mnemosyne.adapters.client_documents import (
     AT_ONCE_OF_NETWORK,
     WebDocuments,
 )
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PENDING_OF_NETWORK, PeopleRule
@@ -65,10 +64,9 @@ def server(pool: Pool, tmp_path: Path) -> AuthServer:
 
 
 @pytest.fixture
-def count(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], int]]:
+def count(owner: Connection) -> Callable[[str], int]:
     """Counts the rows of a table."""
-    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
-        yield lambda table: int(connection.run_file(f"SELECT count(*) FROM {table}")[0][0])
+    return lambda table: int(owner.run_file(f"SELECT count(*) FROM {table}")[0][0])
 
 
 class Unknown(ByName):

@@ -16,7 +16,6 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestRequest
@@ -26,7 +25,7 @@ from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from tests.database_errors import permission_denied
-from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request, store_of
+from tests.fakes import FakeEmbedder, FakeServices, memories_in, request, store_of
 from tests.mcp_app import CALLERS
 from tests.searching import find
 
@@ -64,9 +63,7 @@ class Scenario:
 
 
 def _services(cluster: postgres.EmbeddedPostgres, name: str) -> FakeServices:
-    return FakeServices(
-        PostgresMemories(MemoryDatabase(Pool(connection_factory(cluster.url("mcp", name)), 1), FAKE_SPACE), "ns")
-    )
+    return FakeServices(memories_in(Pool(connection_factory(cluster.url("mcp", name)), 1)))
 
 
 def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:
@@ -133,8 +130,7 @@ class Pair:
         self._cluster = cluster
         self.names = names
         self.alone, self.shared = (
-            PostgresMemories(MemoryDatabase(Pool(connection_factory(cluster.url("ingest", name)), 1), FAKE_SPACE), "ns")
-            for name in names
+            memories_in(Pool(connection_factory(cluster.url("ingest", name)), 1)) for name in names
         )
         self.services_alone, self.services_shared = (_services(cluster, name) for name in names)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.app.operations import read_operation
@@ -262,10 +262,7 @@ def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Pos
             read_operation("quota_set", wrong)
 
 
-def test_a_transaction_started_before_midnight_does_not_reduce_the_new_day_s_count(
-    cluster: postgres.EmbeddedPostgres, database: str
-) -> None:
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+def test_a_transaction_started_before_midnight_does_not_reduce_the_new_day_s_count(owner: Connection) -> None:
     tomorrow = "CAST(now() AT TIME ZONE 'UTC' AS date) + 1"
     owner.script(
         "INSERT INTO namespace_usage (namespace, shard, memories, bytes, day, texts)"
@@ -274,7 +271,6 @@ def test_a_transaction_started_before_midnight_does_not_reduce_the_new_day_s_cou
     owner.script("SELECT count_usage('ada', 3, 30, 3)")
     rows = owner.run("SELECT memories, texts, day > CAST(now() AT TIME ZONE 'UTC' AS date) FROM namespace_usage")
     assert rows == [[103, 103, True]]
-    owner.close()
 
 
 def test_a_day_ends_at_midnight_utc() -> None:

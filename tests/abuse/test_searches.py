@@ -10,7 +10,6 @@ import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app import entry_points
 from mnemosyne.cli.local import postgres
@@ -23,7 +22,7 @@ from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request, store_of
+from tests.fakes import FakeEmbedder, FakeServices, memories_in, request, store_of
 from tests.mcp_app import CALLERS
 
 
@@ -67,7 +66,7 @@ def test_the_slowest_exact_search_is_cancelled_and_other_callers_are_served(
         message = IngestMessage("bob", (request(f"{n} {'a' * 99_000}"),))
         ingest.store(message, memories=store_of(store, "bob"), embedder=embedder)
     pool = Pool(connection_factory(cluster.url("mcp", database), statement_seconds=1), 8)
-    services = FakeServices(PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"))
+    services = FakeServices(memories_in(pool))
     worst = {"query": "a" * 499 + "b", "mode": "exact"}
     result = call(by_name()["memory_search"], worst, CALLERS["bob"], services)
     assert not result.is_error or "narrow the search by time or tags" in str(result.content[0])

@@ -69,14 +69,6 @@ def migrated(cluster: postgres.EmbeddedPostgres) -> Iterator[Callable[[Embedding
 
 
 @pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    """A connection to this test's database as its owner, without a statement timeout."""
-    connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
-    yield connection
-    connection.close()
-
-
-@pytest.fixture
 def fails(owner: Connection) -> Iterator[Callable[..., None]]:
     """Function that makes statements on `memories` fail with an SQLSTATE, until the test ends.
 

@@ -9,7 +9,6 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import vector_text
 from mnemosyne.cli.local import postgres
@@ -20,7 +19,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.errors import Misconfigured
 from mnemosyne.service import ingest
-from tests.fakes import FakeEmbedder, request
+from tests.fakes import FakeEmbedder, memories_in, request
 from tests.searching import find
 
 CHRONICLE = """[[[CHRONICLE_START]]]
@@ -76,7 +75,7 @@ def old(
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
     old_database = OldDatabase(owner, getattr(request, "param", 768))
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
-    yield old_database, PostgresMemories(MemoryDatabase(pool, old_database.space), "default")
+    yield old_database, memories_in(pool, "default", old_database.space)
     pool.close()
     owner.close()
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from mnemosyne.adapters.database.archive import PostgresArchive
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
 from mnemosyne.cli import formats
@@ -32,7 +31,7 @@ from mnemosyne.domain.search import EVERY_MEMORY
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.ids import new_id
 from mnemosyne.service import forgetting, ingest
-from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+from tests.fakes import NOW, FakeEmbedder, memories_in, request
 from tests.memories import store_content
 from tests.operations import LocalOperations
 from tests.shared_database import SharedDatabase
@@ -43,7 +42,7 @@ class Archives:
 
     def __init__(self, pool: Pool, namespace: str) -> None:
         self._pool = pool
-        self.store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), namespace)
+        self.store = memories_in(pool, namespace)
         self.system = LocalOperations(self)
 
     def memories_of(self, namespace: str) -> PostgresMemories:

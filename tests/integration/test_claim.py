@@ -9,13 +9,12 @@ import pytest
 from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import DeletedMemory
 from mnemosyne.errors import Unavailable
-from tests.fakes import FAKE_SPACE, request
+from tests.fakes import memories_in, request
 from tests.memories import store as deliver
 from tests.waiting import wait_until
 
@@ -50,7 +49,7 @@ def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
     store: PostgresMemories, pool: Pool, *, is_known: bool
 ) -> None:
     (outcome,) = deliver(store, request("a")).values()
-    ours = store if is_known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+    ours = store if is_known else memories_in(pool)
     with ours.claim([request("a"), request("b")]) as claim:
         assert [ingest_request.content for ingest_request in claim.new] == ["b"]
         assert outcome.memory_id
@@ -64,7 +63,7 @@ def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
 ) -> None:
     fails("count(*) > 0", state)
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
-    store, ingest_request = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
+    store, ingest_request = memories_in(pool), request("a")
     with pytest.raises(Unavailable):
         deliver(store, ingest_request)
     owner.script("DROP TRIGGER fail ON memories")
@@ -85,9 +84,7 @@ def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: P
 def test_a_cached_content_deleted_by_another_process_is_stored_again(store: PostgresMemories, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
     (first_outcome,) = deliver(store, first).values()
-    assert first_outcome.memory_id and PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns").delete(
-        first_outcome.memory_id
-    ) == DeletedMemory(title="a")
+    assert first_outcome.memory_id and memories_in(pool).delete(first_outcome.memory_id) == DeletedMemory(title="a")
     outcomes = deliver(store, again, neighbour)
     assert {outcome.state for outcome in outcomes.values()} == {IngestState.STORED}
     assert outcomes[again.request_id].memory_id not in (first_outcome.memory_id, None)
@@ -119,7 +116,7 @@ def test_an_outcome_recorded_by_a_concurrent_delivery_is_kept(
     store: PostgresMemories, pool: Pool, owner: Connection, *, is_known: bool
 ) -> None:
     deliver(store, request("a"))
-    ours, again = store if is_known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
+    ours, again = store if is_known else memories_in(pool), request("a")
     busy: list[IngestRequest] = []
 
     def claim_again() -> None:

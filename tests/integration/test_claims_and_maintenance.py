@@ -7,7 +7,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase, read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import STRAGGLERS, Reembedding
 from mnemosyne.cli.local import postgres
@@ -17,7 +17,7 @@ from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import EmbeddingModelChanged, Unavailable
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, memories_in, request
 from tests.operations import LocalOperations
 
 pytestmark = pytest.mark.own_database
@@ -75,7 +75,7 @@ def test_a_finished_claim_leaves_no_lock_and_no_timeout_in_its_session(
     cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, fault: Exception | None
 ) -> None:
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
-    store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+    store = memories_in(pool)
     try:
         with store.claim([request("a"), request("b")]):
             assert owner.run_file(f"SELECT count(*) {CLAIMED}") == [[4]]

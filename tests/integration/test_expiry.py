@@ -9,8 +9,6 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database import retention
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.app.operations.retention import (
@@ -31,7 +29,7 @@ from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import ItemUnavailable
 from mnemosyne.service import ingest
 from mnemosyne.settings import Settings
-from tests.fakes import FAKE_SPACE, FakeServices, request
+from tests.fakes import FakeServices, memories_in, request
 from tests.integration.test_reading import ARGUMENTS
 from tests.memories import EMBEDDER, list_memories, status_of, store, store_content
 from tests.shared_database import SharedDatabase
@@ -388,7 +386,7 @@ def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
     assert gone
     expire(gone)
     pool = Pool(shared_database.connect_as_owner, 1)
-    as_owner = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+    as_owner = memories_in(pool)
     assert status_of(as_owner, ingest_request.request_id).state is IngestState.DELETED
     assert [outcome.state for outcome in as_owner.outcomes(10, after=OutcomeCursor()).outcomes] == [IngestState.DELETED]
     pool.close()

@@ -6,11 +6,10 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
-from tests.fakes import FakeEmbedder, request
+from tests.fakes import FakeEmbedder, memories_in, request
 
 STATES = [state for state in IngestState if state is not IngestState.UNKNOWN]
 REQUESTS = """
@@ -107,10 +106,6 @@ def test_an_old_outcome_counts_for_all_requests_of_a_delivery(
     _deliver(store, request("known"))
     _deliver(store, earlier)
     owner.script("UPDATE ingest_requests SET updated_at = now() - interval '91 days'")
-    process = (
-        store
-        if is_known
-        else PostgresMemories(MemoryDatabase(store.database.pool, store.database.embedding_space), "ns")
-    )
+    process = store if is_known else memories_in(store.database.pool)
     message = IngestMessage("ns", (request("known"), replace(request("another"), request_id=earlier.request_id)))
     assert ingest.store(message, memories=process, embedder=FakeEmbedder()).conflicting == [earlier.request_id]

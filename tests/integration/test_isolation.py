@@ -1,14 +1,13 @@
 """Two namespaces on one database: neither can see, change or infer memories of the other."""
 
 import re
-from contextlib import closing
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from mnemosyne.adapters.database import api_keys
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
@@ -174,25 +173,24 @@ def test_a_query_without_a_namespace_condition_sees_only_the_session_s_namespace
 
 
 def test_a_statement_that_names_another_namespace_changes_nothing_there(
-    two: Two, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
+    two: Two, pool: Pool, owner: Connection
 ) -> None:
-    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as owner:
-        for statement in (
-            "UPDATE memories SET title = 'mine' WHERE namespace = 'ada' OR true",
-            "DELETE FROM memories WHERE namespace = 'ada'",
-            "UPDATE ingest_requests SET state = 'failed' WHERE namespace = 'ada'",
-            "DELETE FROM dead_letters WHERE namespace = 'ada'",
-        ):
-            with pool.connection() as connection, connection.transaction():
-                connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
-                connection.run_file(statement)
-            assert "zeppelin" in _text_of(two.call(ADA, "get_memory", id=str(two.ada))), statement
-            unchanged = (
-                "SELECT (SELECT count(*) FROM ingest_requests WHERE namespace = 'ada' AND state = 'stored'),"
-                " (SELECT count(*) FROM dead_letters WHERE namespace = 'ada'),"
-                " (SELECT count(*) FROM memories WHERE namespace = 'ada' AND title = 'Lakehurst')"
-            )
-            assert owner.run(unchanged) == [[1, 1, 1]], statement
+    for statement in (
+        "UPDATE memories SET title = 'mine' WHERE namespace = 'ada' OR true",
+        "DELETE FROM memories WHERE namespace = 'ada'",
+        "UPDATE ingest_requests SET state = 'failed' WHERE namespace = 'ada'",
+        "DELETE FROM dead_letters WHERE namespace = 'ada'",
+    ):
+        with pool.connection() as connection, connection.transaction():
+            connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+            connection.run_file(statement)
+        assert "zeppelin" in _text_of(two.call(ADA, "get_memory", id=str(two.ada))), statement
+        unchanged = (
+            "SELECT (SELECT count(*) FROM ingest_requests WHERE namespace = 'ada' AND state = 'stored'),"
+            " (SELECT count(*) FROM dead_letters WHERE namespace = 'ada'),"
+            " (SELECT count(*) FROM memories WHERE namespace = 'ada' AND title = 'Lakehurst')"
+        )
+        assert owner.run(unchanged) == [[1, 1, 1]], statement
 
 
 def test_a_row_cannot_be_inserted_into_another_namespace(two: Two, pool: Pool) -> None:
@@ -213,22 +211,17 @@ def test_a_session_without_a_namespace_sees_no_rows(two: Two, pool: Pool) -> Non
             assert connection.run_file(f"SELECT * FROM {table}") == [], table
 
 
-def test_each_table_with_rows_of_namespaces_has_row_level_security(
-    cluster: postgres.EmbeddedPostgres, database: str
-) -> None:
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+def test_each_table_with_rows_of_namespaces_has_row_level_security(owner: Connection) -> None:
     open_tables = owner.run(
         "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = CAST('public' AS regnamespace)"
         " AND NOT relrowsecurity ORDER BY 1"
     )
     assert open_tables == [["embedding_space"], ["schema_migrations"], ["schema_repeatables"]]
-    owner.close()
 
 
 def test_functions_that_bypass_row_level_security_have_a_fixed_search_path_and_are_not_public(
-    cluster: postgres.EmbeddedPostgres, database: str
+    owner: Connection,
 ) -> None:
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
     definers = owner.run(
         "SELECT proname, proconfig::text, has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc"
         " WHERE prosecdef AND pronamespace = CAST('public' AS regnamespace) ORDER BY 1"
@@ -251,18 +244,15 @@ def test_functions_that_bypass_row_level_security_have_a_fixed_search_path_and_a
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)
     assert not any(row[2] for row in definers)
-    owner.close()
 
 
-def test_a_function_may_be_called_only_by_roles_with_a_grant(cluster: postgres.EmbeddedPostgres, database: str) -> None:
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+def test_a_function_may_be_called_only_by_roles_with_a_grant(owner: Connection) -> None:
     public = owner.run(
         "SELECT proname FROM pg_proc p WHERE pronamespace = CAST('public' AS regnamespace)"
         " AND has_function_privilege('public', oid, 'EXECUTE')"
         " AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
     )
     assert public == []
-    owner.close()
 
 
 def test_the_functions_can_look_up_an_api_key_and_cannot_list_or_change_keys(

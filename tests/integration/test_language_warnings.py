@@ -16,7 +16,7 @@ from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeServices, request, store_of
+from tests.fakes import FAKE_SPACE, FakeServices, memories_in, request, store_of
 from tests.memories import store_contents
 from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, call_tool, text_of
@@ -120,7 +120,7 @@ def test_doctor_warns_and_succeeds(
         database.empty()
         if contents:
             message = IngestMessage("ns", tuple(request(content) for content in contents))
-            memories = PostgresMemories(MemoryDatabase(database.pool, SPACE), "ns")
+            memories = memories_in(database.pool, space=SPACE)
             ingest.store(message, memories=memories, embedder=OfflineEmbedder())
     url = cluster.url(user, migrated(SPACE))
     environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db"}

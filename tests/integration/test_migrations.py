@@ -11,14 +11,13 @@ from click.testing import CliRunner
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase, read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import MigrationFailed, Misconfigured
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, memories_in, request
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.own_database
@@ -199,7 +198,7 @@ def test_a_duplicate_updates_the_row_without_new_index_entries(
         closing(connection_factory(cluster.url(postgres.OWNER, name))()) as owner,
         closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)) as pool,
     ):
-        store = PostgresMemories(MemoryDatabase(pool, CLOUD_SPACE), "ns")
+        store = memories_in(pool, space=CLOUD_SPACE)
 
         def updates(attempt: int) -> tuple[int, int]:
             """Store four contents five times each, and count all updates, and those without index entries."""

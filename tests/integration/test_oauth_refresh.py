@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ import httpx
 import pytest
 import uvicorn
 
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.functions import free_port
@@ -41,18 +41,17 @@ def server(servers: list[AuthServer]) -> AuthServer:
 
 
 @pytest.fixture
-def pass_time(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[int], None]]:
+def pass_time(owner: Connection) -> Callable[[int], None]:
     """Function that moves the times of all tokens in the database into the past."""
-    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
 
-        def past(seconds: int) -> None:
-            moved = f"- interval '{seconds} s'"
-            connection.run_file(f"""
-                UPDATE oauth_refresh_tokens SET used_at = used_at {moved}, expires_at = expires_at {moved};
-                UPDATE oauth_grants SET expires_at = expires_at {moved}, granted_at = granted_at {moved};
-            """)
+    def past(seconds: int) -> None:
+        moved = f"- interval '{seconds} s'"
+        owner.run_file(f"""
+            UPDATE oauth_refresh_tokens SET used_at = used_at {moved}, expires_at = expires_at {moved};
+            UPDATE oauth_grants SET expires_at = expires_at {moved}, granted_at = granted_at {moved};
+        """)
 
-        yield past
+    return past
 
 
 @pytest.mark.parametrize("seconds", [0, 1, REPEAT_SECONDS - 5])
@@ -119,15 +118,14 @@ def test_a_repeated_refresh_does_not_extend_the_minute(server: AuthServer, pass_
 
 
 def test_the_next_refresh_token_cannot_be_computed_from_the_database_alone(
-    server: AuthServer, cluster: postgres.EmbeddedPostgres, database: str
+    server: AuthServer, owner: Connection
 ) -> None:
     """Only the row of the last used token has a salt, and the salt is useless without that token."""
     client, tokens = tokens_of(server)
     refresh_tokens = [tokens["refresh_token"]]
     for _ in range(3):
         refresh_tokens.append(refresh(server.browser(), client, refresh_tokens[-1]).json()["refresh_token"])
-    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
-        rows = connection.run("SELECT hash, successor_salt FROM oauth_refresh_tokens")
+    rows = owner.run("SELECT hash, successor_salt FROM oauth_refresh_tokens")
     assert sum(row["successor_salt"] is not None for row in rows) == 1
     assert not [token for token in refresh_tokens if token in str(rows)]
 

@@ -8,13 +8,11 @@ import orjson
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from tests.database_errors import permission_denied
-from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.fakes import FakeEmbedder, memories_in
 from tests.searching import VECTOR_INDEX, find
 
 ROWS = 4_000
@@ -70,7 +68,7 @@ def index(owner: Connection, namespace: str) -> str:
 def search(cluster: postgres.EmbeddedPostgres, database: str, namespace: str) -> tuple[str, int]:
     """Return the strategy and the number of hits of a search by meaning."""
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
-    store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), namespace)
+    store = memories_in(pool, namespace)
     vector = np.ones(FakeEmbedder.dimension, dtype=np.float32)
     hits = find(store, SearchQuery(query="x", mode=SearchMode.SEMANTIC), vector, model="fake", lexical_weight=0.5)
     with pool.connection() as connection:

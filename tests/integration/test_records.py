@@ -9,8 +9,6 @@ from mcp_types import TextContent
 
 from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -21,7 +19,7 @@ from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request, store_of
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, memories_in, request, store_of
 from tests.records import SOURCE, Records, deletion, records_in, version
 from tests.tools import CALLER
 
@@ -339,7 +337,7 @@ def test_a_deletion_does_not_delete_a_version_that_was_published_with_it_and_arr
 def test_two_contents_under_one_request_id_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
     first = request("a")
     other = replace(request("b"), request_id=first.request_id)
-    elsewhere = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), records.namespace)
+    elsewhere = memories_in(pool, records.namespace)
     with records.store.claim([first]) as claim, elsewhere.claim([other]) as late:
         assert (list(claim.new), list(late.new), list(late.busy)) == ([first], [], [other])
 
@@ -393,7 +391,7 @@ def test_a_deletion_waits_while_its_request_id_is_locked(records: Records, pool:
     records.deliver(version("1", "tea", 1))
     late = replace(deletion("1", 2), request_id=(other := request("milk")).request_id)
     with (
-        PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), records.namespace).claim([other]),
+        memories_in(pool, records.namespace).claim([other]),
         pytest.raises(Unavailable),
     ):
         records.deliver(late)
@@ -404,7 +402,7 @@ def test_a_deletion_waits_while_its_request_id_is_locked(records: Records, pool:
 
 def test_two_versions_of_a_record_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
     old, new, another = version("1", "a", 1), version("1", "b", 2), version("2", "c", 1)
-    elsewhere = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), records.namespace)
+    elsewhere = memories_in(pool, records.namespace)
     with records.store.claim([old]), elsewhere.claim([new, another]) as late:
         assert (list(late.new), list(late.busy)) == ([another], [new])
 
@@ -423,7 +421,7 @@ def test_the_function_for_tools_can_delete_records_and_cannot_change_their_versi
 ) -> None:
     records.deliver(version("1", "tea", 1))
     tools = Pool(connection_factory(cluster.url("mcp", database)), 1)
-    store = PostgresMemories(MemoryDatabase(tools, FAKE_SPACE), records.namespace)
+    store = memories_in(tools, records.namespace)
     (gone,) = store_of(store, records.namespace).delete_records([deletion("1", 2)]).outcomes.values()
     assert (gone.state, records.stored()) == (IngestState.DELETED, set())
     with tools.connection() as connection:

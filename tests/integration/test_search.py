@@ -9,14 +9,12 @@ import orjson
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
-from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.fakes import FakeEmbedder, memories_in
 from tests.searching import VECTOR_INDEX, find
 from tests.waiting import wait_until
 
@@ -45,9 +43,7 @@ class Haystack:
             "tenth": generator.random(ROWS) < 0.1,
             "half": generator.random(ROWS) < 0.5,
         }
-        self.store = PostgresMemories(
-            MemoryDatabase(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4), FAKE_SPACE), "ns"
-        )
+        self.store = memories_in(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4))
         self._owner = connection_factory(cluster.url(postgres.OWNER, database))()
         self._fill(self._owner)
 

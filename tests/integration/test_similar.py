@@ -11,7 +11,6 @@ import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -20,7 +19,7 @@ from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
-from tests.fakes import NOW, request, store_of
+from tests.fakes import NOW, memories_in, request, store_of
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -41,7 +40,7 @@ def memories(
 ) -> Iterator[PostgresMemories]:
     """An empty namespace in the database of the offline embedder."""
     with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, migrated(SPACE))), 2)) as pool:
-        yield PostgresMemories(MemoryDatabase(pool, SPACE), str(new_id()))
+        yield memories_in(pool, str(new_id()), SPACE)
 
 
 def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object) -> list[UUID]:

@@ -10,13 +10,12 @@ import pytest
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, memories_in, request
 from tests.searching import find
 
 NEWEST = 1000
@@ -44,7 +43,7 @@ SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user
 def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[PostgresMemories]:
     """A store with old memories and 1,500 newer ones, which these tests do not change."""
     with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, filled_database)), 2)) as pool:
-        store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+        store = memories_in(pool)
         requests = [request(content, timestamp=NOW - timedelta(days=9), tags=("old",)) for content in OLD]
         requests += [
             request(f"tea number {n} of many cups", timestamp=NOW + timedelta(minutes=n)) for n in range(NEWEST + 500)

@@ -12,7 +12,6 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.oauth import PostgresOAuth, find_standing_grant
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
@@ -31,7 +30,7 @@ from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
-from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, memories_in, request
 from tests.searching import find
 from tests.servers.server import Server
 from tests.words_found import FOUND, FOUND_LITERALLY, INFLECTED
@@ -56,7 +55,7 @@ class Functions:
         return self._pools[function]
 
     def memories(self, function: str) -> PostgresMemories:
-        return PostgresMemories(MemoryDatabase(self.pool(function), FAKE_SPACE), "ada")
+        return memories_in(self.pool(function), "ada")
 
     def ingest(self, *requests: Any) -> dict[UUID, Any]:
         """Store memories as `ingest` does, and return the outcomes by their requests."""
@@ -266,7 +265,7 @@ def test_the_owner_can_move_stored_memories_to_another_embedding_space(
             pass
         move.index()
         assert move.switch()
-    moved = PostgresMemories(MemoryDatabase(functions.pool("mcp"), space), "ada")
+    moved = memories_in(functions.pool("mcp"), "ada", space)
     query = SearchQuery(query="violin", mode=SearchMode.SEMANTIC, limit=1)
     (hit,) = find(moved, query, embedder.embed_query("violin"), model="other", lexical_weight=0.5).hits
     assert str(hit.id) == violin

@@ -19,13 +19,6 @@ ROLES = ("auth", "dead_letter", "import_object", "ingest", "mcp", "runtime")
 
 
 @pytest.fixture
-def owner(cluster: Server, database: str) -> Iterator[Connection]:
-    """A connection of the schema's owner."""
-    with cluster.connection(postgres.OWNER, database) as connection:
-        yield connection
-
-
-@pytest.fixture
 def stranger(cluster: Server, database: str) -> Iterator[Connection]:
     """A connection of a user without any role."""
     name = cluster.login("stranger")

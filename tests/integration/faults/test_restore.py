@@ -9,8 +9,6 @@ import pytest
 from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import emulator as local_emulator
 from mnemosyne.cli.local import postgres
@@ -22,7 +20,7 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.service import manage
 from mnemosyne.service.deliveries import Push, store
-from tests.fakes import FAKE_SPACE, NOW, FakeServices, request
+from tests.fakes import NOW, FakeServices, memories_in, request
 from tests.incidents import World
 from tests.integration.test_forgetting import forget
 from tests.memories import list_memories
@@ -92,7 +90,7 @@ class Database:
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
         self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
-        self.services = FakeServices(PostgresMemories(MemoryDatabase(self.pool, FAKE_SPACE), "ns"))
+        self.services = FakeServices(memories_in(self.pool))
 
     def contents(self) -> dict[str, UUID]:
         """The ids of the memories by content."""

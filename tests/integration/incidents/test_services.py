@@ -8,8 +8,6 @@ import pytest
 
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
 from mnemosyne.cli.local import postgres
@@ -17,7 +15,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import new_id
 from tests.database_errors import FAULTS
-from tests.fakes import FAKE_SPACE, FakeReranker, FakeServices
+from tests.fakes import FAKE_SPACE, FakeReranker, FakeServices, memories_in
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.incidents import World
 
@@ -100,7 +98,7 @@ def test_the_disk_is_full(world: World, check: Check, owner: Connection, instanc
 def _world_at(url: str, space: EmbeddingSpace = FAKE_SPACE) -> Iterator[World]:
     pool = Pool(connection_factory(url), 2)
     try:
-        yield World(FakeServices(PostgresMemories(MemoryDatabase(pool, space), "ns")))
+        yield World(FakeServices(memories_in(pool, space=space)))
     finally:
         pool.close()
 
