@@ -17,6 +17,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import google_crc32c
+import pytest
 
 from tests.fakes_wire.http import served
 
@@ -111,6 +112,15 @@ class CloudStorage:
             return 412, _error(412, "conditionNotMet")
         self.put(bucket, name, bytes(arrived))
         return 200, self.resource(bucket, name)
+
+
+@contextmanager
+def emulated_storage() -> Iterator[CloudStorage]:
+    """Serve buckets to the Cloud Storage clients of this process."""
+    with CloudStorage().serving() as storage, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
+        patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+        yield storage
 
 
 def _crc(data: bytes) -> str:

@@ -1,22 +1,20 @@
 """A bundle of the Open Knowledge Format is imported, exported and imported into another system without loss."""
 
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli import importer
-from mnemosyne.cli.destinations import PubSubDestination
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
-from tests.integration.test_ways_in import NAMESPACE, System
+from tests.integration.test_ways_in import DeliveringDestination, System, opened_system
 
 BUNDLE = {
     "index.md": '---\nokf_version: "0.2"\n---\n# Index\n\n* [Orders](tables/orders.md)\n',
@@ -67,30 +65,18 @@ KEPT: dict[str, dict[str, object]] = {
 def new_system(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path
 ) -> Iterator[Callable[[], System]]:
-    systems: list[System] = []
+    with ExitStack() as systems:
 
-    def make() -> System:
-        pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
-        directory = tmp_path / f"system {len(systems)}"
-        directory.mkdir()
-        systems.append(System(pool, directory))
-        return systems[-1]
+        def make() -> System:
+            directory = Path(tempfile.mkdtemp(dir=tmp_path))
+            return systems.enter_context(opened_system(cluster, new_database(), directory))
 
-    yield make
-    for system in systems:
-        system.queue.close()
-        system.pool.close()
+        yield make
 
 
 def _import(system: System, path: Path) -> list[ExportedMemory]:
     """Import a file or folder, and return everything that is stored then."""
-
-    class Delivered(PubSubDestination):
-        def pause(self, seconds: float = 0) -> None:
-            system.deliver()
-
-    services: Any = system
-    destination = Delivered(services, NAMESPACE)
+    destination = DeliveringDestination(system)
     journal = Journal(path, destination.name)
     importer.run(read(path), Source.at(path), destination, journal, lambda count: None)
     system.deliver()

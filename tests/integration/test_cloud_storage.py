@@ -11,6 +11,7 @@ from mnemosyne.adapters.cloud_storage import CloudStorage
 from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.errors import NotFound, Unavailable
 from tests.fakes_wire.cloud_storage import CloudStorage as Storage
+from tests.fakes_wire.cloud_storage import emulated_storage
 
 DATA = random.Random(1).randbytes(1_000_000)
 
@@ -19,9 +20,7 @@ DATA = random.Random(1).randbytes(1_000_000)
 def storage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Storage]:
     monkeypatch.setattr(cloud_storage, "READ_BYTES", 256 * 1024)
     monkeypatch.setattr(cloud_storage, "WRITE_BYTES", 256 * 1024)
-    with Storage().serving() as serving:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", serving.url)
-        monkeypatch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+    with emulated_storage() as serving:
         yield serving
 
 

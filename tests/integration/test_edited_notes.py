@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
-from mnemosyne.service.object_import import import_object
 from tests.fakes_wire.cloud_storage import CloudStorage as Storage
-from tests.integration.test_ways_in import NAMESPACE, System
+from tests.fakes_wire.cloud_storage import emulated_storage
+from tests.integration.test_ways_in import System, opened_system
 
 SHAPES = {
     "obsidian.md": "---\ndate: 2026-05-20\ntags: [{tag}]\n---\n{text}",
@@ -45,8 +45,7 @@ Way = Callable[[System, str, str, datetime], Ended]
 def _by_a_bucket(storage: Storage, system: System, name: str, text: str, modified: datetime) -> Ended:
     blob = storage.put("bucket", name, text.encode())
     stored_object = StoredObject(bucket="bucket", name=name, generation=blob.generation)
-    services: Any = system
-    import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=system.deliver)
+    system.import_object(stored_object)
     _, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
     return Ended(line["state"], line["error"], line["note"])
 
@@ -64,10 +63,9 @@ def _by_the_console(system: System, name: str, text: str, modified: datetime) ->
 
 
 @pytest.fixture
-def system(pool: Pool, tmp_path: Path) -> Iterator[System]:
-    system = System(pool, tmp_path)
-    yield system
-    system.queue.close()
+def system(cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path) -> Iterator[System]:
+    with opened_system(cluster, database, tmp_path) as system:
+        yield system
 
 
 @pytest.fixture(params=["bucket", "console"])
@@ -75,9 +73,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[Way]:
     if request.param == "console":
         yield _by_the_console
         return
-    with Storage().serving() as storage, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
-        patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+    with emulated_storage() as storage:
         yield lambda *note: _by_a_bucket(storage, *note)
 
 

@@ -7,17 +7,15 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import LiteralString
 
 import pytest
 from click.testing import CliRunner
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.signing.receipts import verify
 from mnemosyne.cli import importer
-from mnemosyne.cli.destinations import PubSubDestination
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.journal import Journal, Totals
@@ -32,13 +30,12 @@ from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.service import deliveries, forgetting
 from mnemosyne.service.deliveries import Push
-from mnemosyne.service.object_import import import_object
 from tests.dev import COMMAND, DevServer, serving
-from tests.fakes import NOW, FakeServices, request
-from tests.fakes_wire.cloud_storage import CloudStorage as Storage
+from tests.fakes import NOW, FakeServices, request, store_of
+from tests.fakes_wire.cloud_storage import emulated_storage
 from tests.forks import REAL
 from tests.integration.test_forgetting import Letters, push
-from tests.integration.test_ways_in import NAMESPACE, System
+from tests.integration.test_ways_in import NAMESPACE, DeliveringDestination, System, opened_system
 from tests.mcp_client import TIMESTAMP
 from tests.memories import list_memories, rate, status_of
 
@@ -164,72 +161,62 @@ def test_a_forgotten_text_is_in_no_file_or_table_and_redelivery_does_not_restore
 
 
 def test_a_text_from_a_bucket_is_forgotten_and_importing_the_same_object_does_not_restore_it(
-    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, store: PostgresMemories
 ) -> None:
     lines = [{"content": f"A {CANARY} {n}", "tags": ["zoo"], "timestamp": NOW.isoformat()} for n in range(3)]
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4)
-    with Storage().serving() as storage:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", storage.url)
-        monkeypatch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
-        system = System(pool, tmp_path)
+    with emulated_storage() as storage, opened_system(cluster, database, tmp_path) as system:
         blob = storage.put("bucket", "a.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
         stored_object = StoredObject(bucket="bucket", name="a.jsonl", generation=blob.generation)
-        _import(system, stored_object)
+        system.import_object(stored_object)
         assert "public.memories" in tables_with_the_canary(cluster, database)
 
         _forget_the_zoo(system)
-        _import(system, stored_object)
-        system.queue.close()
-    assert list_memories(system.memories) == []
+        system.import_object(stored_object)
+    assert list_memories(store_of(store, NAMESPACE)) == []
     assert tables_with_the_canary(cluster, database) == set()
     assert files_with_the_canary(tmp_path) == []
-    pool.close()
 
 
-class DeliveringDestination(PubSubDestination):
-    """A destination that delivers at once, and raises KeyboardInterrupt when the import waits for the nth time."""
+class InterruptedDestination(DeliveringDestination):
+    """Raises KeyboardInterrupt when the import waits for the nth time."""
 
     def __init__(self, system: System, interrupt_at: int | None = None) -> None:
-        services: Any = system
-        super().__init__(services, NAMESPACE)
-        self.system, self.pauses_left, self.sent = system, interrupt_at or -1, 0
+        super().__init__(system)
+        self.pauses_left, self.sent = interrupt_at or -1, 0
 
     def send(self, records: Sequence[Record], source: Source) -> None:
         super().send(records, source)
         self.sent += len(records)
 
-    def pause(self, seconds: float = 0) -> None:
-        self.system.deliver()
+    def pause(self) -> None:
+        super().pause()
         self.pauses_left -= 1
         if not self.pauses_left:
             raise KeyboardInterrupt
 
 
 def test_an_import_resumed_from_its_journal_does_not_restore_a_forgotten_text(
-    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path
+    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, store: PostgresMemories
 ) -> None:
     lines = [{"content": f"A {CANARY} {n}", "tags": ["zoo"], "timestamp": NOW.isoformat()} for n in range(250)]
     file = tmp_path / "lines.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4)
-    system = System(pool, tmp_path)
-    interrupted, resumed = DeliveringDestination(system, interrupt_at=1), DeliveringDestination(system)
-    with pytest.raises(KeyboardInterrupt):
-        _import_file(file, interrupted)
-    assert interrupted.sent == len(lines)
-    assert "public.memories" in tables_with_the_canary(cluster, database)
+    with opened_system(cluster, database, tmp_path) as system:
+        interrupted, resumed = InterruptedDestination(system, interrupt_at=1), InterruptedDestination(system)
+        with pytest.raises(KeyboardInterrupt):
+            _import_file(file, interrupted)
+        assert interrupted.sent == len(lines)
+        assert "public.memories" in tables_with_the_canary(cluster, database)
 
-    _forget_the_zoo(system)
-    assert _import_file(file, resumed).states == {"deleted": len(lines)}
-    assert resumed.sent == 0
-    system.queue.close()
-    assert list_memories(system.memories) == []
+        _forget_the_zoo(system)
+        assert _import_file(file, resumed).states == {"deleted": len(lines)}
+        assert resumed.sent == 0
+    assert list_memories(store_of(store, NAMESPACE)) == []
     assert tables_with_the_canary(cluster, database) == set()
     assert files_with_the_canary(tmp_path) == ["lines.jsonl"]
-    pool.close()
 
 
-def _import_file(file: Path, destination: DeliveringDestination) -> Totals:
+def _import_file(file: Path, destination: InterruptedDestination) -> Totals:
     journal = Journal(file, destination.name)
     try:
         importer.run(read(file, "jsonl"), Source.at(file), destination, journal, lambda count: None)
@@ -244,11 +231,6 @@ def _forget_the_zoo(system: System) -> None:
     forgetting_id = forgetting.begin(selection, token, "", memories=system.memories)
     while not forgetting.proceed(forgetting_id, memories=system.memories, deadline=inf).finished_at:
         pass
-
-
-def _import(system: System, stored_object: StoredObject) -> None:
-    services: Any = system
-    import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=system.deliver)
 
 
 def _deliver(services: FakeServices, delivery: Push) -> None:

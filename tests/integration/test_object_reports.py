@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import FailedRequest, content_hash
 from mnemosyne.domain.object_import import StoredObject
@@ -16,8 +14,8 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import version_id
 from mnemosyne.service.object_import import import_object
 from tests.fakes import NOW
-from tests.fakes_wire.cloud_storage import CloudStorage as Storage
-from tests.integration.test_ways_in import NAMESPACE, System
+from tests.fakes_wire.cloud_storage import emulated_storage
+from tests.integration.test_ways_in import NAMESPACE, System, opened_system
 from tests.memories import make_dead_letter
 
 RECORD = {"content": "tea", "timestamp": NOW.isoformat(), "source": "crm", "key": "1"}
@@ -26,11 +24,8 @@ EARLIER = FailedRequest(request_id=version_id("crm", "1", content_hash("tea"), N
 
 @pytest.fixture
 def system(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path) -> Iterator[System]:
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
-    system = System(pool, tmp_path)
-    yield system
-    system.queue.close()
-    pool.close()
+    with opened_system(cluster, new_database(), tmp_path) as system:
+        yield system
 
 
 @pytest.fixture
@@ -45,9 +40,7 @@ def reported(system: System) -> Iterator[Callable[..., dict[str, Any]]]:
         *_, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
         return dict(line)
 
-    with Storage().serving() as storage, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
-        patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+    with emulated_storage() as storage:
         yield import_record
 
 

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,6 @@ import pytest
 from mnemosyne.adapters.cloud_storage import CloudStorage
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.queues.local import LocalQueue
@@ -39,8 +39,8 @@ from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service.deliveries import store
 from mnemosyne.service.object_import import import_object
-from tests.fakes import FAKE_SPACE, FakeEmbedder
-from tests.fakes_wire.cloud_storage import CloudStorage as Storage
+from tests.fakes import FakeEmbedder, memories_in
+from tests.fakes_wire.cloud_storage import emulated_storage
 from tests.pushes import function_client, push
 from tests.varied_records import Records, Sample
 
@@ -56,8 +56,7 @@ class System:
     outcome_topic = None
 
     def __init__(self, pool: Pool, directory: Path) -> None:
-        self.pool = pool
-        self.memories = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), NAMESPACE)
+        self.memories = memories_in(pool, NAMESPACE)
         self.imports = PostgresObjectImports(pool.connection, NAMESPACE)
         self.objects = CloudStorage()
         self.embedder = FakeEmbedder()
@@ -88,6 +87,32 @@ class System:
                 assert push(self._client, message.data, message.attributes, **sent) == 204
             self.queue.acknowledge([message.message_id for message in messages])
 
+    def import_object(self, stored_object: StoredObject) -> None:
+        """Import an object of a bucket, and deliver its messages."""
+        services: Any = self
+        import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=self.deliver)
+
+
+@contextmanager
+def opened_system(cluster: postgres.EmbeddedPostgres, database: str, directory: Path) -> Iterator[System]:
+    """Yield a system with this database, and with a queue in this directory."""
+    with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4)) as pool:
+        system = System(pool, directory)
+        with closing(system.queue):
+            yield system
+
+
+class DeliveringDestination(PubSubDestination):
+    """Delivers the published messages instead of waiting."""
+
+    def __init__(self, system: System) -> None:
+        services: Any = system
+        super().__init__(services, NAMESPACE)
+        self._system = system
+
+    def pause(self) -> None:
+        self._system.deliver()
+
 
 def _by_the_topic(system: System, samples: Sequence[Sample], directory: Path) -> None:
     for start in range(0, len(samples), BATCH_LIMIT):
@@ -97,13 +122,10 @@ def _by_the_topic(system: System, samples: Sequence[Sample], directory: Path) ->
 
 
 def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> None:
-    with Storage().serving() as storage, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
-        patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+    with emulated_storage() as storage:
         blob = storage.put("bucket", "rows.jsonl", b"\n".join(sample.line for sample in samples))
         stored_object = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
-        services: Any = system
-        import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=system.deliver)
+        system.import_object(stored_object)
         report = [json.loads(line) for line in storage.objects["bucket", stored_object.report].data.splitlines()]
     states = {UUID(row["request_id"]): row["state"] for row in report[1:]}
     assert [row["line"] for row in report[1:]] == list(range(1, len(samples) + 1))
@@ -113,14 +135,9 @@ def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> 
 
 
 def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) -> None:
-    class Delivered(PubSubDestination):
-        def pause(self, seconds: float = 0) -> None:
-            system.deliver()
-
     path = directory / "rows.jsonl"
     path.write_bytes(b"\n".join(sample.line for sample in samples))
-    services: Any = system
-    destination = Delivered(services, NAMESPACE)
+    destination = DeliveringDestination(system)
     journal = Journal(path, destination.name)
     importer.run(read(path, "jsonl"), Source.at(path), destination, journal, lambda count: None)
     assert journal.totals().states.total() == len(samples)
@@ -218,12 +235,9 @@ def ended(
     for way, send in WAYS.items():
         directory = tmp_path / way
         directory.mkdir()
-        pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
-        system = System(pool, directory)
-        send(system, samples, directory)
-        sent_by_way[way] = _ended(system, samples)
-        system.queue.close()
-        pool.close()
+        with opened_system(cluster, new_database(), directory) as system:
+            send(system, samples, directory)
+            sent_by_way[way] = _ended(system, samples)
     yield sent_by_way
 
 
