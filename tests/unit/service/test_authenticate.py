@@ -70,6 +70,23 @@ def _keys(store: KeyStore) -> ApiKeyAuthenticator:
     return ApiKeyAuthenticator(store.find, lambda: NOW)
 
 
+class Caller:
+    """A caller whose key the authenticator has accepted once."""
+
+    def __init__(self, key: ApiKey, token: str) -> None:
+        self.key, self.token, self.store = key, token, KeyStore(key)
+        self.keys = _keys(self.store)
+        self.call()
+
+    def call(self) -> Principal:
+        return self.keys.authenticate(f"Bearer {self.token}")
+
+
+@pytest.fixture
+def caller(key_and_token: tuple[ApiKey, str], clock: Any) -> Caller:
+    return Caller(*key_and_token)
+
+
 def test_a_key_authenticates_for_its_namespace_with_its_scopes(key_and_token: tuple[ApiKey, str]) -> None:
     key, token = key_and_token
     principal = _keys(KeyStore(key)).authenticate(f"Bearer {token}")
@@ -102,73 +119,50 @@ def test_a_revoked_key_and_an_expired_key_are_refused_with_the_same_message(
         _keys(KeyStore(replace(key, **changed))).authenticate(f"Bearer {token}")
 
 
-def test_a_revocation_takes_effect_within_a_minute(key_and_token: tuple[ApiKey, str], clock: Any) -> None:
-    key, token = key_and_token
-    store = KeyStore(key)
-    keys = _keys(store)
-    keys.authenticate(f"Bearer {token}")
-    store.keys[key.id] = replace(key, revoked_at=NOW)
+def test_a_revocation_takes_effect_within_a_minute(caller: Caller, clock: Any) -> None:
+    caller.store.keys[caller.key.id] = replace(caller.key, revoked_at=NOW)
     clock(60)
     with pytest.raises(Unauthorized):
-        keys.authenticate(f"Bearer {token}")
+        caller.call()
 
 
-def test_a_key_is_cached_between_calls(key_and_token: tuple[ApiKey, str], clock: Any) -> None:
-    key, token = key_and_token
-    store = KeyStore(key)
-    keys = _keys(store)
+def test_a_key_is_cached_between_calls(caller: Caller) -> None:
     for _ in range(20):
-        keys.authenticate(f"Bearer {token}")
-    assert store.asked == 1
+        caller.call()
+    assert caller.store.asked == 1
 
 
-def test_during_an_outage_a_key_checked_within_ten_minutes_is_accepted(
-    key_and_token: tuple[ApiKey, str], clock: Any
-) -> None:
-    key, token = key_and_token
-    store = KeyStore(key)
-    keys = _keys(store)
-    keys.authenticate(f"Bearer {token}")
-    store.away = True
+def test_during_an_outage_a_key_checked_within_ten_minutes_is_accepted(caller: Caller, clock: Any) -> None:
+    caller.store.away = True
     clock(599)
-    assert keys.authenticate(f"Bearer {token}").namespace == "ns"
+    assert caller.call().namespace == "ns"
     clock(2)
     with pytest.raises(Unavailable):
-        keys.authenticate(f"Bearer {token}")
+        caller.call()
 
 
 @pytest.mark.parametrize("seconds", [1, 31, 400])
 @pytest.mark.parametrize("ended", [lambda key: None, lambda key: replace(key, revoked_at=NOW)], ids=["gone", "revoked"])
 def test_during_an_outage_a_key_found_deleted_or_revoked_before_is_refused(
-    key_and_token: tuple[ApiKey, str], clock: Any, ended: Callable[[ApiKey], ApiKey | None], seconds: float
+    caller: Caller, clock: Any, ended: Callable[[ApiKey], ApiKey | None], seconds: float
 ) -> None:
-    key, token = key_and_token
-    store = KeyStore(key)
-    keys = _keys(store)
-    keys.authenticate(f"Bearer {token}")
-    ended_key = ended(key)
-    store.keys = {key.id: ended_key} if ended_key else {}
+    ended_key = ended(caller.key)
+    caller.store.keys = {caller.key.id: ended_key} if ended_key else {}
     clock(31)
     with pytest.raises(Unauthorized):
-        keys.authenticate(f"Bearer {token}")
-    store.away = True
+        caller.call()
+    caller.store.away = True
     clock(seconds)
     with pytest.raises((Unauthorized, Unavailable)):
-        keys.authenticate(f"Bearer {token}")
+        caller.call()
 
 
-def test_during_an_outage_a_wrong_secret_or_an_unknown_key_is_refused(
-    key_and_token: tuple[ApiKey, str], clock: Any
-) -> None:
-    key, token = key_and_token
-    store = KeyStore(key)
-    keys = _keys(store)
-    keys.authenticate(f"Bearer {token}")
-    store.away = True
+def test_during_an_outage_a_wrong_secret_or_an_unknown_key_is_refused(caller: Caller) -> None:
+    caller.store.away = True
     with pytest.raises(Unauthorized):
-        keys.authenticate(f"Bearer {token[:-1]}-")
+        caller.keys.authenticate(f"Bearer {caller.token[:-1]}-")
     with pytest.raises(Unavailable):
-        keys.authenticate(
+        caller.keys.authenticate(
             f"Bearer {new_key(name='', namespace='n', scopes=READ_WRITE, created_at=NOW, expires_at=None)[1]}"
         )
 
@@ -241,38 +235,28 @@ def test_without_authentication_each_caller_is_the_local_principal() -> None:
 
 
 def test_guessed_keys_do_not_displace_a_valid_key_from_the_cache(
-    key_and_token: tuple[ApiKey, str], clock: Any, monkeypatch: pytest.MonkeyPatch
+    caller: Caller, clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemosyne.service.authenticate.KEYS_REMEMBERED", 5)
-    key, token = key_and_token
-    store = KeyStore(key)
-    keys = _keys(store)
-    keys.authenticate(f"Bearer {token}")
     for n in range(20):
         with pytest.raises(Unauthorized):
-            keys.authenticate(f"Bearer mnk_{n:012}_guess")
-    store.away = True
+            caller.keys.authenticate(f"Bearer mnk_{n:012}_guess")
+    caller.store.away = True
     clock(31)
-    assert keys.authenticate(f"Bearer {token}").namespace == "ns"
+    assert caller.call().namespace == "ns"
 
 
-def test_during_an_outage_the_database_is_queried_at_most_once_every_few_seconds(
-    key_and_token: tuple[ApiKey, str], clock: Any
-) -> None:
-    key, token = key_and_token
-    store = KeyStore(key)
-    keys = _keys(store)
-    keys.authenticate(f"Bearer {token}")
-    store.away = True
+def test_during_an_outage_the_database_is_queried_at_most_once_every_few_seconds(caller: Caller, clock: Any) -> None:
+    caller.store.away = True
     clock(31)
     for _ in range(10):
-        keys.authenticate(f"Bearer {token}")
+        caller.call()
     with pytest.raises(Unavailable):
-        keys.authenticate("Bearer mnk_abcdefghijkl_x")
-    assert store.asked == 2
+        caller.keys.authenticate("Bearer mnk_abcdefghijkl_x")
+    assert caller.store.asked == 2
     clock(6)
-    keys.authenticate(f"Bearer {token}")
-    assert store.asked == 3
+    caller.call()
+    assert caller.store.asked == 3
 
 
 @pytest.mark.parametrize(
