@@ -9,17 +9,16 @@ import base64
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import google_crc32c
 import pytest
 
-from tests.fakes_wire.http import served
+from tests.fakes_wire.http import JsonServer, Reply
 
 Notify = Callable[[bytes, dict[str, str]], None]
 
@@ -33,26 +32,18 @@ class Blob:
     encoding: str = ""
 
 
-class CloudStorage:
+class CloudStorage(JsonServer):
     """Buckets on loopback. Calls `notify` twice for each finished object, because delivery is at least once."""
 
     def __init__(self, notify: Notify = lambda data, attributes: None) -> None:
+        super().__init__()
         self.objects: dict[tuple[str, str], Blob] = {}
         self.requests: list[str] = []
         self.fault: Callable[[str], str] = lambda request: ""
         """Returns the fault of the next answer: "" for none, "503", or "drop" for a connection that ends halfway."""
         self._notify = notify
         self._generations = itertools.count(1767225600000000)
-        self._uploads: dict[str, tuple[str, str, bytearray, dict[str, list[str]]]] = {}
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-
-    @contextmanager
-    def serving(self) -> Iterator[Self]:
-        """Serve until the context ends."""
-        with served(self._http):
-            yield self
+        self._uploads: dict[str, tuple[str, str, bytearray, dict[str, str]]] = {}
 
     def put(self, bucket: str, name: str, data: bytes, *, encoding: str = "") -> Blob:
         """Store a finished object and send its notifications."""
@@ -89,29 +80,59 @@ class CloudStorage:
             **({"contentEncoding": blob.encoding} if blob.encoding else {}),
         }
 
-    def find(self, bucket: str, name: str, generation: str | None) -> Blob | None:
-        """Return the live object if it has the requested generation; the bucket keeps no other generations."""
-        blob = self.objects.get((bucket, name))
-        return blob if blob and generation in (None, str(blob.generation)) else None
+    def exchange(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        request = f"{method} {path}"
+        status, answer = self._answer(method, path, body, headers)
+        self.requests.append(request)
+        fault = self.fault(request)
+        if fault == "503":
+            return 503, Reply()
+        return status, replace(answer, cut=True) if fault == "drop" else answer
 
-    def begin(self, bucket: str, name: str, query: dict[str, list[str]]) -> str | None:
-        """Start a resumable upload and return its id; None if its precondition fails."""
-        if query.get("ifGenerationMatch") == ["0"] and (bucket, name) in self.objects:
-            return None
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        raise NotImplementedError("answers by method: see exchange")
+
+    def _answer(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        split = urlsplit(path)
+        query = {name: values[0] for name, values in parse_qs(split.query).items()}
+        if method == "POST":
+            return self._begin(unquote(split.path.split("/b/")[1].split("/")[0]), body["name"], query)
+        if method == "PUT":
+            return self._append(query["upload_id"], body or b"", last=not headers["content-range"].endswith("/*"))
+        if method == "DELETE":
+            return 499, Reply()
+        matched = re.fullmatch(r"(/download)?/storage/v1/b/([^/]+)/o/([^/]+)", split.path)
+        if not matched:
+            return 200, {"kind": "storage#bucket", "name": split.path.rpartition("/")[2]}
+        bucket, name = unquote(matched[2]), unquote(matched[3])
+        blob = self.objects.get((bucket, name))  # the bucket keeps no earlier generations
+        if blob is None or query.get("generation", str(blob.generation)) != str(blob.generation):
+            return _error(404, "notFound")
+        return _media(blob, headers) if query.get("alt") == "media" else (200, self.resource(bucket, name))
+
+    def _begin(self, bucket: str, name: str, query: dict[str, str]) -> tuple[int, Any]:
+        """Start a resumable upload."""
+        if self._exists(bucket, name, query):
+            return _error(412, "conditionNotMet")
         upload = f"upload-{len(self._uploads)}"
         self._uploads[upload] = (bucket, name, bytearray(), query)
-        return upload
+        where = f"{self.url}/upload/storage/v1/b/{bucket}/o?uploadType=resumable&upload_id={upload}"
+        return 200, Reply(headers={"Location": where})
 
-    def append(self, upload: str, data: bytes, *, last: bool) -> tuple[int, Any]:
-        """Return the status and body of the answer to a chunk; for 308, the number of received bytes."""
+    def _append(self, upload: str, data: bytes, *, last: bool) -> tuple[int, Any]:
+        """Store a chunk of an upload, and finish the object after the last chunk."""
         bucket, name, arrived, query = self._uploads[upload]
         arrived += data
         if not last:
-            return 308, len(arrived)
-        if query.get("ifGenerationMatch") == ["0"] and (bucket, name) in self.objects:
-            return 412, _error(412, "conditionNotMet")
+            return 308, Reply(headers={"Range": f"bytes=0-{len(arrived) - 1}"})
+        if self._exists(bucket, name, query):
+            return _error(412, "conditionNotMet")
         self.put(bucket, name, bytes(arrived))
         return 200, self.resource(bucket, name)
+
+    def _exists(self, bucket: str, name: str, query: dict[str, str]) -> bool:
+        """Whether the object exists although the request has the precondition that it does not."""
+        return query.get("ifGenerationMatch") == "0" and (bucket, name) in self.objects
 
 
 @contextmanager
@@ -127,87 +148,19 @@ def _crc(data: bytes) -> str:
     return base64.b64encode(google_crc32c.Checksum(data).digest()).decode()
 
 
-def _error(status: int, reason: str) -> dict[str, Any]:
-    return {"error": {"code": status, "message": reason, "errors": [{"reason": reason, "message": reason}]}}
+def _error(status: int, reason: str) -> tuple[int, Any]:
+    return status, {"error": {"code": status, "message": reason, "errors": [{"reason": reason, "message": reason}]}}
 
 
-def _handler(storage: CloudStorage) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1  # head and body in one segment
-        disable_nagle_algorithm = True
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Log nothing."""
-
-        def _send(self, status: int, body: Any = None, headers: dict[str, str] | None = None) -> None:
-            data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else b""
-            request = f"{self.command} {self.path}"
-            storage.requests.append(request)
-            fault = storage.fault(request)
-            if fault == "503":
-                status, data, headers = 503, b"", {}
-            self.send_response(status)
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data[: len(data) // 2] if fault == "drop" else data)
-            self.close_connection = fault == "drop"
-
-        def do_GET(self) -> None:
-            split = urlsplit(self.path)
-            query = parse_qs(split.query)
-            matched = re.fullmatch(r"(/download)?/storage/v1/b/([^/]+)/o/([^/]+)", split.path)
-            if not matched:
-                self._send(200, {"kind": "storage#bucket", "name": split.path.rpartition("/")[2]})
-                return
-            bucket, name = unquote(matched[2]), unquote(matched[3])
-            blob = storage.find(bucket, name, query.get("generation", [None])[0])
-            if blob is None:
-                self._send(404, _error(404, "notFound"))
-            elif query.get("alt") == ["media"]:
-                self._media(blob)
-            else:
-                self._send(200, storage.resource(bucket, name), {"Content-Type": "application/json"})
-
-        def _media(self, blob: Blob) -> None:
-            headers = {"X-Goog-Generation": str(blob.generation), "X-Goog-Hash": f"crc32c={_crc(blob.data)}"}
-            if blob.encoding:
-                headers["Content-Encoding"] = blob.encoding
-            match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", ""))
-            if not match:
-                self._send(200, blob.data, headers)
-                return
-            start, end = int(match[1]), min(int(match[2] or len(blob.data)), len(blob.data) - 1)
-            if start >= len(blob.data):
-                self._send(416, b"", {"Content-Range": f"bytes */{len(blob.data)}"})
-                return
-            headers["Content-Range"] = f"bytes {start}-{end}/{len(blob.data)}"
-            self._send(206, blob.data[start : end + 1], headers)
-
-        def do_POST(self) -> None:
-            split = urlsplit(self.path)
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            bucket = unquote(split.path.split("/b/")[1].split("/")[0])
-            upload = storage.begin(bucket, body["name"], parse_qs(split.query))
-            if upload is None:
-                self._send(412, _error(412, "conditionNotMet"))
-                return
-            where = f"{storage.url}/upload/storage/v1/b/{bucket}/o?uploadType=resumable&upload_id={upload}"
-            self._send(200, b"", {"Location": where})
-
-        def do_PUT(self) -> None:
-            data = self.rfile.read(int(self.headers.get("content-length", 0)))
-            last = not self.headers["content-range"].endswith("/*")
-            upload = parse_qs(urlsplit(self.path).query)["upload_id"][0]
-            status, body = storage.append(upload, data, last=last)
-            if status == 308:
-                self._send(308, b"", {"Range": f"bytes=0-{body - 1}"})
-            else:
-                self._send(status, body, {"Content-Type": "application/json"})
-
-        def do_DELETE(self) -> None:
-            self._send(499, b"")
-
-    return Handler
+def _media(blob: Blob, headers: Mapping[str, str]) -> tuple[int, Reply]:
+    """Return the content of an object, or the range that the request asks for."""
+    size, sent = len(blob.data), {"X-Goog-Generation": str(blob.generation), "X-Goog-Hash": f"crc32c={_crc(blob.data)}"}
+    if blob.encoding:
+        sent["Content-Encoding"] = blob.encoding
+    match = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
+    if not match:
+        return 200, Reply(blob.data, sent)
+    start, end = int(match[1]), min(int(match[2] or size), size - 1)
+    if start >= size:
+        return 416, Reply(headers={"Content-Range": f"bytes */{size}"})
+    return 206, Reply(blob.data[start : end + 1], sent | {"Content-Range": f"bytes {start}-{end}/{size}"})

@@ -5,6 +5,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, Self
@@ -29,6 +30,15 @@ class Html(str):
     """A page."""
 
 
+@dataclass(frozen=True)
+class Reply:
+    """Bytes with headers of their own. If `cut` is true, the connection ends after half of the bytes."""
+
+    data: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
     protocol_version = "HTTP/1.1"
@@ -44,7 +54,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         status, answer = self.server.owner.exchange(self.command, self.path, self._body(headers), headers)
-        if isinstance(answer, Events):
+        reply = answer if isinstance(answer, Reply) else Reply()
+        if isinstance(answer, Reply):
+            data, kind = answer.data, "application/octet-stream"
+        elif isinstance(answer, Events):
             data, kind = answer.encode(), "text/event-stream"
         elif isinstance(answer, Html):
             data, kind = answer.encode(), "text/html; charset=utf-8"
@@ -58,10 +71,12 @@ class _Handler(BaseHTTPRequestHandler):
         if status != 204:
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))
-        for name, value in self.server.owner.headers.items():
+        for name, value in {**self.server.owner.headers, **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(b"" if status == 204 else data)
+        if status != 204:
+            self.wfile.write(data[: len(data) // 2] if reply.cut else data)
+        self.close_connection = self.close_connection or reply.cut
 
     def _body(self, headers: Mapping[str, str]) -> Any:
         if "chunked" in headers.get("transfer-encoding", ""):
@@ -70,7 +85,8 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         else:
             body = self.rfile.read(int(headers["content-length"]))
-        return json.loads(body) if body and "json" in headers.get("content-type", "") else body
+        kind = headers.get("content-type", "").partition(";")[0]
+        return json.loads(body) if body and kind.endswith(("/json", "+json")) else body
 
     def _chunk(self) -> bytes:
         chunk = self.rfile.read(int(self.rfile.readline().split(b";")[0], 16))
