@@ -132,9 +132,9 @@ DECLARE
     memory_count integer;
     chunk_limit integer := p_limit;
 BEGIN
-    -- Among 20,000 long memories, the recall of the ten nearest was 0.99 with the value 800 and 0.98 with the value 400,
-    -- at the same cost.
-    PERFORM set_config('hnsw.ef_search', '800', true);
+    -- The highest value that pgvector accepts. Among 16,000 long memories, the recall of the ten nearest was 0.990 with
+    -- this value, and 0.989 with the value 800, at about the same cost.
+    PERFORM set_config('hnsw.ef_search', '1000', true);
     LOOP
         SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
             SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
