@@ -43,4 +43,5 @@ class SeenRequests:
         else:
             error = f"request_id must be another one, got {reading.request_id}: {first[1]} has it"
         own_id = refused_id(place.source, place.key, error)
-        return replace(unstored(reading, error), request_id=own_id), False
+        failed = unstored(reading, error)
+        return replace(failed, request_id=own_id, external_id=failed.external_id or place), False

@@ -13,7 +13,7 @@ from mnemosyne.cli.destinations import McpDestination
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.memory import ExternalId, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import decode
@@ -124,3 +124,36 @@ def test_a_deletion_without_a_time_has_the_time_at_which_its_own_file_was_writte
     ((data, attributes),) = services.queue.messages
     (request,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
     assert request.timestamp == written
+
+
+TAKEN = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
+
+
+@pytest.mark.parametrize(
+    ("names", "source", "key"),
+    [
+        ({"request_id": TAKEN}, "rows", "2"),
+        ({"request_id": "nope"}, "rows", "2"),
+        ({"key": 7}, "rows", "2"),
+        ({"source": "two\nlines", "key": 7}, "two\nlines", "7"),
+        ({"source": "crm", "key": "a\u202eb"}, "crm", "a\u202eb"),
+        ({"source": "\x00", "key": 7}, "rows", "2"),
+        ({"source": " ", "key": 7}, "rows", "2"),
+        ({"source": ["crm"], "key": True}, "rows", "2"),
+    ],
+)
+def test_a_record_with_refused_names_is_one_failure_over_mcp_and_is_found_by_its_names_or_place(
+    over_mcp: McpDestination, services: FakeServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    names: dict[str, Any], source: str, key: str,
+) -> None:  # fmt: skip
+    first = {"content": "one", "timestamp": "2026-05-20", "request_id": TAKEN}
+    second = {"content": "two", "timestamp": "2026-05-20", **names}
+    items = [Item("rows:1", first, line=1), Item("rows:2", second, line=2)]
+    monkeypatch.setattr(over_mcp, "pause", lambda: _deliver(services))
+    journal = Journal(tmp_path / "rows", over_mcp.name)
+    importer.run(items, Source("rows"), over_mcp, journal, lambda count: None)
+    assert journal.totals().states == {"stored": 1, "failed": 1}
+    journal.finish()
+    ((data, attributes),) = services.queue.messages
+    (failed,) = decode(Published(message_id="", data=data, attributes=attributes)).rejected
+    assert failed.external_id == ExternalId(source, key)

@@ -9,7 +9,7 @@ from pydantic import Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import BATCH_LIMIT
-from mnemosyne.domain.parsing import Filled, Id, Ids, Input, Instant, Key, Source, Text
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, Filled, Id, Ids, Input, Instant, Text
 from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
@@ -31,8 +31,9 @@ class RefusedInput(Input):
     """A record that the caller could not read: its name or position, and the error."""
 
     error: Annotated[Filled, Field(max_length=1_000)]
-    source: Source
-    key: Key
+    # Names that break the rules of `Source` or `Key`, such as a source of two lines, may be why a record was refused.
+    source: Annotated[Filled, Field(max_length=SOURCE_LIMIT)]
+    key: Annotated[Filled, Field(max_length=KEY_LIMIT)]
     request_id: Id | None = None
 
 
