@@ -109,8 +109,8 @@ def import_(
 def _distinct(files: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files, each under its first name. Two names of a file have the same journal."""
     distinct: dict[Path, Path] = {}
-    for path in files:
-        distinct.setdefault(path.resolve(), path)
+    for path in files:  # the journal of a folder is next to it, under the folder's name, which `.` and `..` lack
+        distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())
     return tuple(distinct.values())
 
 

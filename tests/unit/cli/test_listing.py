@@ -12,6 +12,7 @@ from mnemosyne.cli import import_
 from mnemosyne.cli.formats import read, read_files
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.listing import list_files
+from mnemosyne.cli.private import FailuresFile
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import Item
 
@@ -216,3 +217,15 @@ def test_an_unknown_field_is_reported_with_its_number_of_memories_whatever_its_n
         f"{tmp_path.name}: left out, because memories have no such fields: {name} (2 memories)",
         f'{tmp_path.name}: a, b (1).md, line 2: date ("soonish" is not a time; kept as metadata)',
     ]
+
+
+@pytest.mark.parametrize("name", [".", "..", "./", "../", "sub/..", "../../vault", "../../vault/sub/.."])
+def test_the_files_of_an_import_are_next_to_its_folder_whatever_the_folder_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    vault = tmp_path / "vault"
+    (vault / "sub" / "sub").mkdir(parents=True)
+    monkeypatch.chdir(vault if name in (".", "./", "sub/..") else vault / "sub")
+    (path,) = import_._distinct([Path(name), vault])
+    assert FailuresFile(path).path.resolve() == tmp_path / "vault.failures.jsonl"
+    assert list_files(path, None).root.name == "vault"
