@@ -9,16 +9,20 @@ import pytest
 import trustme
 
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unauthorized, Unavailable
 from tests.fakes_wire.http import served
 
 
 class _Refusing(http.server.BaseHTTPRequestHandler):
+    status, body, location = 404, b"{}", ""
+
     def do_POST(self) -> None:
-        self.send_response(404)
-        self.send_header("Content-Length", "2")
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(self.body)))
+        if self.location:
+            self.send_header("Location", self.location)
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(self.body)
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
@@ -82,3 +86,31 @@ def test_a_key_that_no_header_can_have_is_refused_without_showing_it(
 def test_the_key_is_read_from_a_line_of_a_file_or_a_header(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MNEMOSYNE_TOKEN", text)
     assert ToolClient("http://127.0.0.1:9/mcp").token == "mnk_key"
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "body", "kind", "advice"),
+    [
+        (401, "", b"<html>", Unauthorized, "MNEMOSYNE_TOKEN"),
+        (403, "", b"", Unauthorized, "MNEMOSYNE_TOKEN"),
+        (302, "https://memory.example/mcp", b"", Unavailable, "redirects to https://memory.example/mcp"),
+        (200, "", b"<html>", Unavailable, "not an MCP endpoint, .*--url"),
+        (502, "", b"<html>", Unavailable, "try again"),
+        (
+            200,
+            "",
+            b'{"result": {"content": [{"type": "text", "text": "1"}]}}',
+            InvalidRequest,
+            "another MCP server.*--url",
+        ),
+        (200, "", b'{"result": {}}', InvalidRequest, "another MCP server.*--url"),
+    ],
+)
+def test_an_answer_of_another_server_or_a_proxy_is_reported_with_what_to_change(
+    status: int, location: str, body: bytes, kind: type[MnemosyneError], advice: str
+) -> None:
+    handler = type("Handler", (_Refusing,), {"status": status, "location": location, "body": body})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    with served(server), pytest.raises(kind, match=advice) as refused:
+        ToolClient(f"http://127.0.0.1:{server.server_port}/mcp").call("memory_stats", {})
+    assert type(refused.value) is kind

@@ -81,11 +81,13 @@ class ToolClient:
             raise Unavailable(f"{self.url} cannot be reached: {exc}; {fix}") from exc
         answer = _json_object(response)
         result = answer.get("result")
-        if result and not result.get("isError"):
-            structured: dict[str, Any] = result["structuredContent"]
-            return structured
-        if result:
+        if isinstance(result, dict) and result.get("isError"):
             raise _tool_error(tool, result)
+        if isinstance(result, dict):
+            structured: dict[str, Any] | None = result.get("structuredContent")
+            if structured is None:
+                raise InvalidRequest(f"{self.url} is another MCP server: its {tool} returns only text; change --url")
+            return structured
         error = answer.get("error", answer)
         message = error.get("message", error)
         if response.status_code in (401, 403):
@@ -128,5 +130,9 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
     problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
+    if response.status_code in (401, 403):  # Cloud Run answers so in front of a server whose auth_mode is iam
+        raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
+    if response.has_redirect_location:
+        raise Unavailable(f"{problem}; it redirects to {response.headers['location']}: give this address with --url")
     fix = "try again" if response.is_server_error else "it is not an MCP endpoint, whose path is /mcp: change --url"
     raise Unavailable(f"{problem}; {fix}")
