@@ -153,6 +153,12 @@ def test_the_reference_lists_each_code_of_tool_errors() -> None:
     assert rows.keys() - {"code"} == refusals | others | {error_code(OverBudget("no", 1)).code}
 
 
+def test_the_reference_lists_each_status_of_the_server() -> None:
+    sources = (ROOT / "functions" / "mnemosyne" / "http" / "mcp").rglob("*.py")
+    statuses = {status for file in sources for status in re.findall(r"error_response\((\d+)", file.read_text())}
+    assert statuses | {"406"} <= set(re.findall(r"^\| (\d+) \|", _text("reference/errors.md"), re.MULTILINE))
+
+
 def test_the_reference_names_the_console_s_tools_that_need_the_scope_operate() -> None:
     sentence = re.search(r"((?:`\w+`,? (?:and )?)+)need the scope\s`operate`", _text("reference/tools.md"))
     assert sentence and _code(sentence[1]) == {name for name in CONSOLE_NAMES if by_name()[name].operates}
