@@ -1,6 +1,7 @@
 """Behaviour of the Pub/Sub emulator for rejected messages and late acknowledgements."""
 
 import base64
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ import pytest
 from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
 from mnemosyne.cli.local import emulator as local_emulator
+from mnemosyne.errors import Misconfigured
 from tests.fakes_wire.http import JsonServer
 from tests.waiting import wait_until
 
@@ -35,6 +37,21 @@ class _Endpoint(JsonServer):
             self.released.wait(DEADLINE_SECONDS + 0.5)
             self.answered_late.set()
         return (503 if self.deliveries[text] == 1 else 204), ""
+
+
+@pytest.mark.parametrize("listens", [False, True])
+def test_an_emulator_that_does_not_answer_is_reported_with_its_variable(
+    listens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        if listens:
+            silent.listen()
+        host = f"127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("PUBSUB_EMULATOR_HOST", host)
+        assert not local_emulator.is_served(host)
+        with pytest.raises(Misconfigured, match=f"emulator at {host} does not answer: .*unset PUBSUB_EMULATOR_HOST"):
+            local_emulator.prepare(host, "http://127.0.0.1:9", "http://127.0.0.1:9")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def is_served(host: str) -> bool:
 
     subscriber = pubsub_v1.SubscriberClient()
     try:
-        served = subscriber.get_subscription(subscription=SUBSCRIPTION, timeout=10)
+        served = subscriber.get_subscription(subscription=SUBSCRIPTION, retry=None, timeout=10)
         return httpx.get(f"{served.push_config.push_endpoint}/health", timeout=5, trust_env=False).status_code == 200
     except (GoogleAPIError, httpx.HTTPError, httpx.InvalidURL):
         return False
@@ -45,14 +45,16 @@ def prepare(
     Raises Misconfigured if the emulator does not answer.
     """
     from google.api_core.exceptions import AlreadyExists, GoogleAPIError
+    from google.api_core.retry import Retry
     from google.cloud import pubsub_v1
     from google.pubsub_v1.types import DeadLetterPolicy, PushConfig
 
+    patience = Retry(timeout=10)  # the clients' own retries last for minutes
     publisher, subscriber = pubsub_v1.PublisherClient(), pubsub_v1.SubscriberClient()
 
     def subscribe(name: str, topic: str, url: str, **policy: object) -> None:
         with suppress(AlreadyExists):
-            publisher.create_topic(name=topic, timeout=10)
+            publisher.create_topic(name=topic, retry=patience, timeout=10)
         request = {
             "name": name,
             "topic": topic,
@@ -63,16 +65,20 @@ def prepare(
             **policy,
         }
         try:
-            subscriber.create_subscription(request=request, timeout=10)
+            subscriber.create_subscription(request=request, retry=patience, timeout=10)
         except AlreadyExists:  # an existing subscription has the port of an earlier run in its endpoint
-            subscriber.modify_push_config(subscription=name, push_config=PushConfig(push_endpoint=url), timeout=10)
+            subscriber.modify_push_config(
+                subscription=name, push_config=PushConfig(push_endpoint=url), retry=patience, timeout=10
+            )
 
     try:
         subscribe(DEAD_LETTER_SUBSCRIPTION, DEAD_LETTER_TOPIC, dead_letter_url)
         give_up = DeadLetterPolicy(dead_letter_topic=DEAD_LETTER_TOPIC, max_delivery_attempts=max_delivery_attempts)
         subscribe(SUBSCRIPTION, TOPIC, ingest_url, dead_letter_policy=give_up)
     except GoogleAPIError as exc:
-        raise Misconfigured(f"the Pub/Sub emulator at {host} does not answer: {exc}") from exc
+        raise Misconfigured(
+            f"the Pub/Sub emulator at {host} does not answer: start it, or unset PUBSUB_EMULATOR_HOST ({exc})"
+        ) from exc
     finally:
         publisher.stop()
         subscriber.close()
