@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -157,6 +159,20 @@ def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> N
     answers = {answer["id"]: answer["result"] for answer in map(json.loads, completed.stdout.splitlines())}
     assert answers.keys() == {1, 2, 3}
     assert answers[2]["structuredContent"]["status"] == "queued"
+
+
+def test_a_system_that_does_not_start_is_reported_on_standard_error(tmp_path: Path) -> None:
+    call = request("tools/call", {"name": "memory_stats", "arguments": {}, "_meta": MODERN})
+    ended = subprocess.run(
+        [COMMAND, "stdio", "--data-dir", tmp_path],
+        input=f"{json.dumps(call)}\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "MNEMOSYNE_RATE_LIMIT_PER_MINUTE": "many"},
+    )
+    assert json.loads(ended.stdout)["result"]["isError"]
+    assert re.fullmatch(r"mnemosyne: .* MNEMOSYNE_RATE_LIMIT_PER_MINUTE: .*'many'.*\n", ended.stderr)
 
 
 def test_the_server_ends_when_the_client_closes_its_connection(tmp_path: Path) -> None:

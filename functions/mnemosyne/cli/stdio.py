@@ -12,7 +12,8 @@ import click
 from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
-from mnemosyne.cli.terminal import on_termination
+from mnemosyne.cli.terminal import on_termination, say
+from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.services import Services
 
@@ -69,6 +70,8 @@ class _BackgroundServices:
         except BaseException as exc:
             if self._services.done():
                 raise
+            if isinstance(exc, MnemosyneError):
+                say(f"mnemosyne: {exc}", err=True)  # clients keep what their servers write to standard error
             self._services.set_exception(exc)  # every tool call then fails with this error
 
     def stop(self) -> None:
