@@ -13,10 +13,28 @@ from mnemosyne.domain.time.window import bounds
 from mnemosyne.errors import InvalidRequest
 
 _METADATA: Final = "PATH=VALUE"
+
+
+def _single_tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a comma, which would select too few memories for a hold, or too many to forget. A callback for click."""
+    for value in values:
+        if "," in value:
+            raise click.BadParameter(
+                f"must be one tag, got {value[:60]!r}: repeat --tag for each; if the tag itself has a comma, use --id"
+            )
+    return values
+
+
 selection_options: Final = options(
     NAMESPACE,
     click.option("--id", "ids", multiple=True, type=click.UUID, help="Memories with these ids; repeat for several."),
-    click.option("--tag", "tags", multiple=True, help="Memories with one of these tags; repeat for several."),
+    click.option(
+        "--tag",
+        "tags",
+        multiple=True,
+        callback=_single_tags,
+        help="Memories with one of these tags; repeat for several.",
+    ),
     click.option("--session", help="Memories of this session."),
     click.option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD, RFC 3339 or a local time."),
     click.option("--before", metavar="DATE", help="Memories until this time, inclusive."),

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli import forget
+from mnemosyne.cli.main import cli
 from mnemosyne.errors import NotFound
 
 ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
@@ -70,3 +71,10 @@ def test_an_unknown_forgetting_is_not_called_interrupted(monkeypatch: pytest.Mon
     result = CliRunner().invoke(forget.forget, ["--data-dir", "x", "--continue", ID])
     assert isinstance(result.exception, NotFound)
     assert result.output == ""
+
+
+@pytest.mark.parametrize("command", [["forget", "--yes"], ["holds", "place", "--reason", "case 7"]])
+def test_tags_with_commas_are_refused_before_anything_is_selected(command: list[str]) -> None:
+    result = CliRunner().invoke(cli, [*command, "--data-dir", "x", "--tag", "a,b"])
+    assert result.exit_code == 2
+    assert "'a,b': repeat --tag for each" in " ".join(result.output.split())
