@@ -81,7 +81,8 @@ async function* splitLines(file, name) {
   let isOpen = false; // whether the current line is within a chronicle
   for await (const line of lines(file)) {
     const more = hasChronicles ? 0 : valuesOf(line);
-    if (!isOpen && part.text && (part.text.length + line.length > MOST_CHARACTERS || part.values + more > MOST_VALUES)) {
+    const isFull = part.text.length + line.length > MOST_CHARACTERS || part.values + more > MOST_VALUES;
+    if (!isOpen && part.text && isFull) {
       yield part;
       part = emptyPart(number + 1);
     }
