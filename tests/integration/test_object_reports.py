@@ -91,3 +91,8 @@ def test_a_record_with_the_request_id_of_an_earlier_record_is_reported_as_failed
     line = reported(system.deliver, first, second)
     error = f"request_id must be another one, got {request_id}: rows.jsonl:1 has it"
     assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
+
+
+def test_a_repeated_record_is_reported_as_a_duplicate(system: System, reported: Callable[..., dict[str, Any]]) -> None:
+    line = reported(system.deliver, RECORD, {**RECORD, "key": "2"}, RECORD)
+    assert (line["line"], line["state"]) == (3, "duplicate")

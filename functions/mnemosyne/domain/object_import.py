@@ -16,6 +16,8 @@ OBJECT_BYTES = 1024**3
 REPORT_SUFFIX = ".mnemosyne-report.jsonl"
 OBJECT_NOTIFICATION = "object_notification"
 """Attribute that marks a dead letter as a notification about an object."""
+REPEATED = "="
+"""End of the key of a record that is the same request as an earlier record of the object."""
 _KEY_DIGITS = 10
 
 
@@ -101,4 +103,4 @@ def key_of(line: int, place: int) -> str:
 
 def line_of(key: str) -> int:
     """Return the line number in a key."""
-    return int(key.partition(".")[0])
+    return int(key.removesuffix(REPEATED).partition(".")[0])

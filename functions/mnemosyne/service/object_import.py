@@ -14,6 +14,7 @@ from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import (
     OBJECT_BYTES,
+    REPEATED,
     ObjectImport,
     OpenObject,
     StoredObject,
@@ -139,8 +140,10 @@ class _Reading:
             place=(place := ExternalId(self.stored_object.source, key)),
             deleted_at=modified,
         )
-        reading, _ = self.seen.check(item, read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}"), place)
-        self.lines[key] = reading.request_id
+        reading, is_repeated = self.seen.check(
+            item, read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}"), place
+        )
+        self.lines[key + REPEATED if is_repeated else key] = reading.request_id
         if isinstance(reading, FailedRequest):
             provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)
             self.failed.append(replace(reading, provenance=provenance))

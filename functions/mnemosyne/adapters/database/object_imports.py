@@ -1,12 +1,14 @@
 """Progress of imports of bucket objects, in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database.memory_database import NamespaceRows
 from mnemosyne.adapters.database.rows import json_text, read_statuses, uuid_array
-from mnemosyne.domain.object_import import ObjectImport, ObjectLine
+from mnemosyne.domain.memory import IngestState, IngestStatus
+from mnemosyne.domain.object_import import REPEATED, ObjectImport, ObjectLine
 
 PROGRESS: Final = """
 SELECT source, memories, left_out, error, read_at IS NOT NULL AS is_read, reported_at IS NOT NULL AS is_reported
@@ -82,6 +84,13 @@ SELECT count(*) AS lines FROM deleted
 """
 
 
+def _status(line: str, status: IngestStatus | None) -> IngestStatus | None:
+    """Return the status of a line, which is `duplicate` if an earlier line has stored the memory of its request."""
+    if status and status.state is IngestState.STORED and line.endswith(REPEATED):
+        return replace(status, state=IngestState.DUPLICATE)
+    return status
+
+
 class PostgresObjectImports(NamespaceRows):
     """The ObjectImports of one namespace on PostgreSQL."""
 
@@ -116,7 +125,9 @@ class PostgresObjectImports(NamespaceRows):
             outcomes = read_statuses(
                 connection.run(OUTCOMES_OF, namespace=self.namespace, object_source=source, request_ids=ids)
             )
-        return [ObjectLine(line=row["line"], status=outcomes.get(row["request_id"])) for row in rows]
+        return [
+            ObjectLine(line=row["line"], status=_status(row["line"], outcomes.get(row["request_id"]))) for row in rows
+        ]
 
     def forget_lines(self, source: str) -> None:
         has_more = True
