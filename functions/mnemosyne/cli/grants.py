@@ -38,6 +38,8 @@ def list_(person: str | None, as_json: bool, **place: Any) -> None:
         scopes, until = ",".join(sorted(grant["scopes"])), grant["expires_at"][:10]
         used = f"used {minute(grant['last_used_at'])}" if grant["last_used_at"] else "never used"
         say(f"{grant['id']}  until {until}  {used:22}{scopes:12}{plain(grant['namespace']):30}{who}: {client}")
+    if not grants_:
+        say("There are no valid grants.")
 
 
 @grants.command()

@@ -90,6 +90,8 @@ def list_(as_json: bool, **place: Any) -> None:
         used = f"used {minute(key['last_used_at'])}" if key["last_used_at"] else "never used"
         namespace, name = plain(key["namespace"]), plain(key["name"])
         say(f"{key['id']}  {state:8}{until:18}{used:22}{','.join(key['scopes']):24} {namespace:20} {name}")
+    if not rows:
+        say("There are no keys.")
 
 
 def _state(key: dict[str, Any], now: str) -> str:

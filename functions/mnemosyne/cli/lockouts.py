@@ -37,6 +37,8 @@ def list_(as_json: bool, **place: Any) -> None:
         return
     for row in rows:
         say(f"{minute(row['blocked_at'])}  {row['kind']:7} {plain(row['who'])}")
+    if not rows:
+        say("Nobody is locked out.")
 
 
 @lockouts.command()
