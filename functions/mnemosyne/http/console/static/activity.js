@@ -33,6 +33,10 @@ export function Activity({ address, may }) {
     if (!pages.isLoaded || pages.busy) return false;
     const { items } = await load();
     const merged = mergeRequests(pages.items, items);
+    if (items.length >= LIMIT && merged.length === items.length + pages.items.length) {
+      await pages.reload(); // others may be between these and the list
+      return true;
+    }
     const isSame = merged.every((item, index) => item === pages.items[index]);
     if (isSame && merged.length === pages.items.length) return false;
     pages.change((before) => mergeRequests(before, items));
@@ -40,7 +44,7 @@ export function Activity({ address, may }) {
   });
   const [changes, setChanges] = useState(0); // number of changes of dead letters, which are loaded again after each
   const onChanged = async () => {
-    await Promise.all([pages.more(), countFailures(may)]);
+    await Promise.all([pages.reload(), countFailures(may)]);
     setChanges((before) => before + 1);
   };
   const redriving = useRedrive(may, onChanged);
@@ -56,7 +60,7 @@ export function Activity({ address, may }) {
         ${state ? "No requests in this state." : "No requests yet."}</p>`}</div>
     <${More} pages=${pages} />
     ${may.has("list_dead_letters") && html`<${DeadLetters} key=${changes} may=${may}
-      onChanged=${() => pages.more()} />`}
+      onChanged=${pages.reload} />`}
     ${question}</div>`;
 }
 

@@ -153,8 +153,8 @@ export function useAction(work) {
 
 // A list that is loaded page by page. `name` is unique on the page. `loadPage` takes a cursor and returns `items` and
 // the cursor `next`. `start` loads the first page or restores the list after going back; `more` loads the next page;
-// `change` takes a function from the items to other items. A change that was prepared for the list of another address
-// is ignored, because an answer may arrive after the address has changed.
+// `reload` loads the first page again; `change` takes a function from the items to other items. A change or reload that
+// was prepared for the list of another address is ignored, because an answer may arrive after the address has changed.
 export function usePages(name, loadPage) {
   const shown = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
   const [list, setList] = useState(shown.current);
@@ -181,9 +181,10 @@ export function usePages(name, loadPage) {
     show({ ...shown.current, items: update(shown.current.items) });
     saveList(list.key, shown.current);
   };
+  const reload = async () => { if (list.key === `${location.href} ${name}`) await load(); };
   const isEmpty = list.next === "" && !list.items.length;
   const { error, busy } = action;
-  return { ...list, isEmpty, isLoaded: list.next !== undefined, error, busy, start, more: load, change };
+  return { ...list, isEmpty, isLoaded: list.next !== undefined, error, busy, start, more: load, reload, change };
 }
 
 export const More = ({ pages, children = "Load more" }) => html`<div class="list-end">

@@ -153,8 +153,9 @@ function useFresh(pages, load) {
   const known = new Set([...pages.items, ...fresh].map(({ id }) => id));
   const insert = (items) => {
     setFresh([]);
+    if (items.length >= LIMIT) return pages.reload(); // others may be between these and the list
     const ids = new Set(items.map(({ id }) => id));
-    pages.change((before) => [...items, ...before.filter(({ id }) => !ids.has(id))]);
+    return pages.change((before) => [...items, ...before.filter(({ id }) => !ids.has(id))]);
   };
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
