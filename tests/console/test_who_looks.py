@@ -8,45 +8,12 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.person import click, drop, find, follow, keys, open_page, press, reads, shows, type_into
+from tests.console.log_ins import REFUSE_ONE_TOKEN, make_key, use_key
+from tests.console.person import click, drop, find, keys, open_page, press, shows, type_into
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
 from tests.waiting import wait_until
-
-# The server refuses the token in use, like an expired one, and accepts every other token.
-REFUSE_ONE_TOKEN = """
-const real = window.fetch;
-let expired;
-Object.assign(window, { refused: 0, refreshed: 0, others: new Set() });
-window.fetch = (address, asked) => {
-  if (asked?.body instanceof URLSearchParams && asked.body.get("grant_type") === "refresh_token") window.refreshed += 1;
-  const token = asked?.headers?.Authorization;
-  if (!token) return real(address, asked);
-  expired ??= token;
-  if (token !== expired) {
-    window.others.add(token);
-    return real(address, asked);
-  }
-  window.refused += 1;
-  const error = { jsonrpc: "2.0", id: null, error: { code: -32001, message: "the token has expired" } };
-  return Promise.resolve(new Response(JSON.stringify(error), { status: 401 }));
-};
-"""
-
-
-def _key(system: DevServer, *scopes: str, namespace: str = "default") -> str:
-    arguments = [argument for scope in scopes for argument in ("--scope", scope)]
-    command = [str(COMMAND), "keys", "create", "--name", "console", "--namespace", namespace, "--json", *arguments]
-    command += ["--data-dir", str(system.directory / "data")]
-    completed = subprocess.run(command, capture_output=True, text=True, check=True)
-    return str(json.loads(completed.stdout)["token"])
-
-
-def _use(browser: Chromium, key: str) -> None:
-    shows(browser, "API key")
-    browser.driver.find_element(By.ID, "key").send_keys(key)
-    press(browser, "Use the key")
 
 
 def _stored_by_browser(browser: Chromium) -> str:
@@ -56,9 +23,9 @@ def _stored_by_browser(browser: Chromium) -> str:
 
 
 def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: DevServer, fresh: Chromium) -> None:
-    key = _key(guarded, "read")
+    key = make_key(guarded, "read")
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    _use(fresh, key)
+    use_key(fresh, key)
     shows(fresh, "No memories yet")
     assert "Overview" in fresh.text
     assert not fresh.driver.find_elements(By.CSS_SELECTOR, "[href='/add']"), "the key has only the scope read"
@@ -111,9 +78,9 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevS
 def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_page(
     guarded: DevServer, fresh: Chromium
 ) -> None:
-    key = _key(guarded, "read", "write")
+    key = make_key(guarded, "read", "write")
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    _use(fresh, key)
+    use_key(fresh, key)
     type_into(fresh, "content", "Eve typed for an hour.")
     revoke: list[str | Path] = [COMMAND, "keys", "revoke", key.split("_")[1], "--data-dir", guarded.directory / "data"]
     subprocess.run(revoke, check=True, capture_output=True)
@@ -126,68 +93,26 @@ def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_p
     press(fresh, "Add")
     shows(fresh, "You have been logged out.")
     assert not fresh.driver.find_element(By.ID, "content").is_displayed()
-    _use(fresh, "mnk_wrong")
+    use_key(fresh, "mnk_wrong")
     shows(fresh, "the key is not known, expired or revoked")
-    _use(fresh, _key(guarded, "read", "write"))
+    use_key(fresh, make_key(guarded, "read", "write"))
     assert find(fresh, "#content").get_property("value") == "Eve typed for an hour."
     assert "Added just now" not in fresh.text, "another person may have logged in"
     press(fresh, "Add")
     _store(fresh)
 
 
-def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
-    first, second = (_key(guarded, "read", "write", namespace="fay") for _ in range(2))
-    guarded.client.headers["Authorization"] = f"Bearer {first}"
-    id_ = guarded.outcome(guarded.ingest("TITLE: Of Fay\nHers."))["memory_id"]
-    address = f"http://127.0.0.1:{guarded.port}/memories/{id_}/edit"
-    fresh.open(address)
-    _use(fresh, first)
-    type_into(fresh, "title", "Typed for an hour")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    press(fresh, "Save")
-    shows(fresh, "What you typed is kept.")
-    _use(fresh, second)
-    assert find(fresh, "#title").get_property("value") == "Typed for an hour"
-    press(fresh, "Save")
-    shows(fresh, "Saved.")
-    assert guarded.call("get_memory", {"id": id_})["title"] == "Typed for an hour"
-    reads(fresh, "h1", "Typed for an hour")
-    keys(fresh, "e")
-    find(fresh, "input#title").send_keys(", not saved")
-    follow(fresh, "Cancel")
-    reads(fresh, "h1", "Typed for an hour")
-    keys(fresh, "e")
-    assert find(fresh, "input#title").get_property("value") == "Typed for an hour"
-
-
-def test_a_log_in_takes_the_keyboard_from_the_hidden_page_and_its_dialog(guarded: DevServer, fresh: Chromium) -> None:
-    first, second = (_key(guarded, "read", "write", namespace="gus") for _ in range(2))
-    guarded.client.headers["Authorization"] = f"Bearer {first}"
-    guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/tags")
-    _use(fresh, first)
-    click(fresh, "[aria-label='Rename boat']")
-    type_into(fresh, "name", "canoe")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    click(fresh, "dialog .btn.main")
-    shows(fresh, "You have been logged out.")
-    keys(fresh, "/")
-    assert fresh.url.endswith("/tags")
-    _use(fresh, second)
-    reads(fresh, ".tagtable", "boat")
-
-
 def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevServer, fresh: Chromium) -> None:
-    eve, dan = (_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
+    eve, dan = (make_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/import")
-    _use(fresh, eve)
+    use_key(fresh, eve)
     shows(fresh, "Drop files or a folder")
     lines = "".join(f'{{"content": "Of Eve, {n}.", "timestamp": "2026-01-01"}}\n' for n in range(20_000))
     drop(fresh, "eve.jsonl", lines)
     shows(fresh, "Importing …")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     shows(fresh, "You have been logged out.")
-    _use(fresh, dan)
+    use_key(fresh, dan)
     shows(fresh, "Stopped.")
     # "repeat the action" if a call was refused, "start again" if the import was waiting between two calls.
     shows(fresh, "You have logged in again: ")
@@ -198,18 +123,18 @@ def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevSer
 
 
 def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarded: DevServer, fresh: Chromium) -> None:
-    ann, ben = (_key(guarded, "read", "write", namespace=name) for name in ("ann", "ben"))
+    ann, ben = (make_key(guarded, "read", "write", namespace=name) for name in ("ann", "ben"))
     guarded.client.headers["Authorization"] = f"Bearer {ann}"
     guarded.outcome(guarded.ingest("TITLE: Of Ann\nHers alone."))
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    _use(fresh, ann)
+    use_key(fresh, ann)
     shows(fresh, "Of Ann")
     click(fresh, ".row-link")
     shows(fresh, "Did it help?")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     fresh.driver.back()
     shows(fresh, "You have been logged out.")
-    _use(fresh, ben)
+    use_key(fresh, ben)
     shows(fresh, "No memories yet")
     assert "Of Ann" not in fresh.text
 
@@ -217,16 +142,16 @@ def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarde
 def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
     guarded: DevServer, fresh: Chromium
 ) -> None:
-    amy, bea = (_key(guarded, "read", "write", namespace=name) for name in ("amy", "bea"))
+    amy, bea = (make_key(guarded, "read", "write", namespace=name) for name in ("amy", "bea"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    _use(fresh, amy)
+    use_key(fresh, amy)
     type_into(fresh, "content", "Amy's secret.")
     press(fresh, "Add")
     _store(fresh)
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     open_page(fresh, "Memories")
     shows(fresh, "You have been logged out.")
-    _use(fresh, bea)
+    use_key(fresh, bea)
     shows(fresh, "No memories yet")
     keys(fresh, "a")
     find(fresh, "#content")
@@ -235,15 +160,15 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
 
 def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    _use(fresh, "mnk_wrong")
+    use_key(fresh, "mnk_wrong")
     shows(fresh, "the key is not known")
-    _use(fresh, _key(guarded, "read"))
+    use_key(fresh, make_key(guarded, "read"))
     find(fresh, "#query")
 
 
 def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    _use(fresh, _key(guarded, "write"))
+    use_key(fresh, make_key(guarded, "write"))
     find(fresh, "#content")
     tabs = fresh.driver.find_elements(By.CSS_SELECTOR, ".tabbar > *")
     assert [tab.get_attribute("href") for tab in tabs] == [f"http://127.0.0.1:{guarded.port}/add"]
@@ -266,14 +191,14 @@ def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh:
 def test_the_address_of_another_namespace_s_memory_shows_the_page_for_an_unknown_memory(
     guarded: DevServer, fresh: Chromium
 ) -> None:
-    theirs, own = (_key(guarded, "read", "write", namespace=name) for name in ("theirs", "own"))
+    theirs, own = (make_key(guarded, "read", "write", namespace=name) for name in ("theirs", "own"))
     guarded.client.headers["Authorization"] = f"Bearer {theirs}"
     outcome = guarded.outcome(guarded.ingest("The vault is behind the oak."))
     never = "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"
     texts = []
     for id_ in (outcome["memory_id"], never):
         fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
-        _use(fresh, own)
+        use_key(fresh, own)
         shows(fresh, "no memory has the id")
         markup = "return document.documentElement.outerHTML"
         texts.append(str(fresh.driver.execute_script(markup)).replace(id_, "ID"))

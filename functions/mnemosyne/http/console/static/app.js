@@ -10,7 +10,7 @@ import { Edit } from "./edit.js";
 import { Forget } from "./forget.js";
 import { deletedIds } from "./deletions.js";
 import { Heading } from "./components.js";
-import { isReachable, loadPerson } from "./health.js";
+import { isReachable, loadPerson, person } from "./health.js";
 import { Icons } from "./icons.js";
 import { useKeyboard, useKeys } from "./keys.js";
 import { client, Refused } from "./mcp.js";
@@ -76,34 +76,37 @@ function Page({ address, may }) {
 }
 
 // The account: `may` has the tools that may be called, `refused` the error if a log-in is needed, and `logIns` is the
-// number of log-ins.
+// number of log-ins for other memories than before.
 function useAccount() {
   const [may, setMay] = useState(null);
   const [refused, setRefused] = useState(null);
   const [logIns, setLogIns] = useState(0);
-  const waiting = useRef([]); // rejections of calls that wait for a log-in, which may be another person's
+  const waiting = useRef([]); // calls that wait for a log-in, which may be another person's
+  const goOn = async (namespace) => {
+    deletedIds.set(new Set());
+    added.set([]);
+    const isSame = namespace !== undefined && namespace === person.get()?.namespace;
+    const error = new Refused("You have logged in again: repeat the action.", 401);
+    for (const { resolve, reject } of waiting.current.splice(0)) (isSame ? resolve : reject)(error);
+    if (isSame) return; // the page stays as it is, with all that was typed
+    forgetPerson();
+    setLogIns((before) => before + 1);
+  };
   const load = async () => {
     try {
       const names = await client.tools();
-      if (waiting.current.length) {
-        forgetPerson(); // lists may be another person's
-        deletedIds.set(new Set());
-        added.set([]);
-      }
+      const { namespace } = person.get() ?? {};
+      const loading = loadPerson(names);
+      if (waiting.current.length) await loading.then(() => goOn(namespace));
       setMay(names);
       setRefused(null);
-      loadPerson(names);
-      if (!waiting.current.length) return;
-      setLogIns((before) => before + 1);
-      const error = new Refused("You have logged in again: repeat the action.", 401);
-      for (const reject of waiting.current.splice(0)) reject(error);
     } catch (error) {
       setRefused(error);
     }
   };
   useEffect(() => {
-    const askToLogIn = (error) => new Promise((_, reject) => {
-      waiting.current.push(reject);
+    const askToLogIn = (error) => new Promise((resolve, reject) => {
+      waiting.current.push({ resolve, reject });
       setRefused(error);
     });
     client.onUnauthorized = async (error, attempt) => (attempt === 0 && (await renew())) || askToLogIn(error);
@@ -133,9 +136,14 @@ function useShortcuts(may, isOn, onHelp) {
   useKeyboard(isOn);
 }
 
-// An open dialog would make the form of the log-in inert, although the dialog is hidden with its page.
-function closeDialogs() {
-  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+// Close dialogs during a log-in: an open dialog would make its form inert, although the dialog is hidden with its page.
+function useDialogs(refused) {
+  const closed = useRef([]);
+  useLayoutEffect(() => {
+    const dialogs = refused ? [...document.querySelectorAll("dialog[open]")] : closed.current.splice(0);
+    if (refused) closed.current.push(...dialogs);
+    for (const dialog of dialogs.filter(({ isConnected }) => isConnected)) dialog[refused ? "close" : "showModal"]();
+  }, [refused]);
 }
 
 function App() {
@@ -147,11 +155,7 @@ function App() {
   const isIn = Boolean(may && !refused);
   const help = () => setHasHelp(true);
   useShortcuts(may, isIn, help);
-  useLayoutEffect(() => {
-    if (!refused) return;
-    setHasHelp(false);
-    closeDialogs();
-  }, [refused]);
+  useDialogs(refused);
   const pages = may ? PAGES.filter(({ tool }) => may.has(tool)) : [];
   return html`<${Icons} />
     ${refused && html`<${LogIn} refused=${refused} isExpired=${Boolean(may)} onCredential=${load} />`}

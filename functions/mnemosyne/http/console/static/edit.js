@@ -4,28 +4,10 @@ import { forgetLists, go } from "./address.js";
 import { Button, Heading, Icon, Loading, Note, Problem, useAction } from "./components.js";
 import { localDate, startOfDate } from "./dates.js";
 import { useKeys } from "./keys.js";
-import { call, client } from "./mcp.js";
+import { call } from "./mcp.js";
 import { formatMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
-
-// The contents of the form, and the memory before the changes. A log-in creates the page again and must not lose them.
-const draft = { current: null };
-
-// The state of the form: `memory` and `form`. It is discarded when the person leaves the page, but not at a log-in.
-function useDraft(id, memory) {
-  const kept = draft.current?.id === id ? draft.current : null;
-  const [state, setState] = useState(kept ?? { id, memory, form: labelsOf(memory) });
-  useEffect(() => {
-    const { logIns } = client;
-    return () => { if (client.logIns === logIns) draft.current = null; };
-  }, []);
-  const change = (name, value) => {
-    draft.current = { ...state, form: { ...state.form, [name]: value } };
-    setState(draft.current);
-  };
-  return { ...state, change };
-}
 
 // The form of a memory's labels. A title that was cut from the text is not shown.
 export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_at: expiresAt, pinned = false }) => ({
@@ -59,13 +41,14 @@ export function tagChangesOf({ id, tags }, form) {
 export function Edit({ id, may }) {
   const reading = useAction(() => call("get_memory", { id, neighbours: true }));
   useEffect(() => void reading.run(), []);
-  if (reading.done) return html`<${Form} id=${id} current=${reading.done} may=${may} />`;
+  if (reading.done) return html`<${Form} id=${id} memory=${reading.done} may=${may} />`;
   return html`<div class="stack"><${Heading}>Edit</><${Problem} error=${reading.error} />
     ${reading.busy && html`<${Loading} rows=${3} />`}</div>`;
 }
 
-function Form({ id, current, may }) {
-  const { memory, form, change } = useDraft(id, current);
+function Form({ id, memory, may }) {
+  const [form, setForm] = useState(labelsOf(memory));
+  const change = (name, value) => setForm({ ...form, [name]: value });
   const address = `/memories/${id}`;
   const saving = useAction(async () => {
     const changes = [changesOf(memory, form), tagChangesOf(memory, form)].filter(Boolean);

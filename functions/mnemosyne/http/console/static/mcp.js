@@ -35,8 +35,9 @@ export class Client {
     this.credential = "";
     this.logIns = 0; // number of log-ins; each may be by another person
     this.calls = 0;
-    // Called with (error, attempt) when a credential is rejected. It returns when there is another credential of the
-    // same person, and throws after a new log-in.
+    this.readOnly = new Set(); // names of the tools that change nothing
+    // Called with (error, attempt) when a credential is rejected. It returns when there is another credential for the
+    // same memories, and throws after a log-in for others.
     this.onUnauthorized = null;
     this.onReach = () => {}; // called with true or false: whether the server could be reached
   }
@@ -66,6 +67,7 @@ export class Client {
   // Names of the tools that this credential may call, including the tools for the console.
   async tools() {
     const { tools } = await this.post("tools/list", { _meta: { "mnemosyne/console": true } });
+    this.readOnly = new Set(tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name));
     return new Set(tools.map(({ name }) => name));
   }
 
@@ -104,7 +106,9 @@ export class Client {
     const logIn = this.logIns;
     for (let attempt = 0; ; attempt += 1) {
       const { credential } = this;
-      if (logIn !== this.logIns) throw new Refused("You have logged in again: repeat the action.", 401);
+      // Another person may have logged in, who did not start the change.
+      const isRepeated = logIn === this.logIns || this.readOnly.has(params.name);
+      if (!isRepeated) throw new Refused("You have logged in again: repeat the action.", 401);
       try {
         return await this.post(method, params, signal);
       } catch (error) {

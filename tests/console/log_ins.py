@@ -1,0 +1,44 @@
+"""Log-ins with API keys, and their end."""
+
+import json
+import subprocess
+
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium
+from tests.console.person import press, shows
+from tests.dev import COMMAND, DevServer
+
+# The server refuses the token in use, like an expired one, and accepts every other token.
+REFUSE_ONE_TOKEN = """
+const real = window.fetch;
+let expired;
+Object.assign(window, { refused: 0, refreshed: 0, others: new Set() });
+window.fetch = (address, asked) => {
+  if (asked?.body instanceof URLSearchParams && asked.body.get("grant_type") === "refresh_token") window.refreshed += 1;
+  const token = asked?.headers?.Authorization;
+  if (!token) return real(address, asked);
+  expired ??= token;
+  if (token !== expired) {
+    window.others.add(token);
+    return real(address, asked);
+  }
+  window.refused += 1;
+  const error = { jsonrpc: "2.0", id: null, error: { code: -32001, message: "the token has expired" } };
+  return Promise.resolve(new Response(JSON.stringify(error), { status: 401 }));
+};
+"""
+
+
+def make_key(system: DevServer, *scopes: str, namespace: str = "default") -> str:
+    arguments = [argument for scope in scopes for argument in ("--scope", scope)]
+    command = [str(COMMAND), "keys", "create", "--name", "console", "--namespace", namespace, "--json", *arguments]
+    command += ["--data-dir", str(system.directory / "data")]
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    return str(json.loads(completed.stdout)["token"])
+
+
+def use_key(browser: Chromium, key: str) -> None:
+    shows(browser, "API key")
+    browser.driver.find_element(By.ID, "key").send_keys(key)
+    press(browser, "Use the key")

@@ -1,0 +1,79 @@
+"""A log-in in the middle of work: what was typed is kept, and a change can be repeated."""
+
+import pytest
+
+from tests.chromium import Chromium
+from tests.console.log_ins import REFUSE_ONE_TOKEN, make_key, use_key
+from tests.console.person import click, find, follow, keys, press, reads, shows, type_into
+from tests.dev import DevServer
+
+
+def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
+    first, second = (make_key(guarded, "read", "write", namespace="fay") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    id_ = guarded.outcome(guarded.ingest("TITLE: Of Fay\nHers."))["memory_id"]
+    address = f"http://127.0.0.1:{guarded.port}/memories/{id_}/edit"
+    fresh.open(address)
+    use_key(fresh, first)
+    type_into(fresh, "title", "Typed for an hour")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    press(fresh, "Save")
+    shows(fresh, "What you typed is kept.")
+    use_key(fresh, second)
+    assert find(fresh, "#title").get_property("value") == "Typed for an hour"
+    press(fresh, "Save")
+    shows(fresh, "Saved.")
+    assert guarded.call("get_memory", {"id": id_})["title"] == "Typed for an hour"
+    reads(fresh, "h1", "Typed for an hour")
+    keys(fresh, "e")
+    find(fresh, "input#title").send_keys(", not saved")
+    follow(fresh, "Cancel")
+    reads(fresh, "h1", "Typed for an hour")
+    keys(fresh, "e")
+    assert find(fresh, "input#title").get_property("value") == "Typed for an hour"
+
+
+@pytest.mark.parametrize(
+    ("path", "opener", "field"),
+    [
+        ("/", "#query", "#query"),
+        ("/", ".filters [aria-haspopup]", "#time"),
+        ("/tags", "[aria-label='Rename boat']", "#name"),
+        ("/connect", "[aria-selected]", "#first"),
+    ],
+)
+def test_what_was_typed_anywhere_is_kept_during_a_log_in(
+    guarded: DevServer, fresh: Chromium, path: str, opener: str, field: str
+) -> None:
+    first, second = (make_key(guarded, "read", "write", namespace="gus") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
+    fresh.open(f"http://127.0.0.1:{guarded.port}{path}")
+    use_key(fresh, first)
+    click(fresh, opener)
+    find(fresh, field).send_keys("dinghy")
+    typed = find(fresh, field).get_property("value")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(fresh, "You have been logged out.")
+    keys(fresh, "/")
+    assert fresh.url.endswith(path), "the keyboard belongs to the form of the log-in"
+    use_key(fresh, second)
+    assert find(fresh, field).get_property("value") == typed and "dinghy" in str(typed)
+
+
+def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(guarded: DevServer, fresh: Chromium) -> None:
+    first, second = (make_key(guarded, "read", "write", namespace="hal") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/tags")
+    use_key(fresh, first)
+    click(fresh, "[aria-label='Rename boat']")
+    type_into(fresh, "name", "dinghy")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    click(fresh, "dialog .btn.main")
+    shows(fresh, "You have been logged out.")
+    use_key(fresh, second)
+    reads(fresh, "dialog", "You have logged in again: repeat the action.")
+    click(fresh, "dialog .btn.main")
+    reads(fresh, ".tagtable", "dinghy")
