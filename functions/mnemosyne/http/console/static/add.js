@@ -21,7 +21,7 @@ const MOST_ADDED = 10;
 const LEAST_CHECKED = 12; // minimum characters of a content that is compared
 
 // The form and the latest memories are kept while another page is open.
-const draft = { current: EMPTY };
+const draft = observable(null);
 export const added = observable([]);
 
 const isTimestamp = (text) => /^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?(Z|[+-]\d{2}:?\d{2})?$/u.test(text);
@@ -58,11 +58,9 @@ function useSimilar(form, may) {
 }
 
 export function Add({ address, may }) {
-  const [form, setForm] = useState(() => startForm(address));
-  const change = (fields) => {
-    draft.current = { ...draft.current, ...fields };
-    setForm(draft.current);
-  };
+  useState(() => startForm(address));
+  const form = useValue(draft);
+  const change = (fields) => draft.set({ ...draft.get(), ...fields });
   const field = useRef(null);
   const { parts, question, onPaste, close } = useParts({ form, change, draft, may, field });
   const [isOver, setIsOver] = useState(false);
@@ -75,10 +73,10 @@ export function Add({ address, may }) {
       const { request_id: id } = await call("ingest_memory", argumentsOf(form, start));
       follow([{ id, content: form.content }], form.replaces, may);
     }
+    if (draft.get() !== form) return; // the person has typed in the meantime
     close();
-    draft.current = EMPTY;
-    setForm(EMPTY);
-    field.current.focus();
+    draft.set(EMPTY);
+    field.current?.focus();
   });
   const submit = (event) => {
     event.preventDefault();
@@ -117,11 +115,10 @@ const tellImport = (count) =>
 // The first contents of the form, from the address of the page: a query without results, or a correction of a memory.
 // When the page is shown again, the form has what was typed.
 function startForm({ searchParams }) {
-  if (markRead() && draft.current !== EMPTY) return draft.current;
+  const [isRead, before] = [markRead(), draft.get()];
+  if (before && (isRead || !searchParams.size)) return;
   const [content, replaces] = [searchParams.get("content"), searchParams.get("replaces")];
-  if (content) draft.current = { ...draft.current, content, replaces: "" };
-  if (replaces) draft.current = { ...draft.current, replaces };
-  return draft.current;
+  draft.set({ ...(before ?? EMPTY), ...(content && { content, replaces: "" }), ...(replaces && { replaces }) });
 }
 
 function Known({ similar, form, change, may }) {
@@ -223,7 +220,7 @@ function Entry({ entry, may }) {
     added.set(added.get().filter((other) => other !== entry));
   };
   const again = () => {
-    draft.current = { ...EMPTY, content };
+    draft.set({ ...EMPTY, content });
     go("/add");
   };
   const isStored = state === "stored";

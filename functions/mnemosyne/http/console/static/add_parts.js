@@ -13,7 +13,7 @@ export function useParts({ form, change, draft, may, field }) {
   const split = isAsking || form.isParts ? splitText(form.content) : { parts: [] };
   const isParts = form.isParts && isSeveral(split);
   const onPaste = () => setTimeout(() => { // wait until the field has the text
-    setIsAsking(may.has("ingest_memories") && isSeveral(splitText(draft.current.content)));
+    setIsAsking(may.has("ingest_memories") && isSeveral(splitText(draft.get().content)));
     change({ isParts: false });
   });
   const choose = (chosen) => {

@@ -1,0 +1,82 @@
+"""A person goes on while the server is slow: types, leaves the page, or goes back."""
+
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium
+from tests.console.person import find, follow, keys, open_page, press, reads, shows, type_into
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+# The first answer of a tool waits for `release`, which ends when the page has handled the answer.
+HOLD = """
+const [tool] = arguments;
+const real = window.fetch;
+window.fetch = (...asked) => {
+  if (!asked[1]?.body?.includes(`"${tool}"`)) return real(...asked);
+  window.fetch = real;
+  return new Promise((done) => {
+    window.release = async () => {
+      const answer = await real(...asked);
+      done(answer.clone());
+      await answer.json();
+    };
+  });
+};
+"""
+RELEASE = """
+const done = arguments[0];
+release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));
+"""
+
+
+def _hold(browser: Chromium, tool: str) -> None:
+    browser.driver.execute_script(HOLD, tool)
+
+
+def _release(browser: Chromium) -> None:
+    browser.driver.execute_async_script(RELEASE)
+
+
+def _is_stored(browser: Chromium) -> None:
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
+
+
+def test_text_that_is_typed_while_a_memory_is_added_is_kept(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/add")
+    type_into(browser, "content", "The kettle is on the stove.")
+    _hold(browser, "ingest_memory")
+    press(browser, "Add")
+    find(browser, "#content").send_keys(" The cups are in the sink.")
+    _release(browser)
+    _is_stored(browser)
+    kept = "The kettle is on the stove. The cups are in the sink."
+    assert find(browser, "#content").get_property("value") == kept
+
+
+def test_the_form_is_empty_after_a_memory_was_added_from_a_page_that_was_left(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/add")
+    type_into(browser, "content", "The spoon is in the drawer.")
+    _hold(browser, "ingest_memory")
+    press(browser, "Add")
+    open_page(browser, "Tags")
+    keys(browser, "a")
+    find(browser, "#content")
+    _release(browser)
+    _is_stored(browser)
+    assert find(browser, "#content").get_property("value") == ""
+
+
+def test_going_back_to_a_stored_correction_does_not_correct_again(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    id_ = system.remember("The saucer is blue.")
+    browser.open(f"{site}/add?replaces={id_}")
+    shows(browser, "It replaces")
+    type_into(browser, "content", "The saucer was always green.")
+    press(browser, "Add")
+    _is_stored(browser)
+    follow(browser, "Open")
+    reads(browser, ".sheet", "The saucer was always green.")
+    browser.driver.back()
+    find(browser, "#content")
+    assert "It replaces" not in browser.text
