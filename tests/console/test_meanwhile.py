@@ -1,5 +1,6 @@
 """A person goes on while the server is slow: types, leaves the page, or goes back."""
 
+import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
@@ -80,3 +81,20 @@ def test_going_back_to_a_stored_correction_does_not_correct_again(
     browser.driver.back()
     find(browser, "#content")
     assert "It replaces" not in browser.text
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "button", "tool"),
+    [("/memories/ID/edit", "title", "Save", "update_memory"), ("/connect", "first", "Add", "ingest_memory")],
+)
+def test_the_end_of_an_action_leads_away_only_from_its_own_page(
+    system: DevServer, site: str, browser: Chromium, path: str, field: str, button: str, tool: str
+) -> None:
+    browser.open(f"{site}{path}".replace("ID", system.remember(f"The tray of {tool}.")))
+    type_into(browser, field, "The lid.")
+    _hold(browser, tool)
+    press(browser, button)
+    open_page(browser, "Tags")
+    reads(browser, "h1", "Tags")
+    _release(browser)
+    assert browser.url == f"{site}/tags"

@@ -75,9 +75,10 @@ function Waiting() {
 function First() {
   const [text, setText] = useState("");
   const storing = useAction(async () => {
+    const { href } = location;
     await call("ingest_memory", { content: text, wait: 5 });
     setText("");
-    go("/");
+    if (location.href === href) go("/"); // the person may have left the page
   });
   const submit = (event) => {
     event.preventDefault();

@@ -51,13 +51,14 @@ function Form({ id, memory, may }) {
   const change = (name, value) => setForm({ ...form, [name]: value });
   const address = `/memories/${id}`;
   const saving = useAction(async () => {
+    const { href } = location;
     const changes = [changesOf(memory, form), tagChangesOf(memory, form)].filter(Boolean);
     for (const fields of changes) await call("update_memory", fields);
     if (changes.length) {
       forgetLists();
       showToast("Saved.");
     }
-    go(address, { isReplaced: true });
+    if (location.href === href) go(address, { isReplaced: true }); // the person may have left the page
   });
   const submit = (event) => {
     event.preventDefault();
