@@ -1,5 +1,6 @@
 """Values in addresses and forms of the console: tags with commas, the time zone, and the latest search."""
 
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
@@ -93,6 +94,21 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system
     wait_until(lambda: abs(browser.driver.execute_script("return scrollY") - before) < 5, "it is scrolled back")
     focus = "return document.activeElement.href"
     wait_until(lambda: browser.driver.execute_script(focus) == address, "the focus is on the row")
+
+
+def test_going_back_to_results_shows_the_hit_that_was_opened(system: DevServer, site: str, browser: Chromium) -> None:
+    memories = [{"content": f"Lantern {n} hangs in the shed."} for n in range(30)]
+    system.outcomes(system.call("ingest_memories", {"memories": memories})["request_ids"])
+    browser.open(f"{site}/?q=lantern")
+    press(browser, "Load more")
+    wait_until(lambda: len(browser.driver.find_elements(By.CSS_SELECTOR, ".hit .row-link")) >= 30, "all are listed")
+    address, _ = browser.driver.execute_script(SCROLL_TO_ROW, 28)
+    click_row(browser, 28)
+    shows(browser, "Did it help?")
+    browser.driver.back()
+    wait_until(
+        lambda: browser.driver.execute_script("return document.activeElement.href") == address, "it has the focus"
+    )
 
 
 def test_a_restored_list_does_not_show_deleted_memories(system: DevServer, site: str, browser: Chromium) -> None:

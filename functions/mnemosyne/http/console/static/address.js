@@ -36,8 +36,20 @@ export const renameAddress = (address) => history.replaceState(history.state, ""
 // back to them.
 export function markRead() {
   const { isRead = false } = history.state ?? {};
-  history.replaceState({ y: 0, height: 0, link: null, ...history.state, isRead: true }, "");
+  keep({ isRead: true });
   return isRead;
+}
+
+const keep = (values) => history.replaceState({ y: 0, height: 0, link: null, ...history.state, ...values }, "");
+
+// A state of the page that is the same after going back.
+export function useKept(name, initial) {
+  const [value, setValue] = useState(history.state?.[name] ?? initial);
+  const change = (next) => {
+    keep({ [name]: next });
+    setValue(next);
+  };
+  return [value, change];
 }
 
 // The saved list, if the person has gone back to it.

@@ -1,5 +1,6 @@
 // A result of a search, with its matched words marked, and the groups of results by confidence.
-import { html, useState } from "./vendor/htm-preact.js";
+import { html } from "./vendor/htm-preact.js";
+import { useKept } from "./address.js";
 import { Button, Marked } from "./components.js";
 import { useCutLine } from "./cut_lines.js";
 import { expiryText } from "./dates.js";
@@ -77,7 +78,7 @@ export function HitList({ answer, hits, rowOf }) {
 export function Hits({ answer, hits, rowOf }) {
   const groups = groupsByConfidence(hits);
   const isOnlyWeak = groups.length === 1 && groups[0].level === "weak";
-  const [isOpen, setIsOpen] = useState(false);
+  const [isOpen, setIsOpen] = useKept("hasWeak", false);
   const scales = scalesOf(answer.debug?.why ?? {});
   const section = ({ level, hits: members }) => html`<section class="group" key=${level}>
     <h2 class="group-name"><${Sure} level=${level} /> <span class="num">${number(members.length)}</span>

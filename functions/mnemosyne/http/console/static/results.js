@@ -1,6 +1,6 @@
 // Results of a search, by confidence, or what to do if nothing is close.
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { go, setResults } from "./address.js";
+import { html, useEffect } from "./vendor/htm-preact.js";
+import { go, setResults, useKept } from "./address.js";
 import { Button, Icon, Loading, Note, Problem, useAction } from "./components.js";
 import { deletedIds } from "./deletions.js";
 import { Hits } from "./hit.js";
@@ -29,7 +29,7 @@ export function resultText(hits) {
 // `before` is shown until the search has answered.
 export function Results({ form, may, facets, onTimes, before = null }) {
   const hidden = useValue(deletedIds);
-  const [limit, setLimit] = useState(LIMIT);
+  const [limit, setLimit] = useKept("limit", LIMIT);
   const searching = useAction((most) => call("memory_search", searchArguments(form, most)));
   useEffect(() => void searching.run(limit), [limit]);
   const answer = searching.done;
