@@ -25,7 +25,7 @@ SPEAKER = "speaker "
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？])")
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
-_BULLET = re.compile(r"\s*(?:[-*•>#]+|\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"(?:[-*•>#]+|\d{1,3}[.)])\s+")
 _WORD = re.compile(r"[^\W_][\w]*(?:[-.'’/:@,][^\W_][\w]*)*|[%€$£¥,;:()]")
 _SCRIPTS = re.compile(r"[\u3041-\u309f]+|[\u30a0-\u30ff]+|[\u3400-\u9fff々]+|[^\u3041-\u30ff\u3400-\u9fff々]+")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
@@ -139,7 +139,9 @@ def statements(text: str, is_wanted: Callable[[str], bool] = bool) -> list[State
 
 def _parts(text: str) -> Iterator[str]:
     for sentence in _SENTENCE_END.split(text):
-        stripped = _BULLET.sub("", sentence, count=1).strip()
+        stripped = sentence.strip()
+        if bullet := _BULLET.match(stripped):
+            stripped = stripped[bullet.end() :]
         if not 0 < len(stripped) <= MOST_CHARACTERS or stripped.endswith(("?", "か。")):
             continue
         yield stripped

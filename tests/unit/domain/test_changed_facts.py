@@ -1,6 +1,7 @@
 """The hint that a new memory may replace earlier ones that state another value of a fact."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,9 @@ def _is_hinted(later: str, earlier: str) -> bool:
     ("Lucía vive en Sevilla.", "Lucía ya no vive en Sevilla, ahora vive en Bilbao."),
     ("田中さんは大阪に住んでいます。", "田中さんは大阪から福岡に引っ越しました。"),
     ("Пароль от сейфа 4417.", "Пароль от сейфа 9025."),
+    ("The oolong is on shelf 7.", "Update - the oolong is on shelf 9 now."),
+    ("Rent - 870 Euro.", "Rent - 920 Euro."),
+    ("- The oolong is on shelf 7.", "12) The oolong is on shelf 9."),
 ])  # fmt: skip
 def test_a_memory_with_another_value_of_the_same_fact_gives_a_hint(earlier: str, later: str) -> None:
     assert _is_hinted(later, earlier)
@@ -71,6 +75,22 @@ def test_single_sentences_of_long_memories_are_compared() -> None:
     )
     later = "We were there again. " * 50 + "The key is no longer under the blue pot, it is in the shed."
     assert _is_hinted(later, earlier)
+
+
+@pytest.mark.parametrize("character", ["\t", " ", "\u00a0", "-", "#", "1", "a", "."])
+def test_the_time_for_a_run_of_a_character_is_not_quadratic_in_its_length(character: str) -> None:
+    """Quadratic time would be more than a minute for 64,000 characters. A regular expression holds the GIL meanwhile."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"too long for a run of {character!r}")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(20)
+    try:
+        assert _is_hinted("The oolong is on shelf 9.", f"The oolong is on shelf 7.\nx{character * 64_000}x")
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_at_most_three_memories_are_named_in_the_given_order() -> None:
