@@ -79,7 +79,7 @@ def test_single_sentences_of_long_memories_are_compared() -> None:
 
 @pytest.mark.parametrize("character", ["\t", " ", "\u00a0", "-", "#", "1", "a", "."])
 def test_the_time_for_a_run_of_a_character_is_not_quadratic_in_its_length(character: str) -> None:
-    """Quadratic time would be more than a minute for 64,000 characters. A regular expression holds the GIL meanwhile."""
+    """Quadratic time for 64,000 characters would be more than a minute, during which the GIL is held."""
 
     def stop(*_: object) -> None:
         raise TimeoutError(f"too long for a run of {character!r}")
