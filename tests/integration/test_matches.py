@@ -21,6 +21,9 @@ def _marked(services: FakeServices, query: str, content: str, **arguments: objec
         ("naive cafe", "A naïve café owner.", ["naïve", "café"]),
         ("munchen cafe", "Die Straße führt zum Café in München.", ["Café", "München"]),
         ("brulee", "A ﬁne crème brûlée in a cafe\u0301.", ["brûlée"]),
+        ("fine café", "A ﬁne crème brûlée in a cafe\u0301.", ["ﬁne", "cafe\u0301"]),
+        ("zoe", "Zoe\u0308 and the ＡＢＣ", ["Zoe\u0308"]),
+        ("テスト", "ﾃｽﾄ のデータ", ["ﾃｽﾄ"]),
         ("INC-4821", "See inc-4821 and INC 4822.", ["inc", "4821", "INC"]),
         ("parse_json", "call parse_json() twice", ["parse", "json"]),
         ("Wann werden die Häuser verkauft?", "Das Haus ist nicht verkauft und wird auch nicht verkauft werden.",
@@ -36,6 +39,7 @@ def test_words_are_marked_with_their_stems(services: FakeServices, query: str, c
 
 def test_a_literal_search_marks_the_literal(services: FakeServices) -> None:
     assert _marked(services, "ea prefers", "Ea prefers tea prefers", mode="exact") == ["Ea prefers", "ea prefers"]
+    assert _marked(services, "café", "one cafe\u0301, two CAFÉ", mode="exact") == ["cafe\u0301", "CAFÉ"]
 
 
 def test_words_in_the_title_are_marked(services: FakeServices) -> None:

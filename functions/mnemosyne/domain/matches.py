@@ -2,7 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
 
 Span = tuple[int, int]
 """A part of a text: the offset of its first character, and the offset after its last character, in code points."""
@@ -17,6 +20,36 @@ _UNSEPARATED = re.compile(
 SHORTEST_PART = 2
 """Minimum number of adjacent characters that count as a match in a script without spaces, because a single character
 occurs in too many words."""
+
+
+@dataclass(frozen=True)
+class NormalText:
+    """A text in the Unicode normal form NFKC, in which searches compare texts."""
+
+    text: str
+    places: Sequence[Span]
+    """For each character of `text`, its span in the original text."""
+
+    @classmethod
+    def of(cls, original: str) -> Self:
+        """Convert a text. NFKC may combine a character with those after it, for example with an accent."""
+        if unicodedata.is_normalized("NFKC", original):
+            return cls(original, [(place, place + 1) for place in range(len(original))])
+        starts: list[int] = []
+        last = ""
+        for place, character in enumerate(original):
+            normal = unicodedata.normalize("NFKC", character)
+            joined = unicodedata.normalize("NFKC", last + normal)
+            if not place or (joined == last + normal and not unicodedata.combining(normal[0])):
+                starts.append(place)
+            last = joined[-1]
+        spans = list(pairwise([*starts, len(original)]))
+        parts = [unicodedata.normalize("NFKC", original[start:end]) for start, end in spans]
+        return cls("".join(parts), [span for span, part in zip(spans, parts, strict=True) for _ in part])
+
+    def original(self, spans: Iterable[Span]) -> list[Span]:
+        """Return the spans of the original text for spans of `text`."""
+        return [(self.places[start][0], self.places[end - 1][1]) for start, end in spans]
 
 
 def marked_spans(marked: str) -> list[Span]:
@@ -34,8 +67,8 @@ def marked_spans(marked: str) -> list[Span]:
 
 
 def literal_spans(query: str, text: str) -> list[Span]:
-    """Return the spans in which the query occurs in the text, ignoring case."""
-    folded_query, searched = _folded(query), _folded(text)
+    """Return the spans in which the query occurs in the text, which is in NFKC, ignoring case."""
+    folded_query, searched = _folded(unicodedata.normalize("NFKC", query)), _folded(text)
     if not folded_query:
         return []
     return [(match.start(), match.end()) for match in re.finditer(re.escape(folded_query), searched)]
@@ -45,7 +78,7 @@ def unseparated_parts(query: str) -> Collection[str]:
     """Return each SHORTEST_PART adjacent characters of a query in scripts without spaces between words."""
     return {
         run[start : start + SHORTEST_PART]
-        for run in _UNSEPARATED.findall(unicodedata.normalize("NFC", query))
+        for run in _UNSEPARATED.findall(unicodedata.normalize("NFKC", query))
         for start in range(len(run) - SHORTEST_PART + 1)
     }
 
@@ -70,5 +103,8 @@ def united(spans: list[Span]) -> list[Span]:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case. Each character keeps its position, so that offsets stay valid."""
-    return "".join(lower if len(lower := character.lower()) == 1 else character for character in text)
+    """Return the text in lower case. Each character keeps its position, so that offsets stay valid.
+
+    Only İ has a lower case of two characters. PostgreSQL's is the first of them.
+    """
+    return "".join(character.lower()[0] for character in text)

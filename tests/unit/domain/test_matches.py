@@ -1,10 +1,15 @@
 """Positions of a query's words in a text."""
 
+import unicodedata
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemosyne.domain.matches import (
     START,
     STOP,
+    NormalText,
     literal_spans,
     marked_spans,
     united,
@@ -25,10 +30,32 @@ def test_spans_are_counted_without_the_marks() -> None:
         ("İ", "xİ", [(1, 2)]),
         ("", "tea", []),
         ("a.b", "axb a.b", [(4, 7)]),
+        ("istanbul", "Nach İstanbul", [(5, 13)]),
+        ("ΣΟΦΟΣ", "ο σοφοσ", [(2, 7)]),
+        ("café", "un cafe\u0301 noir", [(3, 8)]),
+        ("cafe\u0301", "un café noir", [(3, 7)]),
+        ("e", "cafe\u0301", []),
+        ("fine", "a ﬁne day", [(2, 5)]),
+        ("i", "ﬁx", [(0, 1)]),
+        ("abc 12", "ＡＢＣ　１２", [(0, 6)]),
+        ("ガス", "ｶﾞｽ代", [(0, 3)]),
+        ("한글", "\u1112\u1161\u11ab\u1100\u1173\u11af", [(0, 6)]),
     ],
 )
-def test_a_literal_is_found_without_regard_to_case(query: str, text: str, spans: list[tuple[int, int]]) -> None:
-    assert literal_spans(query, text) == spans
+def test_a_literal_is_found_without_regard_to_case_and_normal_form(
+    query: str, text: str, spans: list[tuple[int, int]]
+) -> None:
+    normal = NormalText.of(text)
+    assert normal.original(literal_spans(query, normal.text)) == spans
+
+
+@given(text=st.text(st.sampled_from("aAİΣéﬁｶﾞＡ한글ﷺ\u0301\u0323\u0345\u1100\u1161\u11a8\u3099 \u0f71\u0f72")))
+def test_each_character_of_the_normal_form_has_its_span_in_the_text(text: str) -> None:
+    normal = NormalText.of(text)
+    assert normal.text == unicodedata.normalize("NFKC", text)
+    assert "".join(text[start:end] for start, end in dict.fromkeys(normal.places)) == text
+    for character, (start, end) in zip(normal.text, normal.places, strict=True):
+        assert character in unicodedata.normalize("NFKC", text[start:end])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from mnemosyne.domain.matches import Span, literal_spans, marked_spans, united, unseparated_parts, unseparated_spans
+from mnemosyne.domain.matches import (
+    NormalText,
+    Span,
+    literal_spans,
+    marked_spans,
+    united,
+    unseparated_parts,
+    unseparated_spans,
+)
 from mnemosyne.domain.preview import is_given
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.mcp.record import Matches, SearchHit
@@ -20,17 +28,18 @@ def with_matches(
 
     In mode exact, the spans are the occurrences of the query itself.
     """
-    texts = [[hit.title, hit.content, hit.snippet or ""] for hit in hits]
+    texts = [[NormalText.of(text) for text in (hit.title, hit.content, hit.snippet or "")] for hit in hits]
     if not query:
         spans: list[list[list[Span]]] = [[[], [], []] for _ in hits]
     elif mode is SearchMode.EXACT:
-        spans = [[literal_spans(query, text) for text in of_hit] for of_hit in texts]
+        spans = [[text.original(literal_spans(query, text.text)) for text in of_hit] for of_hit in texts]
     else:
         beginning = query[:MARKED_CHARACTERS]
-        marked, parts = memories.mark_words(beginning, texts), unseparated_parts(beginning)
+        marked = memories.mark_words(beginning, [[text.text for text in of_hit] for of_hit in texts])
+        parts = unseparated_parts(beginning)
         spans = [
             [
-                united([*chain.from_iterable(map(marked_spans, variants)), *unseparated_spans(parts, text)])
+                united(text.original([*chain(*map(marked_spans, variants)), *unseparated_spans(parts, text.text)]))
                 for text, variants in zip(of_hit, marked_texts, strict=True)
             ]
             for of_hit, marked_texts in zip(texts, marked, strict=True)
