@@ -19,7 +19,7 @@ SEARCH: Final = {"semantic": 1.0, "hybrid": 2.0, "exact": 5.0}
 TYPING: Final = 1.0
 """Cost of a search for a query that is still being typed. Such a search is by words only."""
 COUNTING: Final = 2.0
-"""Cost of a query that reads all memories of a namespace."""
+"""Cost of a query that reads all memories, requests or audit events of a namespace."""
 VALUES: Final = 20
 """Values in conditions on metadata per unit. Each value is compared with the metadata of every memory."""
 FORGETTING: Final = 20.0

@@ -24,6 +24,17 @@ def test_a_list_whose_filter_may_read_all_memories_costs_as_much_as_counting_the
 
 
 @pytest.mark.parametrize(
+    ("tool", "filter_"),
+    [("list_requests", {"state": "failed"}), ("list_audit", {"person": "ada"}), ("list_audit", {"action": "redrive"})],
+)
+def test_a_list_that_may_read_all_requests_or_events_costs_as_much_as_counting(
+    tool: str, filter_: dict[str, str]
+) -> None:
+    assert _units(tool, limit=10) == 0
+    assert _units(tool, limit=10, **filter_) == COUNTING
+
+
+@pytest.mark.parametrize(
     ("tool", "arguments", "base"),
     [
         ("memory_search", {"query": "tea"}, SEARCH["hybrid"]),

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.time.window import bounds
@@ -77,6 +78,7 @@ LIST_AUDIT = Tool(
     arguments=AuditArguments,
     result=AuditPage,
     returns_stored_text=True,
+    units=lambda arguments: rate_limit.COUNTING if arguments.get("person") or arguments.get("action") else 0.0,
     run=_list_audit,
     read_only=True,
     operates=True,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.console_queries import ListedRequest
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import FIRST_WORDS, IngestState
@@ -97,6 +98,7 @@ LIST_REQUESTS = Tool(
     arguments=RequestsArguments,
     result=RequestPage,
     returns_stored_text=True,
+    units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,  # a rare state: all are read
     run=_list_requests,
     read_only=True,
 )
