@@ -74,6 +74,23 @@ def test_the_slowest_exact_search_is_cancelled_and_other_callers_are_served(
     pool.close()
 
 
+def test_hints_for_a_short_memory_do_not_read_the_words_of_long_neighbours(
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
+) -> None:
+    embedder = FakeEmbedder()
+    embedder.chunk_limit = ChunkLimit(characters=100_000)
+    texts = ["green tea on shelf 7", *(" ".join(f"{n}word{m:x}" for m in range(11_000)) for n in range(8))]
+    message = IngestMessage("bob", tuple(map(request, texts)))
+    ingest.store(message, memories=store_of(store, "bob"), embedder=embedder)
+    pool = Pool(connection_factory(cluster.url("mcp", database), statement_seconds=1), 8)
+    services = FakeServices(memories_in(pool))
+    exact = {"query": "on shelf 7", "mode": "exact"}
+    found = call(by_name()["memory_search"], exact, CALLERS["bob"], services).structured_content or {}
+    result = call(by_name()["memory_history"], {"id": found["memories"][0]["id"]}, CALLERS["bob"], services)
+    assert not result.is_error, result.content
+    pool.close()
+
+
 def test_one_principal_uses_at_most_half_of_the_database_threads(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:

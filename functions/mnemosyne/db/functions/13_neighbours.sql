@@ -25,10 +25,10 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 -- the nearest embeddings that are not superseded.
 --
 -- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A similar
--- neighbour is one of the eight nearest. It has the same polarity words and the same symbols as the memory. Its content
--- words are a subset or a superset of the memory's content words. The smaller of the two sets has at least three words,
--- and at least three quarters as many words as the larger set. A neighbour that differs by one replaced word ("on
--- Monday", "on Friday") is not similar.
+-- neighbour is one of the eight nearest, and at most four times as long or short. It has the same polarity words and
+-- the same symbols as the memory. Its content words are a subset or a superset of the memory's content words. The
+-- smaller of the two sets has at least three words, and at least three quarters as many words as the larger set. A
+-- neighbour that differs by one replaced word ("on Monday", "on Friday") is not similar.
 --
 -- `content` has the first 20,000 characters of the memory itself, and the complete content of each neighbour with an
 -- earlier timestamp. An earlier memory may state another value of the same fact, so the caller compares the contents.
@@ -47,6 +47,7 @@ DECLARE
     filters memory_filters := parse_filters('{"include_superseded": false}');
     own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     own memories;
+    own_length integer;
     own_words text[];
 BEGIN
     PERFORM require_session_namespace(p_namespace);
@@ -54,6 +55,7 @@ BEGIN
     IF own.id IS NULL THEN
         RETURN;
     END IF;
+    own_length := octet_length(own.title) + octet_length(own.content);
     own_words := content_words(own.title, own.content);
     RETURN QUERY SELECT own.id, own."timestamp", own.title, own.tags, own.superseded_by, false, left(own.content, 20000);
     RETURN QUERY
@@ -67,7 +69,8 @@ BEGIN
     ), judged AS (
         SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.content, near.place,
             (m."timestamp", m.id) < (own."timestamp", own.id) AS is_earlier,
-            near.place <= compared AND (
+            -- The lengths are compared first, because extracting the words of a long memory takes a fifth of a second.
+            near.place <= compared AND 4 * least(length, own_length) >= greatest(length, own_length) AND (
                 SELECT (words <@ own_words OR words @> own_words)
                     AND least(cardinality(words), cardinality(own_words))
                         >= greatest(3, 0.75 * greatest(cardinality(words), cardinality(own_words)))
@@ -76,6 +79,7 @@ BEGIN
                 FROM content_words(m.title, m.content) AS words
             ) AS is_similar
         FROM near JOIN memories m ON m.id = near.id
+        CROSS JOIN LATERAL (SELECT octet_length(m.title) + octet_length(m.content)) AS l (length)
     ), counted AS (
         SELECT j.*, count(*) FILTER (WHERE j.is_similar) OVER by_place AS similar_so_far,
             sum(octet_length(j.content)) FILTER (WHERE j.is_earlier) OVER by_place AS bytes_so_far
