@@ -21,6 +21,9 @@ SHORTEST_PART = 2
 """Minimum number of adjacent characters that count as a match in a script without spaces, because a single character
 occurs in too many words."""
 
+LONGEST_FORM = 4
+"""Maximum number of characters of the normal form of a character. The words of the few longer forms are not found."""
+
 
 @dataclass(frozen=True)
 class NormalText:
@@ -44,12 +47,18 @@ class NormalText:
                 starts.append(place)
             last = joined[-1]
         spans = list(pairwise([*starts, len(original)]))
-        parts = [unicodedata.normalize("NFKC", original[start:end]) for start, end in spans]
+        parts = [_normal(original[start:end]) for start, end in spans]
         return cls("".join(parts), [span for span, part in zip(spans, parts, strict=True) for _ in part])
 
     def original(self, spans: Iterable[Span]) -> list[Span]:
         """Return the spans of the original text for spans of `text`."""
         return [(self.places[start][0], self.places[end - 1][1]) for start, end in spans]
+
+
+def _normal(text: str) -> str:
+    """Return the text in NFKC, or unchanged if NFKC is much longer: that of U+FDFA has 18 characters."""
+    normal = unicodedata.normalize("NFKC", text)
+    return normal if len(normal) <= LONGEST_FORM * len(text) else text
 
 
 def marked_spans(marked: str) -> list[Span]:
