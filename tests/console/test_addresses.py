@@ -1,5 +1,6 @@
 """Values in addresses and forms of the console: tags with commas, the time zone, and the latest search."""
 
+import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -75,7 +76,10 @@ def test_a_search_that_is_left_shows_nothing_on_the_next_page(site: str, browser
     shows(browser, "time_expr 'blorp' is not understood")
 
 
-def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system: DevServer, browser: Chromium) -> None:
+@pytest.mark.parametrize("way", ["history", "key", "link"])
+def test_returning_to_a_long_list_restores_the_scroll_position(
+    site: str, system: DevServer, browser: Chromium, way: str
+) -> None:
     many = [{"content": f"Leaf {n} of the long list.", "timestamp": "2024-05-01"} for n in range(120)]
     for start in (0, 60):
         system.outcomes(system.call("ingest_memories", {"memories": many[start : start + 60]})["request_ids"])
@@ -89,7 +93,12 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system
     shows(browser, "81 of 100")
     click(browser, "[aria-label='Next result (j)']")
     shows(browser, "82 of 100")
-    browser.driver.back()
+    if way == "history":
+        browser.driver.back()
+    elif way == "key":
+        keys(browser, Keys.ESCAPE)
+    else:
+        click(browser, "[data-up]")
     wait_until(lambda: len(titles(browser)) == 100, "both pages are there again")
     wait_until(lambda: abs(browser.driver.execute_script("return scrollY") - before) < 5, "it is scrolled back")
     focus = "return document.activeElement.href"

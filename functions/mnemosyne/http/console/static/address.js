@@ -15,15 +15,21 @@ const place = (link = null) => ({ ...history.state, y: scrollY, height: height()
 export function go(address, { isReplaced = false, link = null } = {}) {
   navigation.isBack = false;
   const isSame = new URL(address, location.href).href === location.href;
-  if (isReplaced) history.replaceState(null, "", address);
+  if (isReplaced) history.replaceState({ y: 0, height: 0, link: null, from: history.state?.from }, "", address);
   else {
     history.replaceState(place(link), "");
     if (!isSame) {
-      history.pushState(null, "", address);
+      history.pushState({ y: 0, height: 0, link: null, from: location.href }, "", address);
       navigation.hasPages = true;
     }
   }
   navigation.onChange(isSame);
+}
+
+// Go to the list that a memory belongs to: back to its place in it, if the list was the page before.
+export function goUp(address) {
+  if (history.state?.from === new URL(address, location.href).href) history.back();
+  else go(address);
 }
 
 // Go back, but stay in the console, because another site in the history would end the log-in.
@@ -105,7 +111,9 @@ function follow(event) {
   const link = event.target.closest?.("a[href^='/']");
   if (!link || !isPlainClick(event)) return;
   event.preventDefault();
-  go(link.getAttribute("href"), { link: link.getAttribute("href") });
+  const address = link.getAttribute("href");
+  if ("up" in link.dataset) goUp(address);
+  else go(address, { link: address });
   scrollTo(0, 0);
 }
 

@@ -1,6 +1,6 @@
 // The page of one memory: its text, its context and its actions.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { go, results } from "./address.js";
+import { go, goUp, results } from "./address.js";
 import { Button, Heading, Icon, Loading, Menu, Note, Problem, save, Time, useAction } from "./components.js";
 import { copy } from "./copy.js";
 import { deletedIds, deleteLater } from "./deletions.js";
@@ -42,10 +42,15 @@ const open = (id) => go(`/memories/${id}`, { isReplaced: true });
 
 function Position({ id }) {
   const { href, name, index, count, before, after } = usePosition(id);
+  useKeys({
+    j: () => (after ? open(after) : false),
+    k: () => (before ? open(before) : false),
+    Escape: () => goUp(href),
+  });
   const step = (icon, label, other) => html`<${Button} class="btn small icon" icon=${icon} aria-label=${label}
     busy=${!other} onClick=${() => open(other)} />`;
   return html`<div class="bar-top"><div class="grow">
-    <a class="btn quiet" href=${href}><${Icon} name="left" small />${name}</a>
+    <a class="btn quiet" href=${href} data-up><${Icon} name="left" small />${name}</a>
     ${count > 1 && html`<span class="faint small num wide">${index + 1} of ${count}</span>
       <span class="joined">
         ${step("left", "Previous result (k)", before)}${step("right", "Next result (j)", after)}</span>`}
@@ -63,9 +68,6 @@ function Sheet({ id, may, memory, history, isDeleted, load }) {
     "+": () => ratings.rate(1),
     "-": () => ratings.rate(-1),
     "−": () => ratings.rate(-1),
-    j: () => (position.after ? open(position.after) : false),
-    k: () => (position.before ? open(position.before) : false),
-    Escape: () => go(position.href),
   });
   return html`<${Bar} ...${{ id, may, actions, isDeleted }} />
     ${isDeleted && html`<div class="results"><${Note} kind="warn" role="status">
@@ -87,7 +89,7 @@ function useActions({ id, may, memory, position, onReplace }) {
   const named = { id, title: nameOf({ ...memory, preview: bodyOf(memory.content) }) };
   const remove = () => {
     deleteLater([named]);
-    go(position.href);
+    goUp(position.href);
   };
   const actions = {
     edit: mayChange && (() => go(`/memories/${id}/edit`)),
