@@ -4,7 +4,7 @@ import { forgetLists } from "./address.js";
 import { client } from "./mcp.js";
 import { observable } from "./observable.js";
 import { beginning, number } from "./text.js";
-import { showToast } from "./toast.js";
+import { isToastShown, showToast } from "./toast.js";
 
 const MOST_IDS = 100; // maximum ids of a call of delete_memory
 
@@ -37,12 +37,33 @@ export function deleteLater(memories, { onUndo = () => {} } = {}) {
 }
 
 async function commit(ids, callTool) {
-  const { left, error } = await deleteAll(ids, callTool);
+  let replaced = [];
+  const { left, error } = await deleteAll(ids, async (...args) => {
+    ({ still_superseded: replaced = [] } = await callTool(...args));
+  });
   forgetLists();
-  if (!error) return;
+  if (!error) return offerReplaced(replaced, callTool);
   keep(left);
   const count = left.length < ids.length ? ` were ${number(left.length)} of ${number(ids.length)}` : "";
-  showToast(`Not deleted${count}: ${error.message}`);
+  return showToast(`Not deleted${count}: ${error.message}`);
+}
+
+// Offer to make the memories current again that a deleted memory had replaced. Another deletion may wait in the message
+// at the foot of the page, which must not end.
+function offerReplaced(ids, callTool) {
+  if (!ids.length || isToastShown()) return;
+  showToast("The memory that it replaced stays hidden.", { action: "Bring it back", onAction: () => bringBack(ids, callTool) });
+}
+
+// Make replaced memories current again.
+export async function bringBack(ids, callTool) {
+  try {
+    for (const id of ids) await callTool("update_memory", { id, superseded_by: "none" });
+    forgetLists();
+    showToast("It is current again.");
+  } catch (error) {
+    showToast(`Not brought back: ${error.message}`);
+  }
 }
 
 // Delete memories, a hundred with each call. Returns the ids that are left, and the error that ended the work.

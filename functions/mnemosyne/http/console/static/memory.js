@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { go, goUp, results } from "./address.js";
 import { Button, Heading, Icon, Loading, Menu, Note, Problem, save, Time, useAction } from "./components.js";
 import { copy } from "./copy.js";
-import { deletedIds, deleteLater } from "./deletions.js";
+import { bringBack, deletedIds, deleteLater } from "./deletions.js";
 import { useKeys } from "./keys.js";
 import { MOST_CHARACTERS, parseMarkdown, renderBlocks } from "./markdown.js";
 import { call } from "./mcp.js";
@@ -75,7 +75,7 @@ function Sheet({ id, may, memory, history, isDeleted, load }) {
     ${memory.hold && html`<div class="results"><${Note}>
       <p>A legal hold keeps this memory, so it cannot be deleted: ${memory.hold.reason}</p></></div>`}
     <div class="with-side"><article class="panel sheet" aria-labelledby="title">
-      <${Head} ...${{ memory, history, ratings }} />
+      <${Head} ...${{ memory, history, ratings, may, load }} />
       <${Content} memory=${memory} isSource=${isSource} />
       <footer class="sheet-foot"><${Rate} ratings=${ratings} /><span class="grow"></span>
         <${View} isSource=${isSource} onChange=${setIsSource} /></footer></article>
@@ -136,10 +136,12 @@ function Bar({ id, actions, isDeleted }) {
       ${actions.remove && html`<hr />${item("trash", "Delete", actions.remove, "Del", "danger")}`}</></div>`}</div>`;
 }
 
-function Head({ memory, history, ratings }) {
+function Head({ memory, history, ratings, may, load }) {
   const { superseded_by: successor, title_given: isGiven } = memory;
   const title = memory.title || "Untitled";
   const replaced = history?.supersedes?.[0];
+  const back = may.has("update_memory") && html`<${Button} class="btn small"
+    onClick=${() => bringBack([memory.id], call).then(load)}>Bring it back</>`;
   return html`<header class="sheet-head"><div class="grow">
     <${Heading} id="title" class=${isGiven === false ? "sr" : ""} dir="auto">${title}</>
     <p class="meta"><${Time} at=${memory.timestamp} />
@@ -150,7 +152,7 @@ function Head({ memory, history, ratings }) {
       ${replaced && html`<span>replaces <a href=${`/memories/${replaced.id}`}>another one</a></span>`}
       ${memory.expires_at && html`<span>expires <${Time} at=${memory.expires_at} /></span>`}
       ${memory.pinned && html`<span class="badge">pinned</span>`}</p>
-    ${successor && html`<p class="results"><${Note} kind="warn"><p>This memory was replaced.${" "}
+    ${successor && html`<p class="results"><${Note} kind="warn" button=${back}><p>This memory was replaced.${" "}
       <a href=${`/memories/${successor}`}>Read the current one</a></p></></p>`}</div></header>`;
 }
 

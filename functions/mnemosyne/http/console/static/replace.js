@@ -31,7 +31,8 @@ export function Replace({ memory, onClose, onReplaced }) {
   }, [query]);
   const replacing = useAction(async () => {
     await change(chosen.id);
-    showToast("Replaced.", { onAction: () => change(memory.superseded_by ?? "none") });
+    const undo = () => change(memory.superseded_by ?? "none");
+    showToast("Replaced.", { onAction: () => undo().catch(({ message }) => showToast(`Not undone: ${message}`)) });
     onClose();
   });
   const change = async (successor) => {

@@ -7,6 +7,8 @@ const SECONDS = 10;
 
 const current = observable(null);
 
+export const isToastShown = () => current.get() !== null;
+
 // Show a message for ten seconds. `onAction` runs if its button is pressed, `onEnd` if the message ends without it.
 export function showToast(text, { action = "Undo", onAction = null, onEnd = () => {} } = {}) {
   current.get()?.end();
