@@ -200,6 +200,18 @@ test("tags that differ in signs and case only look like one", () => {
   assert.deepEqual(lookAlikes(tags), [{ tag: "howto", to: "How-To" }]);
 });
 
+for (const tags of [["c", "c++", "c#"], ["काल", "कील", "कल"], ["か", "が"], ["весь", "вёсь"]]) {
+  test(`the tags ${tags} are different`, () => {
+    assert.deepEqual(lookAlikes(tags.map((tag) => ({ tag, memories: 1 }))), []);
+  });
+}
+
+for (const [tag, to] of [["cafe", "café"], ["nodejs", "node.js"], ["#tea", "tea"], ["to do", "to-do"]]) {
+  test(`the tags ${tag} and ${to} look alike`, () => {
+    assert.deepEqual(lookAlikes([{ tag, memories: 1 }, { tag: to, memories: 2 }]), [{ tag, to }]);
+  });
+}
+
 test("a change of tags is shown at once", () => {
   const items = [{ id: "1", tags: ["a", "b"] }, { id: "2" }, { id: "3", tags: ["a"] }];
   assert.deepEqual(withTags(items, ["1", "2"], ["c"], ["a"]).map(({ tags }) => tags), [["b", "c"], ["c"], ["a"]]);

@@ -12,8 +12,11 @@ import { showToast } from "./toast.js";
 const LIMIT = 100;
 const WAIT_MS = 200;
 
-// Letters and digits of a tag. Tags with the same letters and digits look alike.
-const skeleton = (tag) => tag.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+// Accents, which in other scripts make other letters, and separators.
+const IGNORED = /^#|(?<=[\p{Script=Latin}\p{Script=Greek}]\p{M}*)\p{M}|[\s\p{Pd}\p{Pc}./:]/gu;
+
+// A tag without what differs between tags that look alike. C, C++ and C# are different.
+const skeleton = (tag) => tag.normalize("NFKD").toLowerCase().replace(IGNORED, "");
 
 // Pairs of tags that look alike. The tag with more memories is kept.
 export function lookAlikes(tags) {
