@@ -21,6 +21,8 @@ const BLOCKS = [
   ["---", [["hr"]]],
   ["| a | b |\n|---|---|\n| 1 | 2 |",
     [["table", ["thead", ["tr", ["th", "a"], ["th", "b"]]], ["tbody", ["tr", ["td", "1"], ["td", "2"]]]]]],
+  ["| a |\n|---|\n| `x \\| y` \\||",
+    [["table", ["thead", ["tr", ["th", "a"]]], ["tbody", ["tr", ["td", ["code", "x | y"], " |"]]]]]],
   ["a | b", [["p", "a | b"]]],
   ["#no heading", [["p", "#no heading"]]],
 ];
@@ -40,6 +42,8 @@ const INLINE = [
   ["`` a`b ``", [["code", "a`b"]]],
   ["[t](https://x.example)", [["a", "t"]]],
   ["at https://x.example/a.", ["at ", ["a", "https://x.example/a"], "."]],
+  ["(at https://x.example/b_(c).)", ["(at ", ["a", "https://x.example/b_(c)"], ".)"]],
+  ["[t](https://x.example/b_(c)).", [["a", "t"], "."]],
   ["<https://x.example>", [["a", "https://x.example"]]],
   ["[t](javascript:alert(1))", ["[t](javascript:alert(1))"]],
   ["![t](https://x.example/i.png)", ["![t](https://x.example/i.png)"]],

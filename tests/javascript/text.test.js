@@ -22,6 +22,7 @@ const PLAIN = [
   ["**bold** and _it_", "bold and _it_"],
   ["> quoted\n\ntext", "quoted text"],
   ["see [notes](https://x.example)", "see notes"],
+  ["see [notes](https://x.example/b_(c)).", "see notes."],
   ["[bad](javascript:alert(1))", "[bad](javascript:alert(1))"],
   ["use `a  b`", "use `a b`"],
   ["1 * 2 ** 3", "1 * 2 ** 3"],

@@ -123,7 +123,9 @@ function itemOf(blocks) {
   return { tag: "li", children: first?.tag === "p" ? [...first.children, ...rest] : blocks };
 }
 
-const cellsOf = (line) => line.trim().replace(/^\||\|$/gu, "").split("|").slice(0, MOST_COLUMNS);
+const cellsOf = (line) =>
+  line.trim().replace(/^\||(?<!\\)\|$/gu, "").split(/(?<!\\)\|/u).slice(0, MOST_COLUMNS)
+    .map((cell) => cell.replaceAll("\\|", "|"));
 
 function parseTable(lines, index) {
   const row = (line, tag) =>

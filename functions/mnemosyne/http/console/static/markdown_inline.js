@@ -3,7 +3,7 @@
 
 const MOST_DEPTH = 6;
 const ESCAPE = /\\([\\`*_{}[\]()#+\-.!~>|])/y;
-const LINK = /\[([^[\]\n]{1,500})\]\(\s*<?([^\s()<>]{1,2000})>?(?:\s+"[^"\n]{0,300}")?\s*\)/y;
+const LINK = /\[([^[\]\n]{1,500})\]\(\s*<?((?:[^\s()<>]|\([^\s()<>]{0,500}\)){1,2000})>?(?:\s+"[^"\n]{0,300}")?\s*\)/y;
 const ADDRESS = /<?(?:https?:\/\/|mailto:)[^\s<>"'`]{1,2000}>?/y;
 const SPECIAL = /[\\`*_~[<hm!\n]/g;
 const MARKS = [["**", "strong"], ["__", "strong"], ["~~", "del"], ["*", "em"], ["_", "em"]];
@@ -23,6 +23,18 @@ const matchAt = (pattern, text, place) => {
   pattern.lastIndex = place;
   return pattern.exec(text);
 };
+
+// An address without the punctuation after it. Parentheses may be part of an address: https://en.wikipedia.org/wiki/A_(b).
+function withoutPunctuation(text) {
+  let spare = text.split(")").length - text.split("(").length;
+  let end = text.length;
+  for (; end > 0; end -= 1) {
+    if (text[end - 1] === ")" && spare > 0) spare -= 1;
+    else if (!".,;:!?]".includes(text[end - 1])) break;
+  }
+  return text.slice(0, end);
+}
+
 const isWordCharacter = (character) => /[\p{L}\p{N}]/u.test(character ?? "");
 
 // Parse a paragraph. Every search for a closing mark is made once per kind of mark, so the time is linear.
@@ -112,7 +124,7 @@ function parseImage(text, place) {
 function parseAddress(text, place) {
   const found = matchAt(ADDRESS, text, place);
   if (!found) return null;
-  const address = found[0].replace(/^<|>$/gu, "").replace(/[.,;:!?)\]]+$/u, "");
+  const address = withoutPunctuation(found[0].replace(/^<|>$/gu, ""));
   const href = safeAddress(address);
   if (!href) return null;
   const isInBrackets = found[0].startsWith("<") && found[0].endsWith(">");
