@@ -16,7 +16,7 @@ import jwt
 from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.oauth import PostgresOAuth
+from mnemosyne.adapters.database.oauth import OAuthStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.log_in_code import LogInCode
 from mnemosyne.adapters.signing.key_files import KeyFiles
@@ -57,7 +57,7 @@ class AuthServer:
         self.codes.touch()
         self.signer = KeyFiles(home / "keys")
         self.documents = Documents()
-        store = PostgresOAuth(pool)
+        store = OAuthStore(pool)
         self.clients = clients = Clients(store, self.documents)
         issuer = Issuer(ISSUER, (RESOURCE,), self.signer)
         self.flow = flow = Flow(issuer, store, clients, log_in or LogInCode(self.codes), rules)

@@ -11,7 +11,7 @@ import jwt
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.oauth import PostgresOAuth
+from mnemosyne.adapters.database.oauth import OAuthStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REQUEST_SECONDS, Consent, Grant, PeopleRule
 from mnemosyne.domain.principal import Scope
@@ -409,7 +409,7 @@ def test_the_longest_names_of_a_client_and_a_person_fit_the_indexes(auth: Pool, 
         expires_at=NOW,
     )
     consent = Consent(subject=subject, client_id=client_id, scopes=scopes, resource=resource)
-    with PostgresOAuth(auth).transaction() as rows:
+    with OAuthStore(auth).transaction() as rows:
         rows.save_consent(consent)
         rows.add_grant(grant, 60)
         rows.save_consent(consent)

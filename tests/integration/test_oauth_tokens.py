@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.oauth import PostgresOAuth, find_standing_grant
+from mnemosyne.adapters.database.oauth import OAuthStore, find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity import tokens
 from mnemosyne.adapters.identity.tokens import OidcVerifier
@@ -34,7 +34,7 @@ class Mcp:
 
     def __init__(self, issuer: Issuer, auth: Pool, pool: Pool) -> None:
         self.issuer = issuer
-        self.store = PostgresOAuth(auth)
+        self.store = OAuthStore(auth)
         self.pool = pool
         self.away = False
         self.asked = 0

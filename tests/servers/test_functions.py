@@ -12,7 +12,7 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.oauth import PostgresOAuth, find_standing_grant
+from mnemosyne.adapters.database.oauth import OAuthStore, find_standing_grant
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
@@ -223,7 +223,7 @@ def test_mcp_can_check_a_grant_created_by_auth(functions: Functions) -> None:
         client_name="Claude", scopes=frozenset({Scope.READ}), resource="r",
         expires_at=datetime.now(UTC) + timedelta(hours=1),
     )  # fmt: skip
-    auth, pool = PostgresOAuth(functions.pool("auth")), functions.pool("mcp")
+    auth, pool = OAuthStore(functions.pool("auth")), functions.pool("mcp")
     with auth.transaction() as rows:
         rows.add_grant(grant, 3600)
     restored_grant = find_standing_grant(pool, grant.id)

@@ -18,7 +18,7 @@ ALLOWED = {
     "domain": set(),
     "formats": {"domain"},
     "ports": {"domain"},
-    "oauth": {"ports.identity", "ports.oauth", "domain"},
+    "oauth": {"ports.identity", "adapters.database.oauth", "domain"},
     "service": PORTS | {"ports.imports", "formats", "domain"},
     "mcp": PORTS | {"service", "domain"},
     "http.common": {"domain"},
@@ -126,6 +126,16 @@ def test_a_module_imports_only_the_rooms_that_its_room_may_import() -> None:
         if wrong:
             upward[module] = sorted(wrong)
     assert upward == {}
+
+
+def test_only_app_cli_and_adapters_import_adapters_at_run_time() -> None:
+    """Other packages name stores in annotations only: the database driver would make a cold start longer."""
+    for module, source in _sources().items():
+        if not any(_is_in(module, room) for room in ("app", "cli", "adapters")):
+            tree = ast.parse(source)
+            tree.body = [node for node in tree.body if not ast.unparse(node).startswith("if TYPE_CHECKING:")]
+            imported = _imports(ast.unparse(tree), _package(module))
+            assert not [name for name in imported if _is_in(name, "adapters")], module
 
 
 def test_the_allowed_imports_between_rooms_have_no_cycle() -> None:

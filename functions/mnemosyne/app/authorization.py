@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemosyne.adapters.client_documents import WebDocuments
-from mnemosyne.adapters.database.oauth import PostgresOAuth
+from mnemosyne.adapters.database.oauth import OAuthStore
 from mnemosyne.app.signing import signer
 from mnemosyne.errors import Misconfigured
 from mnemosyne.oauth.clients import Clients
@@ -29,7 +29,7 @@ def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
         signer(settings.oauth_signing_key, "oauth_signing_key", settings),
         settings.oauth_access_token_seconds,
     )
-    store = PostgresOAuth(pool)
+    store = OAuthStore(pool)
     clients = Clients(store, WebDocuments())
     return Flow(issuer, store, clients, _log_in(settings, url), settings.oauth_people), clients
 

@@ -13,7 +13,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from cachetools import TTLCache
@@ -24,7 +24,10 @@ from mnemosyne.domain.parsing import parse_json
 from mnemosyne.domain.redirect_uris import redirect_problem
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.oauth import ClientDocuments, OAuthStore
+from mnemosyne.ports.identity import ClientDocuments
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.oauth import OAuthStore
 
 log = EventLog(__name__)
 
@@ -45,7 +48,7 @@ _GRANT_TYPES = {"authorization_code", "refresh_token"}
 class Clients:
     """Reads clients by id, and registers new ones."""
 
-    def __init__(self, store: OAuthStore, documents: ClientDocuments) -> None:
+    def __init__(self, store: "OAuthStore", documents: ClientDocuments) -> None:
         self._store = store
         self._documents = documents
         self._fresh: TTLCache[str, Client] = TTLCache(FRESH_CHARACTERS, FRESH_SECONDS, getsizeof=_size)

@@ -10,6 +10,7 @@ import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from authlib.common.urls import add_params_to_uri
@@ -27,7 +28,9 @@ from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer, Issuer, Server
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.identity import LogIn
-from mnemosyne.ports.oauth import OAuthRows, OAuthStore
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.oauth import OAuthRows, OAuthStore
 
 log = EventLog(__name__)
 
@@ -61,7 +64,7 @@ class Flow:
     """
 
     def __init__(
-        self, issuer: Issuer, store: OAuthStore, clients: Clients, log_in: LogIn, rules: Sequence[PeopleRule]
+        self, issuer: Issuer, store: "OAuthStore", clients: Clients, log_in: LogIn, rules: Sequence[PeopleRule]
     ) -> None:
         self.issuer = issuer
         self._store = store
@@ -191,7 +194,7 @@ class Flow:
         with self._pending(key) as (rows, pending):
             return self._same_answer(rows, pending, key) if pending.status == "decided" else None
 
-    def _same_answer(self, rows: OAuthRows, pending: PendingAuthorization, key: str) -> Answer:
+    def _same_answer(self, rows: "OAuthRows", pending: PendingAuthorization, key: str) -> Answer:
         """Return the redirection to the client again. If the client has used its code, the redirection has no address.
 
         With an address, the client would use the code a second time, which would revoke the grant.
@@ -256,7 +259,7 @@ class Flow:
             return call(server)
 
     def _begin(
-        self, rows: OAuthRows, key: str, parameters: Mapping[str, str], client: Client | None, address: str
+        self, rows: "OAuthRows", key: str, parameters: Mapping[str, str], client: Client | None, address: str
     ) -> str:
         rows.begin(hash_secret(key), parameters, client, networks_of(address))
         url, code = self._log_in.begin(key, client.name if client else "this page")
@@ -265,7 +268,7 @@ class Flow:
         return url
 
     @contextmanager
-    def _pending(self, key: str) -> Iterator[tuple[OAuthRows, PendingAuthorization]]:
+    def _pending(self, key: str) -> Iterator[tuple["OAuthRows", PendingAuthorization]]:
         with self._store.transaction() as rows:
             if (pending := rows.pending(hash_secret(key))) is None:
                 raise NotFound(START_OVER)

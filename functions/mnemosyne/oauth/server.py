@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from authlib.oauth2 import AuthorizationServer
@@ -42,7 +42,9 @@ from mnemosyne.oauth.grants import (
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.identity import Signer
-from mnemosyne.ports.oauth import OAuthRows
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.oauth import OAuthRows
 
 log = EventLog(__name__)
 
@@ -86,7 +88,7 @@ class _FixedIssuer(IssuerParameter):  # type: ignore[misc]
 class Server(AuthorizationServer):  # type: ignore[misc]
     """Authlib's authorization server for one request: one transaction and one client."""
 
-    def __init__(self, issuer: Issuer, rows: OAuthRows, client: Client | None) -> None:
+    def __init__(self, issuer: Issuer, rows: "OAuthRows", client: Client | None) -> None:
         super().__init__()
         self.issuer = issuer
         self.rows = rows
@@ -230,7 +232,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         }
 
 
-def _save_document(rows: OAuthRows, client: Client) -> None:
+def _save_document(rows: "OAuthRows", client: Client) -> None:
     """Store a client's document after a person has consented. Registered clients need no row."""
     if client.host:
         rows.save_client(client, CLIENT_SECONDS)

@@ -1,4 +1,4 @@
-"""Interfaces to verify and sign tokens and to log people in."""
+"""Interfaces to verify and sign tokens, to log people in, and to read the documents of clients."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -41,4 +41,14 @@ class LogIn(Protocol):
         """Return the claims of the person. Raises Unauthorized or Unavailable.
 
         `parameters` come from the log-in form or the identity provider's callback.
+        """
+
+
+class ClientDocuments(Protocol):
+    """Client ID Metadata Documents on the web."""
+
+    async def fetch(self, client_id: str, address: str) -> bytes:
+        """Fetch the document at the URL `client_id`, for a caller at `address`.
+
+        Raises InvalidRequest for a permanent failure and Unavailable for a temporary one.
         """

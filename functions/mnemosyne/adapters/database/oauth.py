@@ -26,16 +26,17 @@ from mnemosyne.domain.oauth import (
 from mnemosyne.domain.principal import Scope
 
 
-class PostgresOAuth:
-    """The OAuthStore on PostgreSQL."""
+class OAuthStore:
+    """The database of the authorization server."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     @contextmanager
-    def transaction(self) -> Iterator["PostgresOAuthRows"]:
+    def transaction(self) -> Iterator["OAuthRows"]:
+        """Open a transaction. Raises Unavailable."""
         with self._pool.connection() as connection, connection.transaction():
-            yield PostgresOAuthRows(connection)
+            yield OAuthRows(connection)
 
 
 def find_standing_grant(pool: Pool, grant_id: UUID) -> StandingGrant | None:
@@ -48,8 +49,11 @@ def find_standing_grant(pool: Pool, grant_id: UUID) -> StandingGrant | None:
     return StandingGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
 
-class PostgresOAuthRows:
-    """The OAuthRows (reads and writes of the authorization server) of one transaction."""
+class OAuthRows:
+    """Rows of the authorization server within one transaction.
+
+    A row that is read is locked until the transaction ends.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -57,6 +61,7 @@ class PostgresOAuthRows:
     # -- clients
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
+        """Return a stored client and the age of its document in seconds."""
         rows = self._connection.run(sql.CLIENT, id=client_id)
         return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
@@ -66,6 +71,7 @@ class PostgresOAuthRows:
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
     def extend_client(self, client_id: str, seconds: int) -> None:
+        """Extend the lifetime of a client, because it is used."""
         self._connection.run(sql.EXTEND_CLIENT, id=client_id, seconds=seconds)
 
     # -- requests under way
@@ -92,6 +98,7 @@ class PostgresOAuthRows:
         )
 
     def pending(self, cookie_hash: bytes) -> PendingAuthorization | None:
+        """Return the request of a browser; None if it does not exist or has expired."""
         rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
         if not rows:
             return None
@@ -100,24 +107,30 @@ class PostgresOAuthRows:
         return PendingAuthorization(**values | {"client": client and _client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
+        """Store the hash of the log-in code that the person must type."""
         self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)
 
     def count_attempt(self, cookie_hash: bytes) -> None:
+        """Count a wrong log-in code."""
         self._connection.run(sql.COUNT_ATTEMPT, cookie_hash=cookie_hash)
 
     def set_status(self, cookie_hash: bytes, status: str) -> None:
+        """Set the status of an authorization request to started, logging_in or decided."""
         self._connection.run(sql.SET_STATUS, cookie_hash=cookie_hash, status=status)
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
+        """Store the person who has logged in, and replace the hash of the browser's cookie."""
         person_json = json_text(vars(person) | {"scopes": sorted(person.scopes)})
         self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=person_json)
 
     def delete_request(self, cookie_hash: bytes) -> None:
+        """Delete an authorization request."""
         self._connection.run(sql.END, cookie_hash=cookie_hash)
 
     # -- grants, codes and refresh tokens
 
     def add_grant(self, grant: Grant, seconds: int) -> None:
+        """Store a grant: the access that a person gives to a client."""
         self._connection.run(
             sql.ADD_GRANT,
             id=str(grant.id),
@@ -132,16 +145,20 @@ class PostgresOAuthRows:
         )
 
     def grant(self, grant_id: UUID) -> Grant | None:
+        """Return the grant with this id."""
         rows = self._connection.run(sql.GRANT, id=str(grant_id))
         return _grant(rows[0]) if rows else None
 
     def extend_grant(self, grant_id: UUID, seconds: int) -> None:
+        """Set the expiry of a grant to `seconds` from now."""
         self._connection.run(sql.EXTEND_GRANT, id=str(grant_id), seconds=seconds)
 
     def revoke(self, grant_id: UUID, reason: str) -> None:
+        """Revoke a grant with all its tokens."""
         self._connection.run(sql.REVOKE, id=str(grant_id), reason=reason)
 
     def add_code(self, code: Code, seconds: int) -> None:
+        """Store an authorization code."""
         self._connection.run(
             sql.ADD_CODE,
             hash=code.hash,
@@ -152,6 +169,7 @@ class PostgresOAuthRows:
         )
 
     def code(self, code_hash: bytes) -> Code | None:
+        """Return the stored authorization code with this hash."""
         rows = self._connection.run(sql.CODE, hash=code_hash)
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
@@ -160,13 +178,15 @@ class PostgresOAuthRows:
         return Code(**values, hash=code_hash, grant=grant)
 
     def use_code(self, code_hash: bytes) -> None:
+        """Mark an authorization code as used, because a code is valid once."""
         self._connection.run(sql.USE_CODE, hash=code_hash)
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
+        """Store a refresh token unless it is stored already."""
         self._connection.run(sql.ADD_REFRESH, hash=token.hash, grant_id=str(token.grant.id), seconds=seconds)
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
-        """Return a refresh token, with its grant locked."""
+        """Return the stored refresh token with this hash, with its grant locked."""
         rows = self._connection.run(sql.REFRESH_GRANT, hash=token_hash)
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
@@ -175,7 +195,10 @@ class PostgresOAuthRows:
         return RefreshToken(hash=token_hash, grant=grant, **row.named)
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
-        """Mark a refresh token as used, and delete the salts of tokens that were used earlier."""
+        """Mark a refresh token as used, and store the salt from which its successor is derived.
+
+        The salts of the grant's earlier used tokens are deleted, so these tokens can no longer return their successors.
+        """
         self._connection.run(
             sql.USE_REFRESH, hash=token.hash, grant_id=str(token.grant.id), successor_salt=successor_salt
         )
@@ -183,17 +206,21 @@ class PostgresOAuthRows:
     # -- people
 
     def is_client_blocked(self, client_id: str) -> bool:
+        """Whether the operator has blocked the client."""
         return bool(self._connection.one(sql.CLIENT_IS_BLOCKED, client_id=client_id)["blocked"])
 
     def is_blocked(self, subject: str, addresses: Sequence[str]) -> bool:
+        """Whether the operator has blocked the person."""
         row = self._connection.one(sql.IS_BLOCKED, subject=subject, addresses=text_array(addresses))
         return bool(row["blocked"])
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
+        """Return the scopes that the person has allowed for the client before; None if there are none."""
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
         return Consent(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
     def save_consent(self, consent: Consent) -> None:
+        """Store a consent, which replaces the previous one."""
         self._connection.run(
             sql.REMEMBER,
             subject=consent.subject,
@@ -203,9 +230,11 @@ class PostgresOAuthRows:
         )
 
     def grants_of(self, subject: str) -> Sequence[Grant]:
+        """List the active grants of a person, newest first."""
         return [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
 
     def withdraw(self, subject: str, client_id: str) -> int:
+        """Revoke all grants of a person to a client, and delete the consent. Returns the number of revoked grants."""
         return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
 
     def forget_expired(self) -> None:
