@@ -22,7 +22,7 @@ import pytest
 from mnemosyne.adapters.cloud_storage import CloudStorage
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.object_imports import PostgresObjectImports
+from mnemosyne.adapters.database.object_imports import ObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.cli import importer
@@ -57,7 +57,7 @@ class System:
 
     def __init__(self, pool: Pool, directory: Path) -> None:
         self.memories = memories_in(pool, NAMESPACE)
-        self.imports = PostgresObjectImports(pool.connection, NAMESPACE)
+        self.imports = ObjectImports(pool.connection, NAMESPACE)
         self.objects = CloudStorage()
         self.embedder = FakeEmbedder()
         self.queue = LocalQueue(directory / "queue.db")
@@ -69,7 +69,7 @@ class System:
         assert namespace == NAMESPACE
         return self.memories
 
-    def imports_of(self, namespace: str) -> PostgresObjectImports:
+    def imports_of(self, namespace: str) -> ObjectImports:
         assert namespace == NAMESPACE
         return self.imports
 

@@ -13,7 +13,7 @@ from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_k
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.oauth import OAuthStore, find_standing_grant
-from mnemosyne.adapters.database.object_imports import PostgresObjectImports
+from mnemosyne.adapters.database.object_imports import ObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.cli.local import postgres
@@ -188,14 +188,14 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
 
 
 def test_import_object_records_its_position_in_an_object(functions: Functions) -> None:
-    imports = PostgresObjectImports(functions.pool("import_object").connection, "ada")
+    imports = ObjectImports(functions.pool("import_object").connection, "ada")
     for progress in (ObjectImport(source="gs://b/o#1", memories=3), ObjectImport(source="gs://b/o#1", memories=5)):
         imports.record(progress)
         assert imports.progress("gs://b/o#1") == progress
 
 
 def test_import_object_lists_the_lines_of_an_object_until_it_deletes_them(functions: Functions) -> None:
-    imports = PostgresObjectImports(functions.pool("import_object").connection, "ada")
+    imports = ObjectImports(functions.pool("import_object").connection, "ada")
     progress = ObjectImport(source="gs://b/o#1", memories=2)
     imports.record(progress, {"0000000002": new_id(), "0000000001": new_id()})
     first, second = imports.lines("gs://b/o#1", 10)

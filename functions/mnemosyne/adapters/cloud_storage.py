@@ -20,7 +20,10 @@ ResultT = TypeVar("ResultT")
 
 
 class CloudStorage:
-    """The ObjectStore on Cloud Storage. The client library reads STORAGE_EMULATOR_HOST."""
+    """Read access to objects in buckets, and write access for reports.
+
+    The client library reads STORAGE_EMULATOR_HOST.
+    """
 
     @cached_property
     def _client(self) -> Any:
@@ -30,6 +33,10 @@ class CloudStorage:
 
     @contextmanager
     def open(self, stored_object: StoredObject) -> Iterator[OpenObject]:
+        """Open an object to read its content and properties.
+
+        Raises NotFound, Misconfigured or Unavailable, also while the content is read.
+        """
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _translated(stored_object, blob.reload)
         # Raw: if the library decompresses an object, it cannot read it in ranges, and the reader loses its position:
@@ -40,6 +47,7 @@ class CloudStorage:
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 
     def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
+        """Write the report next to the object, and return whether it is new. Raises Misconfigured or Unavailable."""
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.report)
         if _translated(stored_object, blob.exists):
             return False

@@ -12,15 +12,16 @@ from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.ports.imports import ObjectImports, ObjectStore
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import ChangeTopic, IngestQueue, OutcomeTopic
 from mnemosyne.ports.services import Clock
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
+    from mnemosyne.adapters.cloud_storage import CloudStorage
     from mnemosyne.adapters.database.connections import Connection
     from mnemosyne.adapters.database.memory_database import MemoryDatabase
+    from mnemosyne.adapters.database.object_imports import ObjectImports
     from mnemosyne.adapters.database.pool import Pool
 
 log = EventLog(__name__)
@@ -112,15 +113,15 @@ class ConfiguredServices:
         return PubSubOutcomes(self.settings.outcome_topic)
 
     @_once
-    def objects(self) -> ObjectStore:
+    def objects(self) -> "CloudStorage":
         from mnemosyne.adapters.cloud_storage import CloudStorage
 
         return CloudStorage()
 
-    def imports_of(self, namespace: str) -> ObjectImports:
-        from mnemosyne.adapters.database.object_imports import PostgresObjectImports
+    def imports_of(self, namespace: str) -> "ObjectImports":
+        from mnemosyne.adapters.database.object_imports import ObjectImports
 
-        return PostgresObjectImports(self.pool.connection, namespace)
+        return ObjectImports(self.pool.connection, namespace)
 
     @property
     def embedder(self) -> Embedder:

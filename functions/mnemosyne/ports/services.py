@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.ports.imports import ObjectImports, ObjectStore
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue, OutcomeTopic
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.cloud_storage import CloudStorage
+    from mnemosyne.adapters.database.object_imports import ObjectImports
 
 Clock: TypeAlias = Callable[[], datetime]
 """Returns the current time, with the time zone UTC."""
@@ -57,8 +60,8 @@ class ImportServices(SubscriberServices, Protocol):
     """Services of the function that imports objects from buckets."""
 
     @property
-    def objects(self) -> ObjectStore:
+    def objects(self) -> "CloudStorage":
         """The objects in Cloud Storage buckets."""
 
-    def imports_of(self, namespace: str) -> ObjectImports:
+    def imports_of(self, namespace: str) -> "ObjectImports":
         """Return the progress of imports into a namespace."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, IngestStatus, Request
@@ -27,11 +28,13 @@ from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.reading import format_of, read, unpacked_name
 from mnemosyne.ids import derived_id
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.imports import ObjectImports
 from mnemosyne.ports.services import ImportServices
 from mnemosyne.service import outcomes
 from mnemosyne.service.rejection import INVALID_RECORD, reject
 from mnemosyne.service.seen_requests import SeenRequests
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.object_imports import ObjectImports
 
 log = EventLog(__name__)
 
@@ -197,7 +200,7 @@ class _Reading:
 
 def _wait(
     progress: ObjectImport,
-    imports: ObjectImports,
+    imports: "ObjectImports",
     deadline: float,
     pause: Callable[[float], object],
 ) -> Counter[IngestState]:
@@ -215,7 +218,7 @@ def _wait(
     return counts
 
 
-def _report(progress: ObjectImport, imports: ObjectImports, counts: Mapping[IngestState, int]) -> Iterator[bytes]:
+def _report(progress: ObjectImport, imports: "ObjectImports", counts: Mapping[IngestState, int]) -> Iterator[bytes]:
     """Yield the lines of the report: a summary, then the outcome of each record in the order of the object."""
     summary = {
         "object": progress.source,

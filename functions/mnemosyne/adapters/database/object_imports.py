@@ -91,10 +91,11 @@ def _status(line: str, status: IngestStatus | None) -> IngestStatus | None:
     return status
 
 
-class PostgresObjectImports(NamespaceRows):
-    """The ObjectImports of one namespace on PostgreSQL."""
+class ObjectImports(NamespaceRows):
+    """Progress of importing objects into one namespace, and the outcomes of each object's lines."""
 
     def progress(self, source: str) -> ObjectImport | None:
+        """Return how far an object has been read, or None if reading has not begun."""
         rows = self._run(PROGRESS, source=source)
         return ObjectImport(**rows[0].named) if rows else None
 
@@ -119,6 +120,7 @@ class PostgresObjectImports(NamespaceRows):
             )
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
+        """Return the object's lines after a cursor, in order, with their outcomes."""
         with self._transaction() as connection:
             rows = connection.run(LINES, namespace=self.namespace, source=source, cursor_line=after, limit=limit)
             ids = uuid_array([row["request_id"] for row in rows])
@@ -130,6 +132,7 @@ class PostgresObjectImports(NamespaceRows):
         ]
 
     def forget_lines(self, source: str) -> None:
+        """Delete the list of an object's lines. The outcomes of their requests stay."""
         has_more = True
         while has_more:
             has_more = self._one(FORGET_LINES, source=source)["lines"] > 0
