@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent
 
 
 class Reader:
     """Reads the change feed of a store. Each pass returns the events since the previous pass."""
 
-    def __init__(self, memories: PostgresMemories, *, since: float | None = None, limit: int = 100) -> None:
+    def __init__(self, memories: MemoryStore, *, since: float | None = None, limit: int = 100) -> None:
         self._memories, self._limit = memories, limit
         self.cursor = ChangeCursor(since=since)
 
@@ -26,6 +26,6 @@ class Reader:
             between_pages()
 
 
-def read_kinds(memories: PostgresMemories, **options: Any) -> list[tuple[str, UUID, tuple[str, ...]]]:
+def read_kinds(memories: MemoryStore, **options: Any) -> list[tuple[str, UUID, tuple[str, ...]]]:
     """Read the events of one pass, and return the kind, the memory and the changed fields of each event."""
     return [(event.kind.value, event.memory_id, tuple(event.fields)) for event in Reader(memories, **options).read()]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import httpx
 
     from mnemosyne.adapters.database.connections import Connection
-    from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.memories import MemoryStore
     from mnemosyne.adapters.database.pool import Pool
     from mnemosyne.cli.local.postgres import EmbeddedPostgres
     from tests.dev import DevServer
@@ -160,7 +160,7 @@ def owner(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Connection]":
 
 
 @pytest.fixture
-def store(pool: "Pool") -> "PostgresMemories":
+def store(pool: "Pool") -> "MemoryStore":
     """A PostgreSQL store on this test's database."""
     from tests.fakes import memories_in
 
@@ -192,7 +192,7 @@ def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatab
 
 
 @pytest.fixture
-def memories(shared_database: "SharedDatabase") -> "PostgresMemories":
+def memories(shared_database: "SharedDatabase") -> "MemoryStore":
     """An empty store on the shared database."""
     from tests.fakes import memories_in
 
@@ -200,7 +200,7 @@ def memories(shared_database: "SharedDatabase") -> "PostgresMemories":
 
 
 @pytest.fixture
-def services(memories: "PostgresMemories") -> "FakeServices":
+def services(memories: "MemoryStore") -> "FakeServices":
     """The services that tools use, with an empty store."""
     from tests.fakes import FakeServices
 

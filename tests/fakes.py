@@ -19,10 +19,9 @@ from mnemosyne.errors import MnemosyneError, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
 from mnemosyne.ports.embedder import Vector
-from mnemosyne.ports.memories import MemoryStore
 
 if TYPE_CHECKING:
-    from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.memories import MemoryStore
     from mnemosyne.adapters.database.pool import Pool
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
@@ -129,19 +128,16 @@ class FakeOutcomes:
         self.told += outcomes
 
 
-def memories_in(pool: "Pool", namespace: str = "ns", space: EmbeddingSpace = FAKE_SPACE) -> "PostgresMemories":
+def memories_in(pool: "Pool", namespace: str = "ns", space: EmbeddingSpace = FAKE_SPACE) -> "MemoryStore":
     """Return the store of a namespace in the database of the connections."""
-    from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.memories import MemoryStore
     from mnemosyne.adapters.database.memory_database import MemoryDatabase
 
-    return PostgresMemories(MemoryDatabase(pool, space), namespace)
+    return MemoryStore(MemoryDatabase(pool, space), namespace)
 
 
-def store_of(memories: MemoryStore, namespace: str) -> "PostgresMemories":
+def store_of(memories: "MemoryStore", namespace: str) -> "MemoryStore":
     """Return the store of another namespace in the same database."""
-    from mnemosyne.adapters.database.memories import PostgresMemories
-
-    assert isinstance(memories, PostgresMemories)
     return type(memories)(memories.database, namespace)
 
 
@@ -155,7 +151,7 @@ class NoStore:
 class FakeServices:
     """The services that a tool uses: the test's store, if it has one, and fakes in memory for the other services."""
 
-    def __init__(self, memories: MemoryStore | None = None) -> None:
+    def __init__(self, memories: "MemoryStore | None" = None) -> None:
         self.queue = FakeQueue()
         self.memories: MemoryStore = cast("MemoryStore", NoStore()) if memories is None else memories
         self.embedder = FakeEmbedder()
@@ -163,7 +159,7 @@ class FakeServices:
         self.outcome_topic: FakeOutcomes | None = None
         self.now = NOW
 
-    def memories_of(self, namespace: str) -> MemoryStore:
+    def memories_of(self, namespace: str) -> "MemoryStore":
         return self.memories if isinstance(self.memories, NoStore) else store_of(self.memories, namespace)
 
     @property

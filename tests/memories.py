@@ -1,7 +1,7 @@
 """Store memories in tests, and read the memories of a store."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
@@ -11,9 +11,11 @@ from mnemosyne.domain.memory_changes import GivenRating, Rating
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
 from mnemosyne.ids import new_id
 from mnemosyne.ports.embedder import Vector
-from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, FakeEmbedder, request
 from tests.searching import find
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 EMBEDDER = FakeEmbedder()
 
@@ -23,7 +25,7 @@ def embed(text: str) -> list[Vector]:
     return embed_whole([text], EMBEDDER.chunk_limit, EMBEDDER.embed_documents)[0]
 
 
-def store(memories: MemoryStore, *requests: IngestRequest) -> dict[UUID, IngestStatus]:
+def store(memories: "MemoryStore", *requests: IngestRequest) -> dict[UUID, IngestStatus]:
     """Store the requests' memories, and return the outcomes."""
     with memories.claim(requests) as claim:
         outcomes = dict(claim.already_final)
@@ -34,7 +36,7 @@ def store(memories: MemoryStore, *requests: IngestRequest) -> dict[UUID, IngestS
     return outcomes
 
 
-def store_content(memories: MemoryStore, content: str, **fields: Any) -> UUID:
+def store_content(memories: "MemoryStore", content: str, **fields: Any) -> UUID:
     """Store one memory, and return its id."""
     ingest_request = request(content, **fields)
     memory_id = store(memories, ingest_request)[ingest_request.request_id].memory_id
@@ -42,7 +44,7 @@ def store_content(memories: MemoryStore, content: str, **fields: Any) -> UUID:
     return memory_id
 
 
-def store_contents(memories: MemoryStore, *contents: str, **fields: Any) -> list[UUID]:
+def store_contents(memories: "MemoryStore", *contents: str, **fields: Any) -> list[UUID]:
     """Store a memory for each content, all in one message, and return the ids of the memories."""
     requests = [request(content, **fields) for content in contents]
     outcomes = store(memories, *requests)
@@ -50,7 +52,7 @@ def store_contents(memories: MemoryStore, *contents: str, **fields: Any) -> list
 
 
 def rate(
-    memories: MemoryStore,
+    memories: "MemoryStore",
     memory_id: UUID,
     rating: int | None,
     reason: str | None = None,
@@ -63,17 +65,17 @@ def rate(
     return memories.rate(memory_id, given_rating)
 
 
-def list_memories(memories: MemoryStore) -> Sequence[MemorySummary]:
+def list_memories(memories: "MemoryStore") -> Sequence[MemorySummary]:
     """Return all memories of a namespace."""
     return memories.list(Filters(include_superseded=True), 10_000)
 
 
-def status_of(memories: MemoryStore, request_id: UUID) -> IngestStatus:
+def status_of(memories: "MemoryStore", request_id: UUID) -> IngestStatus:
     """Return the status of a request that the store has."""
     return memories.statuses([request_id])[request_id]
 
 
-def search(memories: MemoryStore, query: str | None, **fields: Any) -> Sequence[Hit]:
+def search(memories: "MemoryStore", query: str | None, **fields: Any) -> Sequence[Hit]:
     """Search, by meaning unless `mode` says otherwise."""
     search_query = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
     vector = EMBEDDER.embed_query(query) if query and search_query.mode is not SearchMode.EXACT else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestRequest, IngestStatus, Memory
@@ -53,7 +53,7 @@ def deletion(key: str, second: int, *, published: int | None = None) -> Deletion
 class Records:
     """The records of a namespace."""
 
-    store: PostgresMemories
+    store: MemoryStore
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
 
     @property
@@ -93,4 +93,4 @@ class Records:
 
 def records_in(pool: Pool, *, immutable: Sequence[str] = ()) -> Records:
     database = MemoryDatabase(pool, FAKE_SPACE, immutable_sources=immutable)
-    return Records(PostgresMemories(database, str(uuid4())))
+    return Records(MemoryStore(database, str(uuid4())))

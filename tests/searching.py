@@ -1,10 +1,14 @@
 """Search a store with a given vector, without an embedder."""
 
+from typing import TYPE_CHECKING
+
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.ports.embedder import Vector
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import search
 from mnemosyne.service.search import SearchResult
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 VECTOR_INDEX = """
 CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)
@@ -14,7 +18,7 @@ WITH (m = 16, ef_construction = 200)
 
 
 def find(
-    store: MemoryStore,
+    store: "MemoryStore",
     query: SearchQuery,
     vector: Vector | None,
     *,

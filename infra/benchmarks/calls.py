@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import mcp_types
@@ -32,9 +32,11 @@ from mnemosyne.domain.principal import LOCAL, ApiKey, Scope, hash_secret
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.app import build_app
 from mnemosyne.observability import configure_logging
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service.authenticate import ApiKeyAuthenticator, Authenticator, NoAuthenticator
 from tests.fakes import FakeServices
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 HOSTS = ("localhost:*",)
 TOOL = "ingest_status"
@@ -70,7 +72,7 @@ class _Empty:
 class _Services(FakeServices):
     """Services that return the empty store for each namespace."""
 
-    def memories_of(self, namespace: str) -> MemoryStore:
+    def memories_of(self, namespace: str) -> "MemoryStore":
         return cast("MemoryStore", _Empty())
 
     def known_quota(self, namespace: str) -> None:

@@ -27,7 +27,7 @@ from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.insertion import binary_rows
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
@@ -177,7 +177,7 @@ def _upsert(connection: Connection, made: Sequence[Row]) -> None:
 def _claim(database: MemoryDatabase, made: Sequence[Row]) -> None:
     for batch in batches(made):
         by_id = {request.request_id: vector for request, vector in batch}
-        with PostgresMemories(database, NAMESPACE).claim([request for request, _ in batch]) as claim:
+        with MemoryStore(database, NAMESPACE).claim([request for request, _ in batch]) as claim:
             if claim.new:
                 claim.store(claim.new, [[by_id[request.request_id]] for request in claim.new], "bench")
 

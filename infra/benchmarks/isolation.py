@@ -12,7 +12,7 @@ import numpy as np
 from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -59,7 +59,7 @@ def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
 def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
     """Return a function that runs the search, for each kind of search and list."""
     random = np.random.default_rng(7)
-    store = PostgresMemories(database, "large")
+    store = MemoryStore(database, "large")
 
     def vector() -> Vector:
         numbers = random.standard_normal(SPACE.dimension)

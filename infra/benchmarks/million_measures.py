@@ -19,7 +19,7 @@ from infra.benchmarks.corpus import questions
 from infra.benchmarks.throughput import call, cpu_seconds, exchange
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE
@@ -212,7 +212,7 @@ def changes(store: Store) -> dict[str, Any]:
         opened(store.directory) as (server, owner),
         closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)) as pool,
     ):
-        memories = PostgresMemories(MemoryDatabase(pool, SPACE), "large")
+        memories = MemoryStore(MemoryDatabase(pool, SPACE), "large")
         for name, remainder in (("updated", 3), ("deleted", 7)):
             ids = [row["id"] for row in owner.run(CHOSEN, remainder=remainder)]
             began = time.perf_counter()

@@ -22,7 +22,7 @@ from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -86,9 +86,9 @@ class Bench:
         work()
         return self.cpu() - before
 
-    def memories_of(self, namespace: str) -> PostgresMemories:
+    def memories_of(self, namespace: str) -> MemoryStore:
         """Return the store of a namespace."""
-        return PostgresMemories(self.database, namespace)
+        return MemoryStore(self.database, namespace)
 
     def vector(self, namespace: str, question: str) -> Vector:
         """Return the question's embedding."""

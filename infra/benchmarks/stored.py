@@ -11,7 +11,7 @@ from uuid import UUID
 from infra.benchmarks.collection import Collection
 from infra.benchmarks.database import opened
 from infra.benchmarks.recorded import RecordedEmbedder
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.embedders import registry
 from mnemosyne.app import container
@@ -44,7 +44,7 @@ class Stored:
     ) -> None:
         self.collection, self.model, self._embedder = collection, embedder.model, embedder
         self._namespace = f"{collection.name}-{sessions}-{tags}"
-        self._memories = PostgresMemories(database, self._namespace)
+        self._memories = MemoryStore(database, self._namespace)
         self._now = max(datetime.fromisoformat(document["timestamp"]) for document in collection.documents.values())
         self._names: dict[str, str] = {}
         self._by_text: dict[str, list[str]] = {}

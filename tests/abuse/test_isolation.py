@@ -15,7 +15,7 @@ from typing import Any, LiteralString
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestRequest
@@ -66,7 +66,7 @@ def _services(cluster: postgres.EmbeddedPostgres, name: str) -> FakeServices:
     return FakeServices(memories_in(Pool(connection_factory(cluster.url("mcp", name)), 1)))
 
 
-def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:
+def _store(store: MemoryStore, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:
     requests = [
         request(content, tags=[content.split()[0]] if content.split() else [], metadata={"n": number})
         for number, content in enumerate(contents)

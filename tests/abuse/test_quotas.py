@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListQuotas, SetQuota
@@ -37,9 +37,7 @@ def keeper(cluster: postgres.EmbeddedPostgres, database: str) -> PostgresQuotas:
     return PostgresQuotas(connection_factory(cluster.url(postgres.OWNER, database)))
 
 
-def _store(
-    store: PostgresMemories, *contents: str, embedder: FakeEmbedder | None = None
-) -> list[tuple[str, str | None]]:
+def _store(store: MemoryStore, *contents: str, embedder: FakeEmbedder | None = None) -> list[tuple[str, str | None]]:
     requests = tuple(request(content) for content in contents)
     result = ingest.store(
         IngestMessage("ada", requests), memories=store_of(store, "ada"), embedder=embedder or FakeEmbedder()
@@ -50,7 +48,7 @@ def _store(
     ]
 
 
-def test_the_counted_usage_follows_each_change(store: PostgresMemories) -> None:
+def test_the_counted_usage_follows_each_change(store: MemoryStore) -> None:
     assert store_of(store, "ada").quota() == Quota()
     _store(store, "tea", "green tea" + " and so on" * 60)  # the second has several chunks
     used = store_of(store, "ada").quota()
@@ -79,7 +77,7 @@ def _any() -> Any:
     ],
 )
 def test_over_the_quota_nothing_is_embedded_and_the_outcome_names_the_limit(
-    store: PostgresMemories, keeper: PostgresQuotas, limits: dict[str, int], message: str
+    store: MemoryStore, keeper: PostgresQuotas, limits: dict[str, int], message: str
 ) -> None:
     keeper.set("ada", limits)
     embedder = FakeEmbedder()
@@ -91,7 +89,7 @@ def test_over_the_quota_nothing_is_embedded_and_the_outcome_names_the_limit(
 
 
 def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_again(
-    store: PostgresMemories, keeper: PostgresQuotas
+    store: MemoryStore, keeper: PostgresQuotas
 ) -> None:
     keeper.set("ada", {"memories": 0})
     ingest_request = request("tea")
@@ -110,7 +108,7 @@ def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_agai
 
 
 def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
-    store: PostgresMemories, keeper: PostgresQuotas, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, keeper: PostgresQuotas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services = FakeServices(store)
 
@@ -137,7 +135,7 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
 
 
 def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
-    store: PostgresMemories, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A caller may send any number of them, and dead letters do not count towards the quota."""
     monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICTS_KEPT", 2)
@@ -160,7 +158,7 @@ def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
     assert len([record for record in caplog.records if record.msg == "message_refused"]) == 4
 
 
-def test_a_change_that_would_exceed_the_quota_is_refused(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_a_change_that_would_exceed_the_quota_is_refused(store: MemoryStore, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
     (memory,) = store_of(store, "ada").list(_any(), 10)
     keeper.set("ada", {"bytes": 1_000})
@@ -170,13 +168,13 @@ def test_a_change_that_would_exceed_the_quota_is_refused(store: PostgresMemories
     assert store_of(store, "ada").update(memory.id, MemoryChange(title="cup")) is not None
 
 
-def test_a_duplicate_is_accepted_when_the_quota_is_used_up(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_a_duplicate_is_accepted_when_the_quota_is_used_up(store: MemoryStore, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
     keeper.set("ada", {"memories": 1, "texts_a_day": 1})
     assert [state for state, _ in _store(store, "tea")] == ["duplicate"]
 
 
-def test_a_call_over_a_known_quota_is_refused_at_once(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_a_call_over_a_known_quota_is_refused_at_once(store: MemoryStore, keeper: PostgresQuotas) -> None:
     services = FakeServices(store)
     keeper.set("ada", {"memories": 0})
     arguments = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
@@ -194,7 +192,7 @@ def test_a_call_over_a_known_quota_is_refused_at_once(store: PostgresMemories, k
     assert len(services.queue.published) == before
 
 
-def test_memory_stats_shows_usage_and_quota(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_memory_stats_shows_usage_and_quota(store: MemoryStore, keeper: PostgresQuotas) -> None:
     services = FakeServices(store)
     _store(store, "tea")
     keeper.set(EVERYBODY, {"memories": 10, "bytes": 1_000})
@@ -225,7 +223,7 @@ def test_a_deployment_has_default_quotas_and_a_local_system_has_none(
 
 
 def test_the_quota_command_sets_and_lists_quotas(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
+    cluster: postgres.EmbeddedPostgres, database: str, store: MemoryStore
 ) -> None:
     environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
 

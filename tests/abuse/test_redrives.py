@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.cli import redrive as command
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import encode
@@ -26,7 +26,7 @@ Way = Callable[[str], Any]
 
 
 @pytest.fixture
-def services(memories: PostgresMemories) -> FakeServices:
+def services(memories: MemoryStore) -> FakeServices:
     """Services with five dead letters of the namespace `ada`."""
     for number in range(LETTERS):
         data, attributes = encode("ada", [request(f"Memory {number}.")], "")

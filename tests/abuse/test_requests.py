@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 from starlette.responses import Response
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.http.mcp import batch
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
@@ -168,7 +168,7 @@ def test_a_batch_is_stopped_after_its_client_disconnects(
 ) -> None:
     searched: list[str] = []
     third = threading.Event()
-    find = PostgresMemories.find_candidates
+    find = MemoryStore.find_candidates
 
     def slow(*arguments: Any, **more: Any) -> Any:
         searched.append("one")
@@ -177,7 +177,7 @@ def test_a_batch_is_stopped_after_its_client_disconnects(
         time.sleep(0.02)  # the duration of a slow search
         return find(*arguments, **more)
 
-    monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
+    monkeypatch.setattr(MemoryStore, "find_candidates", slow)
     body = json.dumps([tool_call("memory_search", {"query": "tea"})] * 50).encode()
 
     async def send_and_leave() -> None:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app import entry_points
 from mnemosyne.cli.local import postgres
@@ -58,7 +58,7 @@ def test_a_database_statement_of_a_tool_call_ends_after_five_seconds(
 
 
 def test_the_slowest_exact_search_is_cancelled_and_other_callers_are_served(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
+    cluster: postgres.EmbeddedPostgres, database: str, store: MemoryStore
 ) -> None:
     embedder = FakeEmbedder()
     embedder.chunk_limit = ChunkLimit(characters=100_000)
@@ -98,9 +98,9 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
 
     release, gate, running, peak = threading.Event(), threading.Lock(), {"ada": 0, "bob": 0}, {"ada": 0, "bob": 0}
     ada_runs_four, bob_runs = threading.Event(), threading.Event()
-    find = PostgresMemories.find_candidates
+    find = MemoryStore.find_candidates
 
-    def slow(store: PostgresMemories, *arguments: Any, **options: Any) -> Any:
+    def slow(store: MemoryStore, *arguments: Any, **options: Any) -> Any:
         """Count the running searches of each namespace, and hold each search until `release` is set."""
         namespace = store.namespace
         with gate:
@@ -115,7 +115,7 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
             running[namespace] -= 1
         return find(store, *arguments, **options)
 
-    monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
+    monkeypatch.setattr(MemoryStore, "find_candidates", slow)
 
     async def crowd() -> None:
         server = build_server(services, database=ThreadLimiter(8))
@@ -138,7 +138,7 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
     assert peak["ada"] == 4
 
 
-def test_concurrent_stores_in_one_namespace_do_not_wait_for_quota_counting(memories: PostgresMemories) -> None:
+def test_concurrent_stores_in_one_namespace_do_not_wait_for_quota_counting(memories: MemoryStore) -> None:
     """Quota counting must not serialize the writes of a namespace."""
 
     def store_some(worker: int) -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.cli import formats
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
@@ -200,7 +200,7 @@ def test_the_list_of_keys_escapes_control_characters(
 def test_commands_that_print_stored_text_escape_control_characters(
     cluster: postgres.EmbeddedPostgres,
     database: str,
-    store: PostgresMemories,
+    store: MemoryStore,
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
 ) -> None:

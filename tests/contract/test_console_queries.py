@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database import console_queries
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.console_queries import HISTORY_LIMIT, BucketLength
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import Cursor, FailedRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
-from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, request, store_of
 from tests.memories import rate, store
 

@@ -9,13 +9,13 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.dead_letters import DROPPED_AT_ONCE
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetter, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import dead_letters
 from mnemosyne.service.dead_letters import Redriven
 from mnemosyne.service.deliveries import Push, give_up, store

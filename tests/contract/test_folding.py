@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters, Hit, SearchMode
-from mnemosyne.ports.memories import MemoryStore
 from tests.memories import search, store_content, store_contents
 from tests.unit.domain.test_wording import FACTS, SAME
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import Cursor, ExternalId, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import DeletedMemory, MemoryChange
@@ -19,7 +20,6 @@ from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
-from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, request, store_of
 from tests.memories import embed, make_dead_letter, rate, search, store, store_content, unstored
 from tests.searching import find

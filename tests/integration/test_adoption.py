@@ -8,7 +8,7 @@ import pytest
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import vector_text
 from mnemosyne.cli.local import postgres
@@ -70,7 +70,7 @@ class OldDatabase:
 @pytest.fixture
 def old(
     request: pytest.FixtureRequest, cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
-) -> Iterator[tuple[OldDatabase, PostgresMemories]]:
+) -> Iterator[tuple[OldDatabase, MemoryStore]]:
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
     old_database = OldDatabase(owner, getattr(request, "param", 768))
@@ -81,7 +81,7 @@ def old(
 
 
 def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
-    old: tuple[OldDatabase, PostgresMemories],
+    old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
@@ -98,7 +98,7 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
 
 @pytest.mark.parametrize("old", [768, 3072], indirect=True)
 def test_adopted_memories_do_not_count_towards_the_daily_quota_and_all_indexes_exist(
-    old: tuple[OldDatabase, PostgresMemories],
+    old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, _ = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
@@ -112,7 +112,7 @@ def test_adopted_memories_do_not_count_towards_the_daily_quota_and_all_indexes_e
 
 
 @pytest.mark.parametrize("old", [768, 3072], indirect=True)
-def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, PostgresMemories]) -> None:
+def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, MemoryStore]) -> None:
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     vector = before.embedder.embed_query("zeppelin Lakehurst left for")
@@ -125,7 +125,7 @@ def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldData
 
 
 def test_the_content_of_an_adopted_memory_is_a_duplicate_when_it_is_sent_again(
-    old: tuple[OldDatabase, PostgresMemories],
+    old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
@@ -140,7 +140,7 @@ def test_the_content_of_an_adopted_memory_is_a_duplicate_when_it_is_sent_again(
 
 
 def test_a_dimension_that_differs_from_the_settings_is_refused_and_nothing_changes(
-    old: tuple[OldDatabase, PostgresMemories],
+    old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, _ = old
     wrong = EmbeddingSpace("gemini", before.space.model, 1536)
@@ -150,7 +150,7 @@ def test_a_dimension_that_differs_from_the_settings_is_refused_and_nothing_chang
 
 
 def test_rows_without_an_embedding_are_counted_in_the_error_and_nothing_changes(
-    old: tuple[OldDatabase, PostgresMemories],
+    old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, _ = old
     before.owner.run("UPDATE memories SET embedding = NULL WHERE id = :id", id=before.ids[0])

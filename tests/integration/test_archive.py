@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemosyne.adapters.database.archive import PostgresArchive
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
 from mnemosyne.cli import formats
@@ -45,8 +45,8 @@ class Archives:
         self.store = memories_in(pool, namespace)
         self.system = LocalOperations(self)
 
-    def memories_of(self, namespace: str) -> PostgresMemories:
-        return PostgresMemories(self.store.database, namespace)
+    def memories_of(self, namespace: str) -> MemoryStore:
+        return MemoryStore(self.store.database, namespace)
 
     def archive_of(self, namespace: str) -> PostgresArchive:
         return PostgresArchive(self._pool.connection, namespace)
@@ -80,11 +80,11 @@ def empty(shared_database: SharedDatabase) -> Callable[[], None]:
     return shared_database.empty
 
 
-def _ingest(store: PostgresMemories, *requests: IngestRequest) -> None:
+def _ingest(store: MemoryStore, *requests: IngestRequest) -> None:
     ingest.store(IngestMessage("ns", requests), memories=store, embedder=FakeEmbedder())
 
 
-def _short_facts(store: PostgresMemories) -> None:
+def _short_facts(store: MemoryStore) -> None:
     for number in range(120):
         store_content(
             store,
@@ -98,14 +98,14 @@ def _short_facts(store: PostgresMemories) -> None:
         )
 
 
-def _long_documents(store: PostgresMemories) -> None:
+def _long_documents(store: MemoryStore) -> None:
     pick = random.Random(7)
     for number in range(6):
         words = " ".join(pick.choice(["tea", "green", "leaf", "water", "cup"]) for _ in range(2_500))
         store_content(store, f"document {number}: {words}"[:10_000], title=f"Document {number}")
 
 
-def _versions_and_ratings(store: PostgresMemories) -> None:
+def _versions_and_ratings(store: MemoryStore) -> None:
     for version in range(3):
         for key in range(20):
             _ingest(

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.holds import PostgresHolds
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.domain.forgetting import Selection
@@ -56,7 +56,7 @@ class Snapshot:
 class Namespace:
     """A namespace that changes at random."""
 
-    def __init__(self, seed: int, memories: PostgresMemories, database: SharedDatabase) -> None:
+    def __init__(self, seed: int, memories: MemoryStore, database: SharedDatabase) -> None:
         self.dice = random.Random(seed)
         self.memories = memories
         self.database = database
@@ -130,7 +130,7 @@ class Namespace:
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_searches_and_reads_with_as_of_have_the_results_of_that_time(
-    seed: int, memories: PostgresMemories, shared_database: SharedDatabase
+    seed: int, memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     namespace = Namespace(seed, memories, shared_database)
     steps = [
@@ -162,7 +162,7 @@ class Today(FakeServices):
 
 
 @pytest.fixture
-def services(memories: PostgresMemories) -> Today:
+def services(memories: MemoryStore) -> Today:
     return Today(memories)
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from mnemosyne.adapters.database.audit_trail import BATCH, WAITING, AuditTrail
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
@@ -61,7 +61,7 @@ def trail(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> AuditTrail:
 
 
 @pytest.fixture
-def tool(store: PostgresMemories, trail: AuditTrail) -> Callable[..., Any]:
+def tool(store: MemoryStore, trail: AuditTrail) -> Callable[..., Any]:
     services = FakeServices(store)
 
     def run(name: str, principal: Principal = ADA, **arguments: Any) -> Any:
@@ -78,7 +78,7 @@ def _events(owner: Connection) -> list[dict[str, Any]]:
 
 
 def test_a_read_is_recorded_with_the_ids_that_it_returned(
-    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
+    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
     memory_id = store_content(store, "the tea is green")
     tool("memory_search", query="tea")
@@ -98,7 +98,7 @@ def test_a_read_is_recorded_with_the_ids_that_it_returned(
     ],
 )
 def test_a_change_is_recorded_once_in_its_transaction(
-    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any], name: str, arguments: Any
+    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any], name: str, arguments: Any
 ) -> None:
     memory_id = store_content(store, "tea")
     result = tool(name, id=str(memory_id), **arguments)
@@ -110,7 +110,7 @@ def test_a_change_is_recorded_once_in_its_transaction(
 
 
 def test_a_failed_change_is_not_in_the_trail(
-    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
+    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
     tool("update_memory", id=str(new_id()), title="other")
     trail.flush()
@@ -128,7 +128,7 @@ def test_a_published_memory_is_recorded_with_its_request_id(
 
 
 def test_contents_and_queries_are_not_recorded(
-    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
+    owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
     store_content(store, "the canary sings", tags=("canary",), title="canary")
     tool("memory_search", query="canary")
@@ -195,7 +195,7 @@ def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(
 
 
 def test_recording_of_reads_can_be_turned_off_and_of_changes_cannot(
-    owner: Connection, store: PostgresMemories, pool: Pool
+    owner: Connection, store: MemoryStore, pool: Pool
 ) -> None:
     trail = AuditTrail(lambda: pool, reads=0.0)
     fields = {"principal": "p", "credential": f"key:{KEY}", "client": "", "namespace": "ns", "outcome": "done"}
@@ -265,7 +265,7 @@ def test_the_access_command_lists_what_a_credential_did(
     cluster: postgres.EmbeddedPostgres,
     database: str,
     owner: Connection,
-    store: PostgresMemories,
+    store: MemoryStore,
     trail: AuditTrail,
     tool: Callable[..., Any],
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from mnemosyne.adapters.database.archive import PostgresArchive
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.cli.export import _records
 from mnemosyne.cli.local.postgres import OWNER, EmbeddedPostgres
@@ -39,9 +39,7 @@ class OfExport(OfStore):
         return PostgresArchive(self.memories_of(namespace).database.pool.connection, namespace)
 
 
-def test_without_a_change_feed_no_event_is_recorded(
-    memories: PostgresMemories, shared_database: SharedDatabase
-) -> None:
+def test_without_a_change_feed_no_event_is_recorded(memories: MemoryStore, shared_database: SharedDatabase) -> None:
     memory_id = store_content(memories, "oolong")
     rate(memories, memory_id, 1)
     memories.update(memory_id, MemoryChange(title="another"))
@@ -50,7 +48,7 @@ def test_without_a_change_feed_no_event_is_recorded(
 
 
 @pytest.mark.usefixtures("feed_on")
-def test_a_change_of_each_kind_is_one_event(memories: PostgresMemories, shared_database: SharedDatabase) -> None:
+def test_a_change_of_each_kind_is_one_event(memories: MemoryStore, shared_database: SharedDatabase) -> None:
     reader = Reader(memories)
 
     def kinds() -> list[tuple[str, UUID, tuple[str, ...]]]:
@@ -80,7 +78,7 @@ def test_a_change_of_each_kind_is_one_event(memories: PostgresMemories, shared_d
 
 @pytest.mark.usefixtures("feed_on")
 def test_a_memory_that_is_removed_with_the_setting_forgotten_is_forgotten(
-    memories: PostgresMemories, shared_database: SharedDatabase
+    memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     first, second = store_contents(memories, "oolong", "sencha")
     reader = Reader(memories)
@@ -97,7 +95,7 @@ def test_a_memory_that_is_removed_with_the_setting_forgotten_is_forgotten(
 
 
 @pytest.mark.usefixtures("feed_on")
-def test_versions_of_a_record_are_created_superseded_and_deleted(memories: PostgresMemories) -> None:
+def test_versions_of_a_record_are_created_superseded_and_deleted(memories: MemoryStore) -> None:
     name = ExternalId(source="crm", key="7")
     first = store_content(memories, "oolong", external_id=name)
     reader = Reader(memories)
@@ -113,7 +111,7 @@ def test_versions_of_a_record_are_created_superseded_and_deleted(memories: Postg
 
 @pytest.mark.usefixtures("feed_on")
 def test_a_transaction_that_changes_a_memory_several_times_makes_one_event(
-    memories: PostgresMemories, shared_database: SharedDatabase
+    memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     memory_id = store_content(memories, "oolong")
     reader, owner = Reader(memories), shared_database.owner
@@ -133,7 +131,7 @@ def test_a_transaction_that_changes_a_memory_several_times_makes_one_event(
 
 @pytest.mark.usefixtures("feed_on")
 def test_a_thousand_memories_stored_by_one_statement_make_a_thousand_events(
-    memories: PostgresMemories, shared_database: SharedDatabase
+    memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     store_content(memories, "oolong")
     reader = Reader(memories)
@@ -155,7 +153,7 @@ FROM pg_stat_xact_user_tables WHERE relname IN ('change_feeds', 'memory_changes'
 
 
 def test_without_a_change_feed_a_change_reads_only_the_empty_table_of_settings(
-    memories: PostgresMemories, shared_database: SharedDatabase
+    memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     memory_id = store_content(memories, "oolong")
     for statement, is_read in {
@@ -173,7 +171,7 @@ def test_without_a_change_feed_a_change_reads_only_the_empty_table_of_settings(
 
 @pytest.mark.usefixtures("feed_on")
 def test_a_restored_memory_has_one_event_of_its_creation(
-    memories: PostgresMemories, shared_database: SharedDatabase
+    memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     older, newer = store_contents(memories, "oolong", "sencha")
     memories.update(older, MemoryChange(superseded_by=newer))
@@ -191,7 +189,7 @@ def test_a_restored_memory_has_one_event_of_its_creation(
 
 @pytest.mark.own_database
 def test_a_move_to_another_embedding_space_makes_no_event(
-    store: PostgresMemories, cluster: EmbeddedPostgres, database: str
+    store: MemoryStore, cluster: EmbeddedPostgres, database: str
 ) -> None:
     connect = connection_factory(cluster.url(OWNER, database), socket_timeout=None, statement_seconds=0)
     PostgresChangeFeeds(connect).set(ChangeFeed(namespace="ns", enabled=True, contents=False))

@@ -7,7 +7,7 @@ import pytest
 
 from mnemosyne.adapters.database.change_feed import _BEGIN, _PAGE, PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from mnemosyne.app.operator import OwnerStores
 from mnemosyne.cli.changes import change_rows
@@ -25,7 +25,7 @@ from tests.shared_database import SharedDatabase
 
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
-def test_a_change_between_two_pages_is_listed_in_the_next_pass(memories: PostgresMemories, limit: int) -> None:
+def test_a_change_between_two_pages_is_listed_in_the_next_pass(memories: MemoryStore, limit: int) -> None:
     ids = store_contents(memories, *(f"tea {n}" for n in range(5)))
     reader = Reader(memories, limit=limit)
     numbers = iter(range(100))
@@ -58,7 +58,7 @@ def test_a_pass_over_a_large_feed_reads_only_the_new_events(owner: Connection, *
 
 
 @pytest.mark.usefixtures("feed_on")
-def test_changes_since_a_time_are_listed(memories: PostgresMemories, shared_database: SharedDatabase) -> None:
+def test_changes_since_a_time_are_listed(memories: MemoryStore, shared_database: SharedDatabase) -> None:
     old, _ = store_contents(memories, "oolong", "sencha")
     shared_database.owner.run("UPDATE memory_changes SET at = now() - interval '2 hours' WHERE memory_id = :id", id=old)
     assert len(read_kinds(memories, since=3_600)) == 1
@@ -66,7 +66,7 @@ def test_changes_since_a_time_are_listed(memories: PostgresMemories, shared_data
 
 
 def test_contents_are_listed_only_if_the_feed_has_them(
-    memories: PostgresMemories, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
+    memories: MemoryStore, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
 ) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
     store_content(memories, "oolong", title="tea", tags=["a"], metadata={"shelf": 7})
@@ -78,7 +78,7 @@ def test_contents_are_listed_only_if_the_feed_has_them(
 
 
 def test_an_event_of_a_removed_memory_has_no_contents(
-    memories: PostgresMemories, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
+    memories: MemoryStore, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
 ) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
     deleted, expired = store_contents(memories, "oolong", "sencha")
@@ -106,7 +106,7 @@ def test_the_next_announcer_publishes_although_the_server_has_not_noticed_that_t
 
 
 def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(
-    memories: PostgresMemories, feeds: PostgresChangeFeeds, monkeypatch: pytest.MonkeyPatch
+    memories: MemoryStore, feeds: PostgresChangeFeeds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemosyne.adapters.database.change_feed.CONTENT_BYTES", 20_000)
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
@@ -117,7 +117,7 @@ def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(
 
 
 def test_the_setting_of_a_namespace_overrides_the_setting_for_all_namespaces(
-    memories: PostgresMemories, feeds: PostgresChangeFeeds
+    memories: MemoryStore, feeds: PostgresChangeFeeds
 ) -> None:
     feeds.set(ChangeFeed(namespace="", enabled=True, contents=False))
     feeds.set(ChangeFeed(namespace="ns", enabled=False, contents=False))
@@ -128,7 +128,7 @@ def test_the_setting_of_a_namespace_overrides_the_setting_for_all_namespaces(
     assert [space.changes(1, after=ChangeCursor()).is_on for space in (memories, other)] == [False, True]
 
 
-def test_a_feed_has_no_events_of_another_namespace(memories: PostgresMemories, feeds: PostgresChangeFeeds) -> None:
+def test_a_feed_has_no_events_of_another_namespace(memories: MemoryStore, feeds: PostgresChangeFeeds) -> None:
     feeds.set(ChangeFeed(namespace="", enabled=True, contents=True))
     mine, theirs = store_content(memories, "oolong"), store_content(store_of(memories, "other"), "sencha")
     assert read_kinds(memories) == [("created", mine, ())]
@@ -148,13 +148,13 @@ def test_a_feed_has_no_events_of_another_namespace(memories: PostgresMemories, f
         "UPDATE change_feeds SET contents = true",
     ],
 )
-def test_only_the_owner_writes_events_and_settings(memories: PostgresMemories, statement: Any) -> None:
+def test_only_the_owner_writes_events_and_settings(memories: MemoryStore, statement: Any) -> None:
     with permission_denied(), memories._transaction() as connection:
         connection.run(statement)
 
 
 def test_old_events_are_removed(
-    memories: PostgresMemories, feeds: PostgresChangeFeeds, shared_database: SharedDatabase, feed_on: None
+    memories: MemoryStore, feeds: PostgresChangeFeeds, shared_database: SharedDatabase, feed_on: None
 ) -> None:
     old, new = store_contents(memories, "oolong", "sencha")
     shared_database.owner.run("UPDATE memory_changes SET at = now() - interval '31 days' WHERE memory_id = :id", id=old)
@@ -162,7 +162,7 @@ def test_old_events_are_removed(
     assert read_kinds(memories) == [("created", new, ())]
 
 
-def test_changes_are_followed(memories: PostgresMemories, feed_on: None) -> None:
+def test_changes_are_followed(memories: MemoryStore, feed_on: None) -> None:
     ids = store_contents(memories, "oolong", "sencha")
     operation = ListChanges(namespace="ns")
     rows = change_rows(LocalOperations(OfStore(memories)), operation, follow=True)
@@ -174,7 +174,7 @@ def test_changes_are_followed(memories: PostgresMemories, feed_on: None) -> None
 
 
 def test_the_error_for_a_disabled_feed_says_how_to_enable_it(
-    memories: PostgresMemories, capsys: pytest.CaptureFixture[str]
+    memories: MemoryStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert list(change_rows(LocalOperations(OfStore(memories)), ListChanges(namespace="ns"), follow=False)) == []
     assert "The change feed of namespace 'ns' is off: turn it on" in capsys.readouterr().err

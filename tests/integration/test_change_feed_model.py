@@ -13,7 +13,7 @@ import pytest
 
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app import operator
 from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import IngestRequest, IngestState
@@ -59,7 +59,7 @@ class Life:
 class World:
     """A store with its model: the living memories by content, and the events that each memory should have."""
 
-    def __init__(self, dice: random.Random, memories: PostgresMemories, database: SharedDatabase) -> None:
+    def __init__(self, dice: random.Random, memories: MemoryStore, database: SharedDatabase) -> None:
         self.dice, self.memories, self.database = dice, memories, database
         self.alive: dict[UUID, Life] = {}
         self.ids: dict[str, UUID] = {}
@@ -209,7 +209,7 @@ def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: 
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_each_change_is_listed_once_and_published_in_order(
-    seed: int, memories: PostgresMemories, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
+    seed: int, memories: MemoryStore, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
 ) -> None:
     dice = random.Random(seed)
     world, follower = World(dice, memories, shared_database), Reader(memories, limit=dice.choice([1, 3, 100]))
@@ -237,7 +237,7 @@ UPDATE memories SET title = title || 'x' WHERE id = (
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memory(
-    seed: int, memories: PostgresMemories, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
+    seed: int, memories: MemoryStore, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
 ) -> None:
     dice = random.Random(seed)
     requests = [request(content) for content in CONTENTS]

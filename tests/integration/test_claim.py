@@ -8,7 +8,7 @@ import pytest
 
 from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestRequest, IngestState
@@ -23,7 +23,7 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wai
 """
 
 
-def test_concurrent_duplicates_of_a_stored_content_do_not_block_each_other(store: PostgresMemories, pool: Pool) -> None:
+def test_concurrent_duplicates_of_a_stored_content_do_not_block_each_other(store: MemoryStore, pool: Pool) -> None:
     deliver(store, request("a"))
     again = request("a")
     with pool.connection() as other, other.transaction():
@@ -33,9 +33,7 @@ def test_concurrent_duplicates_of_a_stored_content_do_not_block_each_other(store
             assert claim.already_final[again.request_id].state is IngestState.DUPLICATE
 
 
-def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(
-    store: PostgresMemories, pool: Pool
-) -> None:
+def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(store: MemoryStore, pool: Pool) -> None:
     deliver(store, request("a"), request("b"))
     theirs = rows.requests_json([request("a"), request("b")])
     with pool.connection() as other, other.transaction():
@@ -46,7 +44,7 @@ def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
-    store: PostgresMemories, pool: Pool, *, is_known: bool
+    store: MemoryStore, pool: Pool, *, is_known: bool
 ) -> None:
     (outcome,) = deliver(store, request("a")).values()
     ours = store if is_known else memories_in(pool)
@@ -71,7 +69,7 @@ def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
     pool.close()
 
 
-def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: PostgresMemories, pool: Pool) -> None:
+def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: MemoryStore, pool: Pool) -> None:
     deliver(store, request("a"))
     again = request("a")
     with pool.connection() as other, other.transaction():
@@ -81,7 +79,7 @@ def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: P
             assert not claim.new
 
 
-def test_a_cached_content_deleted_by_another_process_is_stored_again(store: PostgresMemories, pool: Pool) -> None:
+def test_a_cached_content_deleted_by_another_process_is_stored_again(store: MemoryStore, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
     (first_outcome,) = deliver(store, first).values()
     assert first_outcome.memory_id and memories_in(pool).delete(first_outcome.memory_id) == DeletedMemory(title="a")
@@ -91,7 +89,7 @@ def test_a_cached_content_deleted_by_another_process_is_stored_again(store: Post
 
 
 def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
-    store: PostgresMemories, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deliver(store, request("a"))
     trips = []
@@ -113,7 +111,7 @@ def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_an_outcome_recorded_by_a_concurrent_delivery_is_kept(
-    store: PostgresMemories, pool: Pool, owner: Connection, *, is_known: bool
+    store: MemoryStore, pool: Pool, owner: Connection, *, is_known: bool
 ) -> None:
     deliver(store, request("a"))
     ours, again = store if is_known else memories_in(pool), request("a")

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import STRAGGLERS, Reembedding
@@ -33,7 +33,7 @@ class _OtherEmbedder(FakeEmbedder):
     model, dimension = OTHER.model, OTHER.dimension
 
 
-def _store(store: PostgresMemories, *requests: IngestRequest) -> list[IngestState]:
+def _store(store: MemoryStore, *requests: IngestRequest) -> list[IngestState]:
     outcomes = ingest.store(IngestMessage("ns", requests), memories=store, embedder=FakeEmbedder()).outcomes
     return [outcomes[request.request_id].state for request in requests]
 
@@ -46,7 +46,7 @@ def _store(store: PostgresMemories, *requests: IngestRequest) -> list[IngestStat
         "VACUUM FULL memories",
     ],
 )
-def test_maintenance_does_not_wait_for_a_claim(store: PostgresMemories, owner: Connection, statement: str) -> None:
+def test_maintenance_does_not_wait_for_a_claim(store: MemoryStore, owner: Connection, statement: str) -> None:
     owner.script("SET lock_timeout = '2s'")
     _store(store, request("stored before"))
     with store.claim([request("a"), request("stored before")]) as claim:
@@ -55,7 +55,7 @@ def test_maintenance_does_not_wait_for_a_claim(store: PostgresMemories, owner: C
 
 
 def test_a_claim_during_which_memories_move_to_another_space_stores_nothing(
-    store: PostgresMemories, owner: Connection
+    store: MemoryStore, owner: Connection
 ) -> None:
     ingest_request = request("a")
     _store(store, request("stored before"))
@@ -90,7 +90,7 @@ def test_a_finished_claim_leaves_no_lock_and_no_timeout_in_its_session(
 
 
 def test_the_contents_of_a_claim_whose_session_ended_can_be_claimed_by_others(
-    store: PostgresMemories, owner: Connection
+    store: MemoryStore, owner: Connection
 ) -> None:
     ingest_request = request("a")
     with pytest.raises(Unavailable), store.claim([ingest_request]) as claim:
@@ -102,7 +102,7 @@ def test_the_contents_of_a_claim_whose_session_ended_can_be_claimed_by_others(
 class _BusyMove(Reembedding):
     """A move to another space during whose first rounds as many new memories are stored as it embeds."""
 
-    def __init__(self, owner: Connection, store: PostgresMemories, rounds: int) -> None:
+    def __init__(self, owner: Connection, store: MemoryStore, rounds: int) -> None:
         super().__init__(owner, _OtherEmbedder(), OTHER)
         self._store = store
         self._rounds = rounds
@@ -120,7 +120,7 @@ class _BusyMove(Reembedding):
         self._rounds -= 1
 
 
-def _store_more(store: PostgresMemories, start: int, count: int) -> None:
+def _store_more(store: MemoryStore, start: int, count: int) -> None:
     _store(store, *(request(f"memory {n}") for n in range(start, start + count)))
 
 
@@ -140,7 +140,7 @@ class _Moving:
 
 @pytest.mark.parametrize(("rounds", "moves"), [(0, True), (USELESS_ROUNDS - 1, True), (USELESS_ROUNDS + 1, False)])
 def test_a_move_ends_although_memories_are_stored_as_fast_as_they_are_moved(
-    owner: Connection, store: PostgresMemories, rounds: int, moves: bool
+    owner: Connection, store: MemoryStore, rounds: int, moves: bool
 ) -> None:
     _store_more(store, 10_000, STRAGGLERS + 10)
     move = _BusyMove(owner, store, rounds)

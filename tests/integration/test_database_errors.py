@@ -4,7 +4,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import encode
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.own_database
 
 
 @pytest.fixture
-def services(store: PostgresMemories) -> FakeServices:
+def services(store: MemoryStore) -> FakeServices:
     return FakeServices(store)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app import operations
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.cli.local import postgres
@@ -62,7 +62,7 @@ class Deployment:
 
 @pytest.fixture
 def deployment(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories, tmp_path: Path
+    cluster: postgres.EmbeddedPostgres, database: str, store: MemoryStore, tmp_path: Path
 ) -> Iterator[Deployment]:
     """A deployment whose settings name another embedding model than the database, as on an operator's machine."""
     if shutil.which("gcloud") is None:
@@ -80,7 +80,7 @@ def deployment(
         made.close()
 
 
-def _letter(store: PostgresMemories, message_id: str, content: str) -> None:
+def _letter(store: MemoryStore, message_id: str, content: str) -> None:
     (data, attributes) = encode(store.namespace, [request(content)], "")
     letter = DeadLetter(
         message_id=message_id, data=data, attributes=attributes, cause="the model is away", dead_lettered_at=NOW
@@ -88,7 +88,7 @@ def _letter(store: PostgresMemories, message_id: str, content: str) -> None:
     store.store_dead_letter(letter)
 
 
-def test_dead_letters_are_listed_shown_redriven_and_dropped(deployment: Deployment, store: PostgresMemories) -> None:
+def test_dead_letters_are_listed_shown_redriven_and_dropped(deployment: Deployment, store: MemoryStore) -> None:
     for number in range(3):
         _letter(store, f"m{number}", f"content {number}")
     of = ("--namespace", store.namespace)
@@ -103,7 +103,7 @@ def test_dead_letters_are_listed_shown_redriven_and_dropped(deployment: Deployme
     assert store.dead_letters(10) == []
 
 
-def test_memories_are_exported_and_outcomes_listed(deployment: Deployment, store: PostgresMemories) -> None:
+def test_memories_are_exported_and_outcomes_listed(deployment: Deployment, store: MemoryStore) -> None:
     store_contents(store, "tea", "coffee " * 3_000)
     of = ("--namespace", store.namespace)
     exported = deployment.command("export", *of)
@@ -113,7 +113,7 @@ def test_memories_are_exported_and_outcomes_listed(deployment: Deployment, store
     assert [json.loads(line)["state"] for line in outcomes.stdout.splitlines()] == ["stored", "stored"]
 
 
-def test_the_change_feed_of_a_deployment_is_turned_on_and_read(deployment: Deployment, store: PostgresMemories) -> None:
+def test_the_change_feed_of_a_deployment_is_turned_on_and_read(deployment: Deployment, store: MemoryStore) -> None:
     of = ("--namespace", store.namespace)
     on = deployment.command("change-feed", "on", "--contents", *of)
     assert "is on, with contents." in on.stdout, on.stderr
@@ -161,7 +161,7 @@ def test_a_workflow_that_fails_is_reported(deployment: Deployment) -> None:
     assert "no right to call" in completed.stderr
 
 
-def test_requests_and_answers_are_encrypted_in_google_s_logs(deployment: Deployment, store: PostgresMemories) -> None:
+def test_requests_and_answers_are_encrypted_in_google_s_logs(deployment: Deployment, store: MemoryStore) -> None:
     store_contents(store, "the canary sings")
     assert "canary" in deployment.command("export", "--namespace", store.namespace).stdout
     executions = json.dumps(deployment.apis.executions)

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.signing.receipts import verify
 from mnemosyne.cli import importer
 from mnemosyne.cli.formats import read
@@ -78,7 +78,7 @@ def tables_with_the_canary(cluster: postgres.EmbeddedPostgres, database: str) ->
 
 
 @pytest.fixture
-def letters(store: PostgresMemories) -> Letters:
+def letters(store: MemoryStore) -> Letters:
     return Letters(store)
 
 
@@ -161,7 +161,7 @@ def test_a_forgotten_text_is_in_no_file_or_table_and_redelivery_does_not_restore
 
 
 def test_a_text_from_a_bucket_is_forgotten_and_importing_the_same_object_does_not_restore_it(
-    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, store: PostgresMemories
+    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, store: MemoryStore
 ) -> None:
     lines = [{"content": f"A {CANARY} {n}", "tags": ["zoo"], "timestamp": NOW.isoformat()} for n in range(3)]
     with emulated_storage() as storage, opened_system(cluster, database, tmp_path) as system:
@@ -196,7 +196,7 @@ class InterruptedDestination(DeliveringDestination):
 
 
 def test_an_import_resumed_from_its_journal_does_not_restore_a_forgotten_text(
-    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, store: PostgresMemories
+    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, store: MemoryStore
 ) -> None:
     lines = [{"content": f"A {CANARY} {n}", "tags": ["zoo"], "timestamp": NOW.isoformat()} for n in range(250)]
     file = tmp_path / "lines.jsonl"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
@@ -24,7 +24,7 @@ VALUES (:namespace, '1', '', '{}', 'given up', now() - CAST(:days AS integer) * 
 """
 
 
-def _deliver(store: PostgresMemories, ingest_request: IngestRequest) -> IngestStatus:
+def _deliver(store: MemoryStore, ingest_request: IngestRequest) -> IngestStatus:
     message = IngestMessage("ns", (ingest_request,))
     return ingest.store(message, memories=store, embedder=FakeEmbedder()).outcomes[ingest_request.request_id]
 
@@ -48,7 +48,7 @@ def _count_requests(owner: Connection) -> int:
     ],
 )
 def test_requests_are_removed_after_90_days_unless_a_record_or_a_dead_letter_refers_to_them(
-    store: PostgresMemories,
+    store: MemoryStore,
     owner: Connection,
     days: int,
     source: str | None,
@@ -63,7 +63,7 @@ def test_requests_are_removed_after_90_days_unless_a_record_or_a_dead_letter_ref
     assert _count_requests(owner) == (0 if forgotten else len(STATES))
 
 
-def test_a_delivery_removes_a_bounded_number_of_old_requests(store: PostgresMemories, owner: Connection) -> None:
+def test_a_delivery_removes_a_bounded_number_of_old_requests(store: MemoryStore, owner: Connection) -> None:
     owner.run(REQUESTS, state="duplicate", source=None, days=100, count=250)
     remaining = []
     for n in range(3):
@@ -72,7 +72,7 @@ def test_a_delivery_removes_a_bounded_number_of_old_requests(store: PostgresMemo
     assert remaining == [150, 50, 0]
 
 
-def test_deliveries_of_duplicates_also_remove_old_requests(store: PostgresMemories, owner: Connection) -> None:
+def test_deliveries_of_duplicates_also_remove_old_requests(store: MemoryStore, owner: Connection) -> None:
     _deliver(store, request("a"))
     owner.run(REQUESTS, state="duplicate", source=None, days=100, count=1)
     assert _deliver(store, request("a")).state is IngestState.DUPLICATE
@@ -80,7 +80,7 @@ def test_deliveries_of_duplicates_also_remove_old_requests(store: PostgresMemori
 
 
 def test_a_removed_request_that_is_published_again_is_a_duplicate_of_its_memory(
-    store: PostgresMemories, owner: Connection
+    store: MemoryStore, owner: Connection
 ) -> None:
     ingest_request = request("a")
     status = _deliver(store, ingest_request)
@@ -91,7 +91,7 @@ def test_a_removed_request_that_is_published_again_is_a_duplicate_of_its_memory(
     assert (again.state, again.memory_id) == (IngestState.DUPLICATE, status.memory_id)
 
 
-def test_requests_of_another_namespace_are_not_removed(store: PostgresMemories, owner: Connection) -> None:
+def test_requests_of_another_namespace_are_not_removed(store: MemoryStore, owner: Connection) -> None:
     owner.run(REQUESTS, state="stored", source=None, days=100, count=1)
     owner.script("UPDATE ingest_requests SET namespace = 'another'")
     _deliver(store, request("a"))
@@ -100,7 +100,7 @@ def test_requests_of_another_namespace_are_not_removed(store: PostgresMemories, 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["a new process", "a process that knows a content"])
 def test_an_old_outcome_counts_for_all_requests_of_a_delivery(
-    store: PostgresMemories, owner: Connection, is_known: bool
+    store: MemoryStore, owner: Connection, is_known: bool
 ) -> None:
     earlier = request("earlier")
     _deliver(store, request("known"))

@@ -8,7 +8,7 @@ import pytest
 
 from mnemosyne.adapters.database import api_keys
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -37,7 +37,7 @@ TABLES = ["memories", "memory_chunks", "memory_ratings", "ingest_requests", "dea
 class Two:
     """Two callers: Ada has a rated memory with chunks, a request and a dead letter; Bob has one memory."""
 
-    def __init__(self, store: PostgresMemories) -> None:
+    def __init__(self, store: MemoryStore) -> None:
         self.services = FakeServices(store)
         ingest_request = request(SECRET + " " + "and so on. " * 60, title="Lakehurst", tags=["airship"])
         (self.ada,) = self._store("ada", ingest_request)
@@ -62,7 +62,7 @@ class Two:
 
 
 @pytest.fixture
-def two(store: PostgresMemories) -> Two:
+def two(store: MemoryStore) -> Two:
     return Two(store)
 
 

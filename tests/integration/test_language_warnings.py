@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -26,7 +26,7 @@ OTHERS = ["Die Rechnung liegt im roten Ordner und ist bezahlt", "請求書は青
 GERMAN = "Wo ist die Rechnung und wer hat sie bezahlt?"
 
 
-def _services(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch, provider: str) -> FakeServices:
+def _services(memories: MemoryStore, monkeypatch: pytest.MonkeyPatch, provider: str) -> FakeServices:
     """Return services whose memories have vectors of this provider."""
     space = EmbeddingSpace(provider, FAKE_SPACE.model, FAKE_SPACE.dimension)
     monkeypatch.setattr(MemoryDatabase, "embedding_space", property(lambda self: space))
@@ -46,7 +46,7 @@ def _services(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch, provi
     ],
 )
 def test_a_search_warns_once_if_the_offline_embedder_does_not_know_the_language(
-    memories: PostgresMemories,
+    memories: MemoryStore,
     monkeypatch: pytest.MonkeyPatch,
     tool: str,
     contents: list[str],
@@ -64,7 +64,7 @@ def test_a_search_warns_once_if_the_offline_embedder_does_not_know_the_language(
 
 @pytest.mark.parametrize("provider", ["gemini", "multilingual"])
 def test_a_search_with_an_embedder_for_many_languages_does_not_warn(
-    memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch, provider: str
+    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch, provider: str
 ) -> None:
     store_contents(memories, *OTHERS)
     services = _services(memories, monkeypatch, provider)
@@ -72,7 +72,7 @@ def test_a_search_with_an_embedder_for_many_languages_does_not_warn(
     assert "warning" not in answer_of(services, "memory_stats")
 
 
-def test_exact_searches_and_lists_do_not_warn(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_searches_and_lists_do_not_warn(memories: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store_contents(memories, *OTHERS)
     services = _services(memories, monkeypatch, "offline")
     for arguments in ({"query": "roten", "mode": "exact"}, {"after": "2020-01-01"}):
@@ -80,7 +80,7 @@ def test_exact_searches_and_lists_do_not_warn(memories: PostgresMemories, monkey
 
 
 def test_statistics_count_the_languages_and_name_the_remedy(
-    memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch
+    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_contents(memories, *ENGLISH, *OTHERS)
     stats = answer_of(_services(memories, monkeypatch, "offline"), "memory_stats")
@@ -90,9 +90,7 @@ def test_statistics_count_the_languages_and_name_the_remedy(
     assert text_of(call_tool(FakeServices(memories), "memory_stats"))
 
 
-def test_memories_of_other_namespaces_cause_no_warning(
-    memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memories_of_other_namespaces_cause_no_warning(memories: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store_contents(store_of(memories, "another"), *OTHERS)
     stats = answer_of(_services(memories, monkeypatch, "offline"), "memory_stats")
     assert (stats["languages"], "warning" in stats) == ({}, False)

@@ -3,7 +3,7 @@
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.service import ingest
@@ -73,12 +73,12 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
-def _store(store: PostgresMemories, namespace: str, *contents: str) -> None:
+def _store(store: MemoryStore, namespace: str, *contents: str) -> None:
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
     ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
 
 
-def _search(store: PostgresMemories, namespace: str, query: str) -> list[str]:
+def _search(store: MemoryStore, namespace: str, query: str) -> list[str]:
     """Search by words alone."""
     hits = find(store_of(store, namespace), SearchQuery(query=query, explain=True), None, model=FAKE_SPACE.model).hits
     return [hit.content for hit in hits]
@@ -98,7 +98,7 @@ def test_names_codes_and_a_few_words_have_no_known_language(owner: Connection) -
     assert dict(zip(UNKNOWN, _languages(owner, UNKNOWN), strict=True)) == dict.fromkeys(UNKNOWN)
 
 
-def test_a_word_finds_its_other_forms_in_the_language_of_the_content(store: PostgresMemories) -> None:
+def test_a_word_finds_its_other_forms_in_the_language_of_the_content(store: MemoryStore) -> None:
     missed = []
     for number, (query, content) in enumerate(INFLECTED):
         _store(store, f"alone {number}", content)
@@ -109,13 +109,13 @@ def test_a_word_finds_its_other_forms_in_the_language_of_the_content(store: Post
 
 @pytest.mark.parametrize("content", ["Kim prefers short meetings", "EU meetings: agenda", "Pro plan: two meetings"])
 def test_a_name_or_abbreviation_in_an_english_text_hides_no_forms_of_its_words(
-    store: PostgresMemories, content: str
+    store: MemoryStore, content: str
 ) -> None:
     _store(store, "english", content)
     assert _search(store, "english", "meeting") == [content]
 
 
-def test_a_word_finds_its_other_forms_among_memories_in_other_languages(store: PostgresMemories) -> None:
+def test_a_word_finds_its_other_forms_among_memories_in_other_languages(store: MemoryStore) -> None:
     _store(store, "mixed", "The invoices are in the blue folder", *(content for _, content in INFLECTED))
     missed = [pair for pair in INFLECTED if pair[1] not in _search(store, "mixed", pair[0])]
     assert missed == []
@@ -125,7 +125,7 @@ def test_a_word_finds_its_other_forms_among_memories_in_other_languages(store: P
     "other_contents", [(), ("The invoices are in the blue folder",)], ids=["alone", "among English"]
 )
 def test_english_stems_conflate_no_words_of_other_languages(
-    store: PostgresMemories, other_contents: tuple[str, ...]
+    store: MemoryStore, other_contents: tuple[str, ...]
 ) -> None:
     conflated = []
     for number, (query, content) in enumerate(NOT_CONFLATED):
@@ -135,7 +135,7 @@ def test_english_stems_conflate_no_words_of_other_languages(
     assert conflated == []
 
 
-def test_function_words_of_a_question_find_no_memories(store: PostgresMemories) -> None:
+def test_function_words_of_a_question_find_no_memories(store: MemoryStore) -> None:
     matching = []
     for number, (query, content) in enumerate(FUNCTION_WORDS):
         _store(store, f"alone {number}", content)
@@ -144,7 +144,7 @@ def test_function_words_of_a_question_find_no_memories(store: PostgresMemories) 
     assert matching == []
 
 
-def test_a_new_title_may_change_the_language_and_the_words(store: PostgresMemories, owner: Connection) -> None:
+def test_a_new_title_may_change_the_language_and_the_words(store: MemoryStore, owner: Connection) -> None:
     _store(store, "titles", "Bezahlte Rechnungen 2026")
     assert _search(store, "titles", "Rechnung") == []
     owner.run("UPDATE memories SET title = 'Das ist nicht von der Bank' WHERE namespace = 'titles'")

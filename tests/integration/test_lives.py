@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.holds import PostgresHolds
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
@@ -234,7 +234,7 @@ STEP_FUNCTIONS = (
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_the_visible_memories_are_those_of_a_simple_model(
-    seed: int, memories: PostgresMemories, shared_database: SharedDatabase
+    seed: int, memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     world = World(random.Random(seed), Letters(memories), shared_database)
     for _ in range(STEPS):

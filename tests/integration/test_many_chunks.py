@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
@@ -43,7 +43,7 @@ class Chunks:
         vectors = generator.normal(size=(MEMORIES, count, FAKE_SPACE.dimension))
         vectors = (vectors / np.linalg.norm(vectors, axis=2, keepdims=True)).astype(np.float16).astype(np.float32)
         self.vectors = vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
-        self.store = PostgresMemories(database, namespace)
+        self.store = MemoryStore(database, namespace)
         rows = [
             {"n": count * MEMORIES + n, "place": place, "e": orjson.dumps(vector.tolist()).decode()}
             for n, memory in enumerate(self.vectors)

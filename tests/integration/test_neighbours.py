@@ -4,7 +4,7 @@ import pytest
 
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.service import ingest
@@ -37,9 +37,7 @@ def _rows_read(owner: Connection) -> int:
     return read
 
 
-def test_no_search_reads_all_memories_whatever_the_planner_s_statistics(
-    store: PostgresMemories, owner: Connection
-) -> None:
+def test_no_search_reads_all_memories_whatever_the_planner_s_statistics(store: MemoryStore, owner: Connection) -> None:
     for session in range(SESSIONS):
         turns = (
             request(f"turn {turn} of {session}: the ferns of house {turn * session % 97}", session=f"s{session}")

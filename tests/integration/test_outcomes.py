@@ -12,7 +12,7 @@ import time_machine
 
 from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app.operations.outcomes import ListOutcomes
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.outcomes import outcome_rows
@@ -53,7 +53,7 @@ def _fail(session: Connection, request_id: UUID, *, age: str = "0") -> UUID:
 class Reader:
     """A reader that follows outcomes in passes."""
 
-    def __init__(self, store: PostgresMemories, *, since: float | None = None, limit: int = 2) -> None:
+    def __init__(self, store: MemoryStore, *, since: float | None = None, limit: int = 2) -> None:
         self._store, self._limit = store, limit
         self.cursor = OutcomeCursor(since=since)
 
@@ -70,7 +70,7 @@ class Reader:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
-    store: PostgresMemories, connect: Connect, seed: int
+    store: MemoryStore, connect: Connect, seed: int
 ) -> None:
     pick = random.Random(seed)
     reader = Reader(store, limit=pick.choice([1, 2, 100]))
@@ -96,9 +96,7 @@ def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
 
 
 @pytest.mark.parametrize("age", ["20 seconds", "5 minutes", "3 hours"])
-def test_an_outcome_written_long_before_its_commit_is_shown(
-    store: PostgresMemories, connect: Connect, age: str
-) -> None:
+def test_an_outcome_written_long_before_its_commit_is_shown(store: MemoryStore, connect: Connect, age: str) -> None:
     reader, slow = Reader(store, since=60), connect()
     with slow.transaction():
         late = _fail(slow, new_id(), age=age)
@@ -106,7 +104,7 @@ def test_an_outcome_written_long_before_its_commit_is_shown(
     assert reader.read() == [late]
 
 
-def test_a_change_that_is_rolled_back_is_never_shown(store: PostgresMemories, connect: Connect) -> None:
+def test_a_change_that_is_rolled_back_is_never_shown(store: MemoryStore, connect: Connect) -> None:
     reader, session = Reader(store), connect()
     request_id = new_id()
     with pytest.raises(ZeroDivisionError), session.transaction():
@@ -118,7 +116,7 @@ def test_a_change_that_is_rolled_back_is_never_shown(store: PostgresMemories, co
 
 
 def test_an_outcome_that_changes_between_two_pages_is_shown_in_the_next_pass(
-    store: PostgresMemories, connect: Connect
+    store: MemoryStore, connect: Connect
 ) -> None:
     reader, session = Reader(store, limit=1), connect()
     first, second = (_fail(session, new_id()) for _ in range(2))
@@ -126,7 +124,7 @@ def test_an_outcome_that_changes_between_two_pages_is_shown_in_the_next_pass(
     assert reader.read() == [second]
 
 
-def test_a_message_without_a_request_that_commits_late_is_shown_once(store: PostgresMemories, connect: Connect) -> None:
+def test_a_message_without_a_request_that_commits_late_is_shown_once(store: MemoryStore, connect: Connect) -> None:
     slow = connect()
     store.outcomes(10, after=OutcomeCursor())
     with slow.transaction():
@@ -146,7 +144,7 @@ EVENT = {"ce-specversion": "1.0", "ce-source": "crm", "ce-id": "4711"}
 
 
 def _rows(
-    store: PostgresMemories, *, source: str | None = None, since: float | None = None, follow: bool = False
+    store: MemoryStore, *, source: str | None = None, since: float | None = None, follow: bool = False
 ) -> Iterator[dict[str, Any]]:
     operation = ListOutcomes(namespace=store.namespace, source=source, after=OutcomeCursor(since=since))
     return outcome_rows(LocalOperations(OfStore(store)), operation, follow=follow)
@@ -162,7 +160,7 @@ OF_A_SOURCE = {
 
 @pytest.mark.parametrize(("data", "attributes"), OF_A_SOURCE.values(), ids=OF_A_SOURCE.keys())
 def test_a_message_without_requests_is_an_outcome_of_the_source_that_it_names(
-    store: PostgresMemories, data: bytes, attributes: dict[str, str]
+    store: MemoryStore, data: bytes, attributes: dict[str, str]
 ) -> None:
     for message_id, changed in (("7", attributes), ("8", {"source": "wiki"})):
         letter = DeadLetter(message_id=message_id, data=data, attributes=changed, cause="no", dead_lettered_at=NOW)
@@ -173,7 +171,7 @@ def test_a_message_without_requests_is_an_outcome_of_the_source_that_it_names(
 
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
-    store: PostgresMemories, connect: Connect, shift: timedelta
+    store: MemoryStore, connect: Connect, shift: timedelta
 ) -> None:
     session = connect()
     _fail(session, new_id(), age="2 hours")
@@ -185,7 +183,7 @@ def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
 
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_outcomes_are_followed_whatever_the_time_of_the_reader_s_clock(
-    store: PostgresMemories, connect: Connect, shift: timedelta
+    store: MemoryStore, connect: Connect, shift: timedelta
 ) -> None:
     session = connect()
     with time_machine.travel(datetime.now(UTC) + shift):
@@ -197,7 +195,7 @@ def test_outcomes_are_followed_whatever_the_time_of_the_reader_s_clock(
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])
 def test_outcomes_come_in_the_order_of_transaction_numbers_and_not_of_their_digits(
-    store: PostgresMemories, connect: Connect, limit: int
+    store: MemoryStore, connect: Connect, limit: int
 ) -> None:
     session = connect()
     request_ids = [_fail(session, new_id()) for _ in range(5)]
@@ -213,7 +211,7 @@ def test_outcomes_come_in_the_order_of_transaction_numbers_and_not_of_their_digi
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_outcomes_of_one_transaction_are_shown_once_on_several_pages(
-    store: PostgresMemories, connect: Connect, limit: int
+    store: MemoryStore, connect: Connect, limit: int
 ) -> None:
     session = connect()
     with session.transaction():
@@ -222,7 +220,7 @@ def test_outcomes_of_one_transaction_are_shown_once_on_several_pages(
 
 
 def test_outcomes_of_a_dump_from_a_server_with_more_transactions_are_shown(
-    store: PostgresMemories, connect: Connect
+    store: MemoryStore, connect: Connect
 ) -> None:
     session = connect()
     restored = _fail(session, new_id())
@@ -254,7 +252,7 @@ def test_a_pass_over_a_large_namespace_reads_only_the_new_outcomes(connect: Conn
     assert plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"] < 40
 
 
-def test_a_request_that_is_queued_again_is_not_shown_as_an_outcome(store: PostgresMemories, connect: Connect) -> None:
+def test_a_request_that_is_queued_again_is_not_shown_as_an_outcome(store: MemoryStore, connect: Connect) -> None:
     reader = Reader(store)
     store.record_attempt([FailedRequest(request_id=new_id(), error="away")])
     assert reader.read() == []

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.message import IngestMessage
@@ -64,7 +64,7 @@ def _words_of_each(owner: Connection) -> dict[str, dict[str, int]]:
 
 
 @pytest.fixture
-def stored_ids(store: PostgresMemories) -> dict[str, UUID]:
+def stored_ids(store: MemoryStore) -> dict[str, UUID]:
     """The memories by their contents; some are rated and read."""
     message = IngestMessage("ns", tuple(request(content) for content in CONTENTS))
     ingest.store(message, memories=store, embedder=FakeEmbedder())
@@ -78,7 +78,7 @@ def stored_ids(store: PostgresMemories) -> dict[str, UUID]:
 
 
 def test_the_scores_of_candidates_equal_cosine_and_bm25_computed_in_python(
-    store: PostgresMemories, owner: Connection, stored_ids: dict[str, UUID]
+    store: MemoryStore, owner: Connection, stored_ids: dict[str, UUID]
 ) -> None:
     embedder = FakeEmbedder()
     vector = embedder.embed_query(QUESTION)
@@ -98,7 +98,7 @@ def test_the_scores_of_candidates_equal_cosine_and_bm25_computed_in_python(
     ("sizes", "b"), [((2, 8), 0.067), ((200, 800), 0.556)], ids=["short memories", "long memories"]
 )
 def test_the_length_of_a_memory_counts_less_among_short_memories(
-    store: PostgresMemories, sizes: tuple[int, int], b: float
+    store: MemoryStore, sizes: tuple[int, int], b: float
 ) -> None:
     texts = [" ".join(["tea", *(f"{size}x{number}" for number in range(size - 1))]) for size in sizes]
     message = IngestMessage("ns", tuple(request(text) for text in texts))
@@ -112,7 +112,7 @@ def test_the_length_of_a_memory_counts_less_among_short_memories(
 
 @pytest.mark.parametrize("quality_weight", [0.0, 0.3, 1.0])
 def test_hits_are_sorted_by_relevance_and_quality_as_weighted(
-    store: PostgresMemories, stored_ids: dict[str, UUID], quality_weight: float
+    store: MemoryStore, stored_ids: dict[str, UUID], quality_weight: float
 ) -> None:
     query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100, quality_weight=quality_weight)
     hits = find(store, query, FakeEmbedder().embed_query(QUESTION)).hits
@@ -129,7 +129,7 @@ SESSIONS = {"morning": CHAT[:4], "evening": CHAT[4:6], "alone": CHAT[6:7]}
 
 
 @pytest.fixture
-def chat(store: PostgresMemories) -> PostgresMemories:
+def chat(store: MemoryStore) -> MemoryStore:
     """The store with three conversations, ingested last turn first."""
     session_of = {turn: name for name, turns in SESSIONS.items() for turn in turns}
     requests = [
@@ -140,13 +140,13 @@ def chat(store: PostgresMemories) -> PostgresMemories:
     return store
 
 
-def _candidates(store: PostgresMemories, question: str, filters: Filters = ALL) -> Candidates:
+def _candidates(store: MemoryStore, question: str, filters: Filters = ALL) -> Candidates:
     query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters)
     vector = FakeEmbedder().embed_query(question)
     return store.find_candidates(query, vector, model="fake", count=100, excluded={})
 
 
-def test_candidates_come_with_their_neighbours_in_the_session(chat: PostgresMemories) -> None:
+def test_candidates_come_with_their_neighbours_in_the_session(chat: MemoryStore) -> None:
     candidates = _candidates(chat, "Which tea does Bo drink?")
     minute = {
         index: (row.timestamp - candidates.rows[0].timestamp) // 60_000_000 for index, row in enumerate(candidates.rows)
@@ -160,12 +160,12 @@ def test_candidates_come_with_their_neighbours_in_the_session(chat: PostgresMemo
     } - {row.session for row in candidates.rows if row.speaker == "Cy"}
 
 
-def test_candidates_name_their_speakers(chat: PostgresMemories) -> None:
+def test_candidates_name_their_speakers(chat: MemoryStore) -> None:
     speakers = {row.speaker for row in _candidates(chat, "lemon").rows}
     assert speakers == {"Ada", "Bo", "Cy", None}
 
 
-def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(chat: PostgresMemories) -> None:
+def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(chat: MemoryStore) -> None:
     candidates = _candidates(chat, "tea", Filters(after=NOW + timedelta(minutes=2)))
     outside = [row for row in candidates.rows if not row.eligible]
     assert outside and all(row.vector_score is not None and row.lexical_score is not None for row in outside)
@@ -173,7 +173,7 @@ def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(c
     assert {hit.content for hit in ranked.hits} <= set(CHAT[2:])
 
 
-def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stored_ids: dict[str, UUID]) -> None:
+def test_cosines_of_pairs_are_those_of_the_vectors(store: MemoryStore, stored_ids: dict[str, UUID]) -> None:
     vectors = FakeEmbedder().embed_documents(CONTENTS)
     cosines = store.pairwise_cosines([str(stored_ids[content]) for content in CONTENTS] + [str(new_id())])
     expected = [[float(a @ b) for b in vectors] for a in vectors]
@@ -181,7 +181,7 @@ def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stor
         assert row[:-1] == pytest.approx(expected_row, abs=HALF_PRECISION) and row[-1] is None
 
 
-def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: PostgresMemories) -> None:
+def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: MemoryStore) -> None:
     question, answer = "which tea do you drink in the garden", "none of those, rooibos"
     fillers = [f"tea {n}" for n in range(150)]  # these memories fill the list of candidates
     requests = [
@@ -202,7 +202,7 @@ def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: 
 
 
 def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker(
-    store: PostgresMemories,
+    store: MemoryStore,
 ) -> None:
     question = "What did Ada say yesterday about tea?"
     requests = [
@@ -225,7 +225,7 @@ def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker
 
 
 @pytest.mark.parametrize("ratings", [(), (1,), (-1, -1), (1, 0, 1), (1,) * 30], ids=str)
-def test_quality_is_the_mean_rating_with_two_neutral_votes(store: PostgresMemories, ratings: tuple[int, ...]) -> None:
+def test_quality_is_the_mean_rating_with_two_neutral_votes(store: MemoryStore, ratings: tuple[int, ...]) -> None:
     ingest_request = request(f"rated {new_id()}")
     ingest.store(IngestMessage("ns", (ingest_request,)), memories=store, embedder=FakeEmbedder())
     memory_id = store.statuses([ingest_request.request_id])[ingest_request.request_id].memory_id
@@ -238,7 +238,7 @@ def test_quality_is_the_mean_rating_with_two_neutral_votes(store: PostgresMemori
 
 
 def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
-    store: PostgresMemories, stored_ids: dict[str, UUID]
+    store: MemoryStore, stored_ids: dict[str, UUID]
 ) -> None:
     for namespace, content in (("ns", "deleted later"), ("other", "somebody else's")):
         ingest.store(
@@ -254,7 +254,7 @@ def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.EXACT])
 def test_a_list_without_context_has_no_neighbours(
-    store: PostgresMemories, stored_ids: dict[str, UUID], mode: SearchMode
+    store: MemoryStore, stored_ids: dict[str, UUID], mode: SearchMode
 ) -> None:
     query = SearchQuery(query="tea", mode=mode)
     vector = FakeEmbedder().embed_query("tea") if mode is SearchMode.SEMANTIC else None

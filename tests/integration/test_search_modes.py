@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
@@ -16,33 +16,33 @@ from tests.database_errors import permission_denied
 from tests.fakes import FakeEmbedder, request
 
 
-def _store(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbedder:
+def _store(store: MemoryStore, *contents: str, **fields: Any) -> FakeEmbedder:
     embedder = FakeEmbedder()
     message = IngestMessage("ns", tuple(request(content, **fields) for content in contents))
     ingest.store(message, memories=store, embedder=embedder)
     return embedder
 
 
-def _search(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
+def _search(store: MemoryStore, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
     search_query = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
     hits = search.search(search_query, memories=store, embedder=embedder)
     return [hit.content for hit in hits.hits]
 
 
-def test_words_are_found_by_their_stem_and_not_all_words_need_to_match(store: PostgresMemories) -> None:
+def test_words_are_found_by_their_stem_and_not_all_words_need_to_match(store: MemoryStore) -> None:
     embedder = _store(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
     embedder.away = True
     assert _search(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
 
 
-def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresMemories) -> None:
+def test_a_rare_word_weighs_more_than_a_common_one(store: MemoryStore) -> None:
     names = [f"Caroline said thing {n}" for n in range(60)]
     embedder = _store(store, *names, "The zeppelin left", "Caroline left")
     embedder.away = True
     assert _search(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
 
 
-def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(store: PostgresMemories) -> None:
+def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(store: MemoryStore) -> None:
     long = " ".join(f"word{n}" for n in range(1500)) + " the greenhouse controller's password"
     embedder = _store(store, long, *(f"the greenhouse has budget {n}" for n in range(20)))
     embedder.away = True
@@ -51,7 +51,7 @@ def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(
 
 @pytest.mark.parametrize(("stored", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_a_text_of_composed_and_one_of_decomposed_letters_have_the_same_meaning(
-    store: PostgresMemories, stored: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]
+    store: MemoryStore, stored: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]
 ) -> None:
     text = unicodedata.normalize(stored, "café Zürich")
     embedder = _store(store, text, "coffee Zurich", title=text)
@@ -61,7 +61,7 @@ def test_a_text_of_composed_and_one_of_decomposed_letters_have_the_same_meaning(
 
 
 @pytest.mark.own_database
-def test_scores_do_not_depend_on_the_planner_s_statistics(store: PostgresMemories, owner: Connection) -> None:
+def test_scores_do_not_depend_on_the_planner_s_statistics(store: MemoryStore, owner: Connection) -> None:
     embedder = _store(store, *(f"Caroline drinks tea number {n}" for n in range(60)), "The zeppelin left")
 
     def scores() -> list[tuple[str, float]]:
@@ -74,7 +74,7 @@ def test_scores_do_not_depend_on_the_planner_s_statistics(store: PostgresMemorie
     assert scores() == before
 
 
-def test_hybrid_scores_are_between_0_and_1(store: PostgresMemories) -> None:
+def test_hybrid_scores_are_between_0_and_1(store: MemoryStore) -> None:
     embedder = _store(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
     search_query = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
     hits = search.search(search_query, memories=store, embedder=embedder).hits
@@ -84,7 +84,7 @@ def test_hybrid_scores_are_between_0_and_1(store: PostgresMemories) -> None:
     assert hits[0].content == "an exact zeppelin"
 
 
-def test_a_single_memory_has_relevance_1_in_each_mode(store: PostgresMemories) -> None:
+def test_a_single_memory_has_relevance_1_in_each_mode(store: MemoryStore) -> None:
     embedder = _store(store, "green tea")
     search_query = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
     (hit,) = search.search(search_query, memories=store, embedder=embedder).hits
@@ -96,7 +96,7 @@ def test_a_single_memory_has_relevance_1_in_each_mode(store: PostgresMemories) -
 )
 @pytest.mark.parametrize("mode", list(SearchMode))
 def test_special_characters_in_a_query_have_no_special_meaning(
-    store: PostgresMemories, query: str, mode: SearchMode
+    store: MemoryStore, query: str, mode: SearchMode
 ) -> None:
     embedder = _store(store, "green tea", f"about {query}")
     if mode is SearchMode.EXACT:
@@ -105,7 +105,7 @@ def test_special_characters_in_a_query_have_no_special_meaning(
         assert len(_search(store, embedder, query, mode=mode)) == 2
 
 
-def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: PostgresMemories) -> None:
+def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: MemoryStore) -> None:
     words = [f"w{n}x" for n in range(16_050)]
     embedder = _store(store, " ".join(words))
     embedder.away = True
@@ -113,9 +113,7 @@ def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: P
 
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
-def test_without_the_embedder_a_search_uses_words_and_is_marked_degraded(
-    store: PostgresMemories, mode: SearchMode
-) -> None:
+def test_without_the_embedder_a_search_uses_words_and_is_marked_degraded(store: MemoryStore, mode: SearchMode) -> None:
     embedder = _store(store, "green tea", "fast cars")
     embedder.away = True
     hits = search.search(SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
@@ -124,7 +122,7 @@ def test_without_the_embedder_a_search_uses_words_and_is_marked_degraded(
     assert hits.strategy == "fulltext"
 
 
-def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
+def test_a_given_title_can_be_searched_for(store: MemoryStore) -> None:
     embedder = _store(store, "hunter2", title="wifi password")
     assert _search(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
     embedder.away = True
@@ -136,7 +134,7 @@ def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
     [(None, SearchMode.HYBRID, 2), ("chat", SearchMode.SEMANTIC, 2), ("chat", SearchMode.HYBRID, 3)],
 )
 def test_a_search_needs_two_round_trips_and_a_third_to_compare_memories_of_a_session(
-    store: PostgresMemories, monkeypatch: pytest.MonkeyPatch, session: str | None, mode: SearchMode, trips: int
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, session: str | None, mode: SearchMode, trips: int
 ) -> None:
     embedder = _store(store, "green tea", "black tea", session=session)
     _search(store, embedder, "tea", mode=mode)
@@ -159,7 +157,7 @@ def test_the_runtime_role_cannot_call_the_internal_search_functions(pool: Pool) 
 
 
 def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted(
-    store: PostgresMemories, new_database: Callable[..., str]
+    store: MemoryStore, new_database: Callable[..., str]
 ) -> None:
     from mnemosyne.domain.memory_changes import MemoryChange
 

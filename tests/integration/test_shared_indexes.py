@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
@@ -58,7 +58,7 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
         yield connection
 
 
-def _search(store: PostgresMemories, filters: Filters) -> SearchResult:
+def _search(store: MemoryStore, filters: Filters) -> SearchResult:
     search_query = SearchQuery(query="memory", mode=SearchMode.SEMANTIC, filters=filters, limit=10)
     vector = FakeEmbedder().embed_query("memory")
     return find(store_of(store, "bob"), search_query, vector, model="fake", lexical_weight=0.5)
@@ -66,7 +66,7 @@ def _search(store: PostgresMemories, filters: Filters) -> SearchResult:
 
 @pytest.mark.parametrize("match", TagMatch)
 def test_a_tag_filter_reads_only_index_entries_of_the_caller_s_namespace(
-    store: PostgresMemories, owner: Connection, match: TagMatch
+    store: MemoryStore, owner: Connection, match: TagMatch
 ) -> None:
     owner.script("SELECT pg_stat_reset()")
     assert len(_search(store, Filters(tags=("common",), tag_match=match)).hits) == 10
@@ -84,7 +84,7 @@ def test_a_tag_filter_reads_only_index_entries_of_the_caller_s_namespace(
 
 @pytest.mark.parametrize(("total", "strategy"), [(2 * MANY, "hnsw"), (2_000_000, "exact")])
 def test_a_namespace_that_is_a_small_part_of_the_index_is_searched_exactly(
-    store: PostgresMemories, owner: Connection, total: int, strategy: str
+    store: MemoryStore, owner: Connection, total: int, strategy: str
 ) -> None:
     owner.run("UPDATE pg_class SET reltuples = :total WHERE oid = CAST('memories' AS regclass)", total=total)
     assert _search(store, Filters()).strategy == strategy

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -35,15 +35,13 @@ OTHERS = [
 
 
 @pytest.fixture
-def memories(
-    cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str]
-) -> Iterator[PostgresMemories]:
+def memories(cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str]) -> Iterator[MemoryStore]:
     """An empty namespace in the database of the offline embedder."""
     with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, migrated(SPACE))), 2)) as pool:
         yield memories_in(pool, str(new_id()), SPACE)
 
 
-def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object) -> list[UUID]:
+def _store(memories: MemoryStore, contents: Sequence[str], **fields: object) -> list[UUID]:
     """Store the contents, and return their ids in that order; a content already stored has its earlier id."""
     ids: list[UUID] = []
     for start in range(0, len(contents), 500):
@@ -56,7 +54,7 @@ def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object
 
 
 def test_nine_of_ten_similarity_hints_are_paraphrases_with_and_without_the_vector_index(
-    memories: PostgresMemories,
+    memories: MemoryStore,
 ) -> None:
     ids = _store(memories, [pair["stored"] for pair in PAIRS] + OTHERS[:1_000])
     again = _store(memories, [pair["said_again"] for pair in PAIRS])
@@ -79,14 +77,14 @@ def test_nine_of_ten_similarity_hints_are_paraphrases_with_and_without_the_vecto
     ("The review said 👍 to the plan", "The review said 👎 to the plan"),
 ])  # fmt: skip
 def test_contents_that_differ_in_a_sign_give_no_hint(
-    memories: PostgresMemories, stored_content: str, stated_content: str
+    memories: MemoryStore, stored_content: str, stated_content: str
 ) -> None:
     _store(memories, [stored_content])
     (new,) = _store(memories, [stated_content])
     assert memories.neighbours(new).similar == []
 
 
-def test_superseded_memories_and_memories_of_other_namespaces_give_no_hint(memories: PostgresMemories) -> None:
+def test_superseded_memories_and_memories_of_other_namespaces_give_no_hint(memories: MemoryStore) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])
     assert {memory.id for memory in memories.neighbours(new).similar} == {old, older}
@@ -96,7 +94,7 @@ def test_superseded_memories_and_memories_of_other_namespaces_give_no_hint(memor
 
 
 def test_an_earlier_memory_with_another_value_gives_a_hint_until_it_is_superseded(
-    memories: PostgresMemories,
+    memories: MemoryStore,
 ) -> None:
     first, second = _store(memories, ["The oolong is on shelf 7.", "The oolong is on shelf 8."])
     (new,) = _store(memories, ["The oolong is now on shelf 9, not on 7."])
@@ -106,14 +104,14 @@ def test_an_earlier_memory_with_another_value_gives_a_hint_until_it_is_supersede
     assert not store_of(memories, "other").neighbours(new).may_replace
 
 
-def test_a_memory_with_an_earlier_time_gives_no_hint_at_a_later_one(memories: PostgresMemories) -> None:
+def test_a_memory_with_an_earlier_time_gives_no_hint_at_a_later_one(memories: MemoryStore) -> None:
     (later,) = _store(memories, ["The oolong is on shelf 9."], timestamp=NOW)
     (new,) = _store(memories, ["The oolong is on shelf 7."], timestamp=NOW - timedelta(days=1))
     assert not memories.neighbours(new).may_replace
     assert [memory.id for memory in memories.neighbours(later).may_replace] == [new]
 
 
-def test_contents_are_compared_up_to_a_limit_of_bytes(memories: PostgresMemories) -> None:
+def test_contents_are_compared_up_to_a_limit_of_bytes(memories: MemoryStore) -> None:
     _store(memories, [f"The oolong is on shelf 7. {number} {'tea ' * 10_000}" for number in range(3)])
     (new,) = _store(memories, ["The oolong is on shelf 9."])
     assert len(memories.neighbours(new).earlier) == 1

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Broken, ItemUnavailable, Unavailable
@@ -32,7 +32,7 @@ def _message(*chunks: int) -> IngestMessage:
     return IngestMessage("ns", tuple(request(_text(n, count)) for n, count in enumerate(chunks)))
 
 
-def _deliver(store: PostgresMemories, message: IngestMessage, embedder: FakeEmbedder) -> list[IngestState]:
+def _deliver(store: MemoryStore, message: IngestMessage, embedder: FakeEmbedder) -> list[IngestState]:
     outcomes = ingest.store(message, memories=store, embedder=embedder).outcomes
     return [outcomes[id_].state for id_ in message.request_ids]
 
@@ -41,7 +41,7 @@ def _deliver(store: PostgresMemories, message: IngestMessage, embedder: FakeEmbe
     "chunks", [[1] * 100, [30] * 12, [240], [1, 240, 1], [60, 1, 1, 60, 1, 60]], ids=lambda chunks: str(sum(chunks))
 )
 def test_the_size_of_a_transaction_does_not_depend_on_the_size_of_the_message(
-    store: PostgresMemories, owner: Connection, chunks: list[int]
+    store: MemoryStore, owner: Connection, chunks: list[int]
 ) -> None:
     message, embedder = _message(*chunks), FakeEmbedder()
     assert _deliver(store, message, embedder) == [IngestState.STORED] * len(chunks)
@@ -66,7 +66,7 @@ class _Interrupted(FakeEmbedder):
 
 
 @pytest.mark.parametrize("texts", [0, 40, 130, 300])
-def test_texts_of_committed_slices_are_not_embedded_again(store: PostgresMemories, texts: int) -> None:
+def test_texts_of_committed_slices_are_not_embedded_again(store: MemoryStore, texts: int) -> None:
     message, interrupted, embedder = _message(*[30] * 12), _Interrupted(texts), FakeEmbedder()
     with pytest.raises(Unavailable):
         _deliver(store, message, interrupted)
@@ -78,7 +78,7 @@ def test_texts_of_committed_slices_are_not_embedded_again(store: PostgresMemorie
 
 @pytest.mark.parametrize(("largest", "count"), [(1, 5), (3, 20), (10, 11)])
 def test_a_slice_that_times_out_is_stored_in_smaller_slices(
-    store: PostgresMemories, fails: Callable[..., None], largest: int, count: int
+    store: MemoryStore, fails: Callable[..., None], largest: int, count: int
 ) -> None:
     fails(f"count(*) > {largest}")
     message, embedder = _message(*[1] * count), FakeEmbedder()
@@ -88,7 +88,7 @@ def test_a_slice_that_times_out_is_stored_in_smaller_slices(
 
 @pytest.mark.parametrize("slow", [0, 2, 4])
 def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored(
-    store: PostgresMemories, owner: Connection, fails: Callable[..., None], slow: int
+    store: MemoryStore, owner: Connection, fails: Callable[..., None], slow: int
 ) -> None:
     fails(f"bool_or(content LIKE '{slow} %')")
     message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
@@ -105,7 +105,7 @@ def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored
 @pytest.mark.parametrize("bad", [0, 2, 4])
 @pytest.mark.parametrize("state", ["22001", "22P05", "54000"])
 def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
-    store: PostgresMemories, fails: Callable[..., None], state: str, bad: int
+    store: MemoryStore, fails: Callable[..., None], state: str, bad: int
 ) -> None:
     fails(f"bool_or(content LIKE '{bad} %')", state)
     message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
@@ -117,7 +117,7 @@ def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
 @pytest.mark.parametrize("count", [1, 3, 20])
 @pytest.mark.parametrize(("state", "error"), [("57014", Unavailable), ("22001", Broken)])
 def test_an_error_that_occurs_for_every_memory_marks_no_memory_as_failed(
-    store: PostgresMemories,
+    store: MemoryStore,
     owner: Connection,
     fails: Callable[..., None],
     state: str,
@@ -135,7 +135,7 @@ def test_an_error_that_occurs_for_every_memory_marks_no_memory_as_failed(
 
 @pytest.mark.parametrize(("largest", "versions"), [(100, 101), (10, 25), (1, 3)])
 def test_a_deletion_that_times_out_is_done_in_smaller_transactions(
-    store: PostgresMemories, owner: Connection, fails: Callable[..., None], largest: int, versions: int
+    store: MemoryStore, owner: Connection, fails: Callable[..., None], largest: int, versions: int
 ) -> None:
     _deliver(store, IngestMessage("ns", tuple(version("k", f"{n}", n) for n in range(versions))), FakeEmbedder())
     fails(f"count(*) > {largest}", change="DELETE", rows="OLD")
@@ -151,7 +151,7 @@ def _version(second: int) -> IngestRequest:
 
 @pytest.mark.parametrize("seconds", [*permutations(range(3))])
 def test_the_latest_version_is_current_however_versions_are_divided_into_slices(
-    store: PostgresMemories, owner: Connection, seconds: tuple[int, ...]
+    store: MemoryStore, owner: Connection, seconds: tuple[int, ...]
 ) -> None:
     _deliver(store, IngestMessage("ns", tuple(map(_version, seconds))), FakeEmbedder())
     assert owner.run("SELECT count(DISTINCT CAST(xmin AS text)) FROM memory_chunks") == [[len(seconds)]]

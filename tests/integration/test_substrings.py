@@ -9,7 +9,7 @@ import pytest
 
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.message import IngestMessage
@@ -40,7 +40,7 @@ SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user
 
 
 @pytest.fixture(scope="module")
-def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[PostgresMemories]:
+def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[MemoryStore]:
     """A store with old memories and 1,500 newer ones, which these tests do not change."""
     with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, filled_database)), 2)) as pool:
         store = memories_in(pool)
@@ -60,13 +60,13 @@ def database(filled_database: str) -> str:
     return filled_database
 
 
-def _search_exact(store: PostgresMemories, text: str, **fields: object) -> list[str]:
+def _search_exact(store: MemoryStore, text: str, **fields: object) -> list[str]:
     query = SearchQuery(query=text, mode=SearchMode.EXACT, **fields)  # type: ignore[arg-type]
     return [hit.content for hit in find(store, query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
 
 
 def test_a_memory_that_contains_the_text_is_found_whatever_its_age_script_and_case(
-    filled: PostgresMemories, owner: Connection
+    filled: MemoryStore, owner: Connection
 ) -> None:
     chance = random.Random(7)
     for content in OLD:
@@ -78,7 +78,7 @@ def test_a_memory_that_contains_the_text_is_found_whatever_its_age_script_and_ca
                 assert _search_exact(filled, text) == expected, text
 
 
-def test_the_newest_memories_come_first_and_filters_apply_to_old_memories(filled: PostgresMemories) -> None:
+def test_the_newest_memories_come_first_and_filters_apply_to_old_memories(filled: MemoryStore) -> None:
     assert _search_exact(filled, "tea number 7 ") == ["tea number 7 of many cups"]
     assert _search_exact(filled, "number 14", limit=2) == [
         "tea number 1499 of many cups",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.chronicle import TAG_COUNT
 from mnemosyne.errors import InvalidRequest, StatementTimeout
 from mnemosyne.service import manage
@@ -16,7 +16,7 @@ CONTENTS = [f"memory {number}" for number in range(MANY)]
 
 @pytest.mark.parametrize("largest", [1, 7, 20, 1_000])
 def test_a_call_renames_a_tag_in_as_many_memories_as_its_time_allows(
-    store: PostgresMemories, fails: Callable[..., None], largest: int
+    store: MemoryStore, fails: Callable[..., None], largest: int
 ) -> None:
     store_contents(store, *CONTENTS, tags=("tea",))
     fails(f"count(*) > {largest}", change="UPDATE")
@@ -28,22 +28,20 @@ def test_a_call_renames_a_tag_in_as_many_memories_as_its_time_allows(
     assert {memory.tags for memory in list_memories(store)} == {("Tee",)}
 
 
-def test_a_single_memory_that_times_out_is_reported(store: PostgresMemories, fails: Callable[..., None]) -> None:
+def test_a_single_memory_that_times_out_is_reported(store: MemoryStore, fails: Callable[..., None]) -> None:
     store_content(store, "memory", tags=("tea",))
     fails("count(*) > 0", change="UPDATE")
     with pytest.raises(StatementTimeout):
         manage.change_tag("tea", "Tee", memories=store)
 
 
-def test_tags_of_many_memories_are_added_by_several_statements(
-    store: PostgresMemories, fails: Callable[..., None]
-) -> None:
+def test_tags_of_many_memories_are_added_by_several_statements(store: MemoryStore, fails: Callable[..., None]) -> None:
     ids = store_contents(store, *CONTENTS)
     fails("count(*) > 10", change="UPDATE")
     assert manage.change_tags(ids, added=["new"], removed=[], memories=store).changed == MANY
 
 
-def test_no_memory_is_changed_if_one_of_them_cannot_be(store: PostgresMemories) -> None:
+def test_no_memory_is_changed_if_one_of_them_cannot_be(store: MemoryStore) -> None:
     ids = store_contents(store, *CONTENTS)
     ids.append(store_content(store, "full", tags=tuple(f"tag {number}" for number in range(TAG_COUNT))))
     with pytest.raises(InvalidRequest):

@@ -21,7 +21,7 @@ import pytest
 
 from mnemosyne.adapters.cloud_storage import CloudStorage
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.object_imports import ObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.queues.local import LocalQueue
@@ -65,7 +65,7 @@ class System:
         self.refused: dict[UUID, str] = {}
         self._client = function_client(store, self)
 
-    def memories_of(self, namespace: str) -> PostgresMemories:
+    def memories_of(self, namespace: str) -> MemoryStore:
         assert namespace == NAMESPACE
         return self.memories
 

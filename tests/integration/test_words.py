@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain import ranking
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
@@ -20,7 +20,7 @@ from tests.words_found import FOUND, FOUND_LITERALLY, NOT_FOUND, NOT_FOUND_LITER
 NAMESPACES = count()
 
 
-def _store(memories: PostgresMemories, *contents: str) -> str:
+def _store(memories: MemoryStore, *contents: str) -> str:
     """Store the contents in a namespace of their own, and return its name."""
     namespace = f"words {next(NAMESPACES)}"
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
@@ -28,13 +28,13 @@ def _store(memories: PostgresMemories, *contents: str) -> str:
     return namespace
 
 
-def _hits(memories: PostgresMemories, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
+def _hits(memories: MemoryStore, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
     """Search by words alone."""
     search_query = SearchQuery(query=query, mode=mode)
     return list(find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model).hits)
 
 
-def _words_shares(memories: PostgresMemories, namespace: str, query: str) -> dict[str, float]:
+def _words_shares(memories: MemoryStore, namespace: str, query: str) -> dict[str, float]:
     """Search by words alone, and return the share of the query's words in each content."""
     store, search_query = store_of(memories, namespace), SearchQuery(query=query)
     candidates = store.find_candidates(search_query, None, model=FAKE_SPACE.model, count=100, excluded={})
@@ -43,17 +43,17 @@ def _words_shares(memories: PostgresMemories, namespace: str, query: str) -> dic
     return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), shares, strict=True))
 
 
-def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(memories: PostgresMemories) -> None:
+def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(memories: MemoryStore) -> None:
     missed = [pair for pair in FOUND if not _hits(memories, _store(memories, pair[1]), pair[0])]
     assert missed == []
 
 
-def test_a_part_of_a_word_or_another_number_is_not_found(memories: PostgresMemories) -> None:
+def test_a_part_of_a_word_or_another_number_is_not_found(memories: MemoryStore) -> None:
     matching_pairs = [pair for pair in NOT_FOUND if _hits(memories, _store(memories, pair[1]), pair[0])]
     assert matching_pairs == []
 
 
-def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accents(memories: PostgresMemories) -> None:
+def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accents(memories: MemoryStore) -> None:
     missed = [p for p in FOUND_LITERALLY if not _hits(memories, _store(memories, p[1]), p[0], SearchMode.EXACT)]
     matching_pairs = [p for p in NOT_FOUND_LITERALLY if _hits(memories, _store(memories, p[1]), p[0], SearchMode.EXACT)]
     assert (missed, matching_pairs) == ([], [])
@@ -66,7 +66,7 @@ def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accen
     ("銅 鍋 証", ["橋の絵にはもっとインクがいる", "人々は静かな川に沿って歩く"]),
 ])  # fmt: skip
 def test_words_close_together_rank_higher_than_the_same_words_scattered_over_a_long_memory(
-    memories: PostgresMemories, query: str, fillers: list[str]
+    memories: MemoryStore, query: str, fillers: list[str]
 ) -> None:
     before, after = (" ".join([filler] * 20) for filler in fillers)
     words = query.split()
@@ -88,7 +88,7 @@ def test_words_close_together_rank_higher_than_the_same_words_scattered_over_a_l
     ("銅鍋証", "鍋橋の絵にはもっとインクがいる" * 1_200, "銅 {} 証"),
 ])  # fmt: skip
 def test_words_at_the_end_of_a_very_long_memory_are_close_together(
-    memories: PostgresMemories, query: str, repeated: str, scattered: str
+    memories: MemoryStore, query: str, repeated: str, scattered: str
 ) -> None:
     """A tsvector has at most 255 positions of a word, and none above 16,383."""
     contents = [scattered.format(repeated), f"{repeated} {query}"]
@@ -96,14 +96,14 @@ def test_words_at_the_end_of_a_very_long_memory_are_close_together(
     assert [first.content, second.content] == contents[::-1]
 
 
-def test_half_of_the_weight_of_an_english_word_is_for_its_form(memories: PostgresMemories) -> None:
+def test_half_of_the_weight_of_an_english_word_is_for_its_form(memories: MemoryStore) -> None:
     namespace = _store(memories, "the meetings are long", "the meeting was long")
     exact, inflected = _hits(memories, namespace, "meetings")
     assert exact.content == "the meetings are long"
     assert inflected.relevance == pytest.approx(0.5)
 
 
-def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endings(memories: PostgresMemories) -> None:
+def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endings(memories: MemoryStore) -> None:
     namespace = _store(memories, "the meetings are long", "the meeting was long")
     assert list(_words_shares(memories, namespace, "meetings").values()) == [1.0, 1.0]
 
@@ -117,28 +117,28 @@ def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endi
     ],
 )
 def test_a_memory_with_more_words_of_the_query_in_a_shorter_text_has_a_larger_share(
-    memories: PostgresMemories, more: str, less: str
+    memories: MemoryStore, more: str, less: str
 ) -> None:
     namespace = _store(memories, more, less, "tea", "coffee")
     shares = _words_shares(memories, namespace, "blue kettle")
     assert 0 < shares[less] < shares[more] <= 1
 
 
-def test_a_word_that_no_memory_contains_lowers_the_share(memories: PostgresMemories) -> None:
+def test_a_word_that_no_memory_contains_lowers_the_share(memories: MemoryStore) -> None:
     namespace = _store(memories, "the kettle is blue", "tea", "coffee")
     (share,) = _words_shares(memories, namespace, "blue kettle zeppelin").values()
     assert 0 < share < 0.8
 
 
 @pytest.mark.parametrize("ending", ["tonight", " ".join(["the drawing of a bridge needs more ink"] * 20)])
-def test_the_form_of_a_word_counts_in_passages_too(memories: PostgresMemories, ending: str) -> None:
+def test_the_form_of_a_word_counts_in_passages_too(memories: MemoryStore, ending: str) -> None:
     contents = [f"we deployed the kettle {ending}", f"we deploy the kettle {ending}"]
     exact, inflected = _hits(memories, _store(memories, *contents), "deployed")
     assert [exact.content, inflected.content] == contents
     assert inflected.relevance == pytest.approx(0.5)
 
 
-def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: PostgresMemories, owner: Connection) -> None:
+def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: MemoryStore, owner: Connection) -> None:
     message = IngestMessage("ns", (request("deploy deploys deployed deploying"),))
     ingest.store(message, memories=store, embedder=FakeEmbedder())
     (row,) = owner.run("SELECT cardinality(w.keys) AS keys, w.weights AS weights FROM memory_words w")
@@ -146,7 +146,7 @@ def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: Postgre
     assert row["weights"].count(":") == 4
 
 
-def test_each_word_of_a_query_has_its_share_of_the_memories(store: PostgresMemories, owner: Connection) -> None:
+def test_each_word_of_a_query_has_its_share_of_the_memories(store: MemoryStore, owner: Connection) -> None:
     words = [f"kettle{number}" for number in range(1, 21)]
     contents = tuple(request(" ".join(words[number:])) for number in range(20))  # word n is in n of twenty memories
     ingest.store(IngestMessage("ns", contents), memories=store, embedder=FakeEmbedder())
@@ -161,7 +161,7 @@ def test_each_word_of_a_query_has_its_share_of_the_memories(store: PostgresMemor
     ("deploying", "we deployed it", ("deploying",)),
 ])  # fmt: skip
 def test_an_explained_compound_matches_only_with_all_its_parts(
-    memories: PostgresMemories, query: str, content: str, words: tuple[str, ...]
+    memories: MemoryStore, query: str, content: str, words: tuple[str, ...]
 ) -> None:
     store = store_of(memories, _store(memories, content))
     (hit,) = find(store, SearchQuery(query=query, explain=True), FakeEmbedder().embed_query(query)).hits
@@ -170,7 +170,7 @@ def test_an_explained_compound_matches_only_with_all_its_parts(
 
 
 def test_an_explanation_names_the_words_of_each_memory_in_the_language_of_the_memory(
-    memories: PostgresMemories,
+    memories: MemoryStore,
 ) -> None:
     contents = ["Die Rechnungen sind nicht bezahlt", "We have two invoices and a Rechnung", "Kim likes tea"]
     namespace = _store(memories, *contents)
@@ -180,14 +180,14 @@ def test_an_explanation_names_the_words_of_each_memory_in_the_language_of_the_me
     assert matched == dict(zip(contents, [("rechnung",), ("invoice", "rechnung"), ()], strict=True))
 
 
-def test_a_part_of_a_camel_case_word_is_found_in_passages(memories: PostgresMemories) -> None:
+def test_a_part_of_a_camel_case_word_is_found_in_passages(memories: MemoryStore) -> None:
     filler = " ".join(["the drawing of a bridge needs more ink"] * 20)
     contents = [f"{filler} parseHTTPResponse {filler}", f"{filler} http {filler} response"]
     first, _ = _hits(memories, _store(memories, *contents, "something else"), "http response")
     assert first.content == contents[0]
 
 
-def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMemories) -> None:
+def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: MemoryStore) -> None:
     filler = " ".join(["the drawing of a bridge needs more ink"] * 40)
     near, far = f"copper {filler}", f"{filler} copper"
     for contents in ((near, far), (far, near)):
@@ -213,7 +213,7 @@ def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMem
     ("retries", "one of maxRetries is here", "one of maxRetry is here"),
 ])  # fmt: skip
 def test_a_word_spelt_as_in_the_query_ranks_before_one_with_other_accents_or_another_ending(
-    memories: PostgresMemories, query: str, best: str, other: str
+    memories: MemoryStore, query: str, best: str, other: str
 ) -> None:
     for contents in ((best, other), (other, best)):
         hits = _hits(memories, _store(memories, *contents), query)
@@ -221,7 +221,7 @@ def test_a_word_spelt_as_in_the_query_ranks_before_one_with_other_accents_or_ano
         assert hits[0].score >= hits[-1].score
 
 
-def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: PostgresMemories) -> None:
+def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: MemoryStore) -> None:
     namespace = _store(
         memories, "Zoë: the kettle is in the attic", "Zoë: a kettle leaks", "Bob: the kettle is in the attic too"
     )
@@ -237,7 +237,7 @@ def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: 
      ("ﬁne", "brulee", "brûlée")],
 )  # fmt: skip
 def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(
-    memories: PostgresMemories, beginning: str, query: str, word: str
+    memories: MemoryStore, beginning: str, query: str, word: str
 ) -> None:
     namespace = _store(memories, f"{beginning}{' filler' * 400} the crème brûlée of one Größe{' filler' * 400}")
     search_query = SearchQuery(query=query, characters=1_000)
@@ -261,9 +261,7 @@ SEPARATORS = (" ", "-", ".", "_", "")
         for place, between in enumerate(SEPARATORS)
     ],
 )
-def test_a_content_of_maximum_length_in_any_script_is_stored(
-    memories: PostgresMemories, letters: str, between: str
-) -> None:
+def test_a_content_of_maximum_length_in_any_script_is_stored(memories: MemoryStore, letters: str, between: str) -> None:
     random = Random(1)
     words = ("".join(random.choices(letters + "αβγδ", k=random.randint(2, 7))) for _ in range(40_000))
     content = between.join(words)[:99_000] + " the oolong is on shelf 7"

@@ -7,7 +7,7 @@ from unittest.mock import patch
 from uuid import UUID, uuid4
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
@@ -163,7 +163,7 @@ class World:
         """Start a process, which is killed at its n-th statement."""
         self.process = Process()
         self.pool = Pool(self._connect, 8)
-        self.memories = PostgresMemories(
+        self.memories = MemoryStore(
             MemoryDatabase(self.pool, FAKE_SPACE, immutable_sources=[IMMUTABLE]), self.namespace
         )
         self._embedders = {space.model: Embedder(self.faults, space) for space in SPACES}
@@ -184,7 +184,7 @@ class World:
         self.end()
         self.owner.run(CLEAN, namespace=self.namespace)
 
-    def memories_of(self, namespace: str) -> PostgresMemories:
+    def memories_of(self, namespace: str) -> MemoryStore:
         """The store of a namespace."""
         return store_of(self.memories, namespace)
 

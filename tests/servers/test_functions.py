@@ -11,7 +11,7 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.oauth import OAuthStore, find_standing_grant
 from mnemosyne.adapters.database.object_imports import ObjectImports
 from mnemosyne.adapters.database.pool import Pool
@@ -54,7 +54,7 @@ class Functions:
             self._pools[function] = Pool(connection_factory(self._server.url(function, self._database)), 2)
         return self._pools[function]
 
-    def memories(self, function: str) -> PostgresMemories:
+    def memories(self, function: str) -> MemoryStore:
         return memories_in(self.pool(function), "ada")
 
     def ingest(self, *requests: Any) -> dict[UUID, Any]:

@@ -13,18 +13,16 @@ PACKAGE = SOURCES / "mnemosyne"
 # Each room is a package or module that may import itself, the leaves and the rooms listed for it. A module
 # belongs to the room with the longest matching name.
 LEAVES = {"errors", "observability", "ids", ""}
-PORTS = {"ports.embedder", "ports.memories", "ports.queue", "ports.identity", "ports.services"}
+PORTS = {"ports.candidates", "ports.embedder", "ports.queue", "ports.identity", "ports.services"}
+STORES = {"adapters.cloud_storage", "adapters.database.memories", "adapters.database.object_imports"}
 ALLOWED = {
     "domain": set(),
     "formats": {"domain"},
     "ports": {"domain"},
-    "ports.services": {
-        "ports.embedder", "ports.memories", "ports.queue", "adapters.cloud_storage", "adapters.database.object_imports",
-        "domain",
-    },
+    "ports.services": STORES | {"ports.embedder", "ports.queue", "domain"},
     "oauth": {"ports.identity", "adapters.database.oauth", "domain"},
-    "service": PORTS | {"adapters.database.object_imports", "formats", "domain"},
-    "mcp": PORTS | {"service", "domain"},
+    "service": PORTS | STORES | {"formats", "domain"},
+    "mcp": PORTS | {"adapters.database.memories", "service", "domain"},
     "http.common": {"domain"},
     "http.console": {"mcp.app", "mcp.icon"},
     "http.mcp": {"http.common", "http.console", "mcp", "service", "ports.services", "domain"},

@@ -12,7 +12,6 @@ from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import ChangeTopic, IngestQueue, OutcomeTopic
 from mnemosyne.ports.services import Clock
 from mnemosyne.settings import Settings
@@ -20,6 +19,7 @@ from mnemosyne.settings import Settings
 if TYPE_CHECKING:
     from mnemosyne.adapters.cloud_storage import CloudStorage
     from mnemosyne.adapters.database.connections import Connection
+    from mnemosyne.adapters.database.memories import MemoryStore
     from mnemosyne.adapters.database.memory_database import MemoryDatabase
     from mnemosyne.adapters.database.object_imports import ObjectImports
     from mnemosyne.adapters.database.pool import Pool
@@ -85,10 +85,10 @@ class ConfiguredServices:
     def embedding_space(self) -> EmbeddingSpace:
         return self._database.embedding_space
 
-    def memories_of(self, namespace: str) -> MemoryStore:
-        from mnemosyne.adapters.database.memories import PostgresMemories
+    def memories_of(self, namespace: str) -> "MemoryStore":
+        from mnemosyne.adapters.database.memories import MemoryStore
 
-        return PostgresMemories(self._database, namespace)
+        return MemoryStore(self._database, namespace)
 
     def known_quota(self, namespace: str) -> Quota | None:
         """Return a namespace's quota if it is cached; None before the first use of the database."""

@@ -20,6 +20,7 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.holds import PostgresHolds
 from mnemosyne.adapters.database.lockouts import PostgresLockouts
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
@@ -35,7 +36,6 @@ from mnemosyne.domain.health import Check
 from mnemosyne.errors import ServiceError
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import Signer
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import ChangeTopic, IngestQueue
 from mnemosyne.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -77,7 +77,7 @@ def recall(
         ranked, _ = search.rank(
             query,
             vector,
-            memories=PostgresMemories(database, probe.namespace),
+            memories=MemoryStore(database, probe.namespace),
             model=embedder.model,
             lexical_weight=embedder.lexical_weight,
         )

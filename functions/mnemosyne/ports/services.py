@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue, OutcomeTopic
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.cloud_storage import CloudStorage
+    from mnemosyne.adapters.database.memories import MemoryStore
     from mnemosyne.adapters.database.object_imports import ObjectImports
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -28,7 +28,7 @@ class Services(Protocol):
     def known_quota(self, namespace: str) -> Quota | None:
         """Return the quota of a namespace if it is cached, without building an adapter or running a query."""
 
-    def memories_of(self, namespace: str) -> MemoryStore:
+    def memories_of(self, namespace: str) -> "MemoryStore":
         """Return the store of a namespace's memories."""
 
     @property

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.health import Check
@@ -15,9 +16,11 @@ from mnemosyne.domain.search import Filters, SearchQuery
 from mnemosyne.errors import MnemosyneError, ServiceError
 from mnemosyne.ids import issue_request_id
 from mnemosyne.observability import EventLog, grouped, milliseconds
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest, manage, search
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -87,7 +90,7 @@ def _run(services: Services, wait: float) -> float:
     return stored_ms
 
 
-def _stored_memory(request_id: UUID, memories: MemoryStore, deadline: float) -> UUID:
+def _stored_memory(request_id: UUID, memories: "MemoryStore", deadline: float) -> UUID:
     """Wait for the outcome of the request, and return the id of the stored memory."""
     while True:
         status = memories.statuses([request_id]).get(request_id)

@@ -10,6 +10,7 @@ A dead letter is redriven in four steps. A crash between two steps loses nothing
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, DeadLetterKind, Redrivable
@@ -19,10 +20,12 @@ from mnemosyne.domain.pubsub_message import LETTER_ID, check_attributes
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service.forgetting import without_forgotten
 from mnemosyne.service.rejection import INVALID_RECORD, reject
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -37,7 +40,7 @@ MOST_UNAVAILABLE = 5
 """Maximum number of consecutive failures because the queue or the database is unavailable. The run then ends."""
 
 
-def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> DeadLetter:
+def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> DeadLetter:
     """Store a message as a dead letter, under its message id. Return it with the message id of the stored letter.
 
     The caller has found that at least one part of the message has no outcome except the dead letter. Dead letters of
@@ -71,7 +74,7 @@ def _log(dead_letter: DeadLetter, namespace: str) -> None:
         log.error("dead_lettered", **about)
 
 
-def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
+def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> None:
     """Store a message that exceeded the quota as a dead letter.
 
     The operator can redrive the dead letter when the namespace has room. Dead letters need space, too: if the namespace
@@ -87,7 +90,7 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     log.info("beyond_quota", namespace=memories.namespace, message_id=message_id, newly_kept=newly)
 
 
-def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
+def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "MemoryStore") -> DeadLetter | None:
     """Store an undeliverable message as a dead letter, and record its requests as dead-lettered.
 
     Invalid requests are recorded as failed. Returns the dead letter, or None if no dead letter is necessary because all
@@ -105,7 +108,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
     return letter
 
 
-def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: MemoryStore) -> None:
+def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: "MemoryStore") -> None:
     """Delete the dead letter of a republished message, if each request of the message has an outcome."""
     if letter_id:
         memories.conclude_dead_letter(letter_id, message.request_ids)
@@ -160,7 +163,7 @@ class Redrive:
             attributes=attributes,
         )
 
-    def run(self, *, memories: MemoryStore, queue: IngestQueue, now: bool = False) -> None:
+    def run(self, *, memories: "MemoryStore", queue: IngestQueue, now: bool = False) -> None:
         """Publish the message of the dead letter again. If `now` is true, do not wait after a failed redrive.
 
         Raises Conflict if the dead letter is in flight or must wait, NotFound if it does not exist any more,
@@ -182,7 +185,7 @@ class Redrive:
         log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
 
 
-def _refusal(message_id: str, memories: MemoryStore) -> Conflict | NotFound:
+def _refusal(message_id: str, memories: "MemoryStore") -> Conflict | NotFound:
     letter = memories.dead_letter(message_id)
     if letter is None:
         return _not_found(message_id)
@@ -201,7 +204,7 @@ def _not_found(message_id: str) -> NotFound:
     return NotFound(f"no dead letter has the message id {message_id[:100]!r}: it may have been redriven or dropped")
 
 
-def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> Sequence[UUID]:
+def redrive(message_id: str, *, memories: "MemoryStore", queue: IngestQueue) -> Sequence[UUID]:
     """Publish the message of one dead letter again, and return the ids of its requests.
 
     The message is published even if the dead letter should wait after a failed redrive. Raises NotFound, and the errors
@@ -226,7 +229,7 @@ class Redriven:
 def redrive_chosen(
     choice: DeadLetterChoice,
     *,
-    memories: MemoryStore,
+    memories: "MemoryStore",
     queue: IngestQueue,
     into: str | None = None,
     dry_run: bool = False,
@@ -266,7 +269,7 @@ def redrive_chosen(
 
 def _redrive_one(
     message_id: str,
-    memories: MemoryStore,
+    memories: "MemoryStore",
     queue: IngestQueue,
     into: str | None,
     redrivable: Redrivable | None,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -16,7 +17,9 @@ from mnemosyne.domain.message import FORGOTTEN, decode, read_each, redacted, uns
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.memories import MemoryStore
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -25,7 +28,7 @@ LETTERS_AT_ONCE = 10
 MB."""
 
 
-def begin(selection: Selection, token: str, requested_by: str, *, memories: MemoryStore) -> UUID:
+def begin(selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore") -> UUID:
     """Begin a forgetting of the memories of a selection, and return the id of the forgetting.
 
     `token` is the token of a preview, which confirms this set of memories. Raises Conflict if the selection now matches
@@ -37,7 +40,7 @@ def begin(selection: Selection, token: str, requested_by: str, *, memories: Memo
     return forgetting_id
 
 
-def proceed(forgetting_id: UUID, *, memories: MemoryStore, deadline: float) -> Forgetting:
+def proceed(forgetting_id: UUID, *, memories: "MemoryStore", deadline: float) -> Forgetting:
     """Continue a forgetting until it is finished or the deadline has passed, and return its state.
 
     `deadline` is a time of `time.monotonic`. Raises NotFound, and Conflict if a legal hold that was placed after the
@@ -49,7 +52,7 @@ def proceed(forgetting_id: UUID, *, memories: MemoryStore, deadline: float) -> F
     return read(forgetting_id, memories=memories)
 
 
-def _proceed(forgetting: Forgetting, memories: MemoryStore, deadline: float) -> bool:
+def _proceed(forgetting: Forgetting, memories: "MemoryStore", deadline: float) -> bool:
     while memories.forget_some(forgetting.id):
         if time.monotonic() > deadline:
             return False
@@ -65,7 +68,7 @@ def _proceed(forgetting: Forgetting, memories: MemoryStore, deadline: float) -> 
     return True
 
 
-def read(forgetting_id: UUID, *, memories: MemoryStore) -> Forgetting:
+def read(forgetting_id: UUID, *, memories: "MemoryStore") -> Forgetting:
     """Return the state of a forgetting. Raises NotFound."""
     forgetting = memories.forgetting(forgetting_id)
     if forgetting is None:
@@ -73,7 +76,7 @@ def read(forgetting_id: UUID, *, memories: MemoryStore) -> Forgetting:
     return forgetting
 
 
-def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryStore) -> None:
+def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "MemoryStore") -> None:
     while letter:
         forgotten = _forgotten_in(letter, memories, forgetting_id)
         if not forgotten.any_forgotten or memories.forget_in_letter(
@@ -96,7 +99,7 @@ class _ForgottenRequests:
     any_forgotten: bool
 
 
-def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID | None = None) -> _ForgottenRequests:
+def _forgotten_in(letter: DeadLetter, memories: "MemoryStore", forgetting_id: UUID | None = None) -> _ForgottenRequests:
     """Find the memories of a dead letter that must be forgotten.
 
     If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
@@ -124,7 +127,7 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
     return _ForgottenRequests(redacted(entries, forgotten), gone, standing.forgettings, any_forgotten=True)
 
 
-def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[DeadLetter | None, int]:
+def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:
     """Remove forgotten memories from a dead letter before it is stored.
 
     Returns the dead letter, and the number of forgettings of the namespace. The dead letter is None if no memory is

@@ -5,6 +5,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
@@ -15,11 +16,13 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports.embedder import Embedder, Vector
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
 from mnemosyne.service.forgetting import is_before, without_old_texts
 from mnemosyne.service.group_commit import GroupCommit, slices
 from mnemosyne.service.rejection import INVALID_RECORD, OVER_QUOTA, cause_of, log_over_quota, reject, within_quota
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -101,7 +104,7 @@ class Stored:
 def store(
     message: IngestMessage,
     *,
-    memories: MemoryStore,
+    memories: "MemoryStore",
     embedder: Embedder,
     group_commit: GroupCommit[Stored] | None = None,
     deadline: float = math.inf,
@@ -152,7 +155,7 @@ def store(
 
 def _store_all(
     message: IngestMessage,
-    memories: MemoryStore,
+    memories: "MemoryStore",
     embedder: Embedder,
     group_commit: GroupCommit[Stored],
     deadline: float,
@@ -176,7 +179,7 @@ def _store_all(
 class _Storing:
     """Stores requests of a namespace together or, if one of them makes this fail, in smaller parts."""
 
-    memories: MemoryStore
+    memories: "MemoryStore"
     embedder: Embedder
     deadline: float
     embedded: dict[str, list[Vector]] = field(default_factory=dict)
@@ -249,7 +252,7 @@ class _Storing:
         return [self.embedded[request.content_hash] for request in requests]
 
 
-def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
+def _reject_invalid(message: IngestMessage, memories: "MemoryStore") -> None:
     """Record the invalid requests of a message as failed.
 
     If all memories of the namespace were forgotten after the message was published, record the requests as deleted.
@@ -264,7 +267,7 @@ def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
         reject(rejected, memories=memories, cause=INVALID_RECORD)
 
 
-def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
+def _note_attempt(message: IngestMessage, error: str, memories: "MemoryStore") -> None:
     """Record the reason why the requests of a message are still queued. Do nothing if the database does not respond."""
     try:
         latest = memories.standing([]).latest

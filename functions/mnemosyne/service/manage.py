@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus, Memory
@@ -10,8 +11,10 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Clock
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -20,7 +23,7 @@ TAGGED_AT_ONCE = 200
 again."""
 
 
-def get(memory_id: UUID, *, memories: MemoryStore, as_of: datetime | None = None) -> Memory:
+def get(memory_id: UUID, *, memories: "MemoryStore", as_of: datetime | None = None) -> Memory:
     """Return one memory with all fields, as it is now or as it was at the time `as_of`.
 
     Raises NotFound, and InvalidRequest if the state of the memory at `as_of` is not known.
@@ -33,7 +36,7 @@ def get(memory_id: UUID, *, memories: MemoryStore, as_of: datetime | None = None
     return memory
 
 
-def delete(memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:
+def delete(memory_id: UUID, *, memories: "MemoryStore") -> DeletedMemory:
     """Delete one memory and return it. Raises NotFound."""
     deleted = memories.delete(memory_id)
     if deleted is None:
@@ -42,7 +45,7 @@ def delete(memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:
     return deleted
 
 
-def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
+def delete_by_key(external_id: ExternalId, *, memories: "MemoryStore", clock: Clock) -> IngestStatus:
     """Delete all versions of a record that were published up to now, and return the outcome.
 
     Raises Conflict if the deletion fails.
@@ -57,7 +60,7 @@ def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Cloc
     return outcome
 
 
-def update(memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:
+def update(memory_id: UUID, change: MemoryChange, *, memories: "MemoryStore") -> Memory:
     """Change a memory, and return it after the change.
 
     Raises NotFound, and Conflict if the supersession would form a cycle.
@@ -69,7 +72,7 @@ def update(memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> M
     return memory
 
 
-def rate(memory_id: UUID, rating: GivenRating, *, memories: MemoryStore) -> Rating:
+def rate(memory_id: UUID, rating: GivenRating, *, memories: "MemoryStore") -> Rating:
     """Set the rating of a rater to -1, 0 or 1, or withdraw it. Raises NotFound."""
     rated = memories.rate(memory_id, rating)
     if rated is None:
@@ -78,7 +81,7 @@ def rate(memory_id: UUID, rating: GivenRating, *, memories: MemoryStore) -> Rati
     return rated
 
 
-def delete_many(memory_ids: Sequence[UUID], *, memories: MemoryStore) -> Sequence[UUID]:
+def delete_many(memory_ids: Sequence[UUID], *, memories: "MemoryStore") -> Sequence[UUID]:
     """Delete memories, and return the ids of the deleted memories. Unknown ids are ignored."""
     deleted = memories.delete_many(memory_ids)
     log.info("memories_deleted", namespace=memories.namespace, count=len(deleted))
@@ -86,7 +89,7 @@ def delete_many(memory_ids: Sequence[UUID], *, memories: MemoryStore) -> Sequenc
 
 
 def change_tags(
-    memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str], memories: MemoryStore
+    memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str], memories: "MemoryStore"
 ) -> ChangedTags:
     """Add and remove tags of memories: either all memories are changed or none.
 
@@ -97,7 +100,7 @@ def change_tags(
     return changed
 
 
-def change_tag(tag: str, new_tag: str | None, *, memories: MemoryStore) -> ChangedTag:
+def change_tag(tag: str, new_tag: str | None, *, memories: "MemoryStore") -> ChangedTag:
     """Rename a tag in up to TAGGED_AT_ONCE memories, or remove it if `new_tag` is None. Raises OverQuota."""
     changed = memories.change_tag(tag, new_tag, TAGGED_AT_ONCE)
     log.info("tag_changed", namespace=memories.namespace, count=changed.changed)

@@ -1,13 +1,16 @@
 """Publish outcomes for the publishers of messages."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import OutcomeTopic
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -17,7 +20,7 @@ def announce(
     *,
     message_id: str,
     dead_letter: DeadLetter | None = None,
-    memories: MemoryStore,
+    memories: "MemoryStore",
     topic: OutcomeTopic,
 ) -> None:
     """Publish the outcomes that were not announced yet, and the dead letter, if there is one.

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mnemosyne.domain.chunking import ChunkLimit, chunks
 from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, TextTooLong
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.memories import MemoryStore
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -24,7 +26,7 @@ _SEE_STATUS: Final = (
 )
 
 
-def reject(failed: Sequence[FailedRequest], *, memories: MemoryStore, cause: str) -> None:
+def reject(failed: Sequence[FailedRequest], *, memories: "MemoryStore", cause: str) -> None:
     """Record requests that can never be stored as failed, each with its error.
 
     `cause` is logged, so it must not quote the contents of requests.

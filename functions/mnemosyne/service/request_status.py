@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.ids import issued_at
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Clock
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 CLOCK_SKEW = timedelta(minutes=1)
 """Maximum difference between the clocks of two machines."""
@@ -17,7 +20,7 @@ RETENTION = timedelta(days=7)
 delivered."""
 
 
-def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
+def status(request_ids: Sequence[UUID], *, memories: "MemoryStore", clock: Clock) -> list[IngestStatus]:
     """Return the status of each request, in the order of the ids.
 
     The database does not know a request before its first delivery. The state of such a request is `queued` if its id
@@ -33,7 +36,7 @@ def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) 
     ]
 
 
-def neighbours(status: IngestStatus, *, memories: MemoryStore) -> Neighbours:
+def neighbours(status: IngestStatus, *, memories: "MemoryStore") -> Neighbours:
     """Return the memories nearest to the memory that a request has stored. The result is empty if the request has
     another outcome than `stored`."""
     if status.state is not IngestState.STORED or status.memory_id is None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mnemosyne.domain import ranking
 from mnemosyne.domain.candidates import Candidates, RankedCandidate
@@ -12,8 +13,11 @@ from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery, last_word
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
+from mnemosyne.ports.candidates import CandidateSource
 from mnemosyne.ports.embedder import Embedder, Reranker, Vector
-from mnemosyne.ports.memories import CandidateSource, MemoryStore
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
 
@@ -57,7 +61,7 @@ class SearchResult:
 def search(
     query: SearchQuery,
     *,
-    memories: MemoryStore,
+    memories: "MemoryStore",
     embedder: Embedder,
     reranker: Reranker | None = None,
 ) -> SearchResult:
@@ -162,7 +166,7 @@ def with_confidence(query: SearchQuery, ranked: list[RankedCandidate], model: st
     return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
 
 
-def _completions(query: SearchQuery, memories: MemoryStore) -> Sequence[str]:
+def _completions(query: SearchQuery, memories: "MemoryStore") -> Sequence[str]:
     """Return words of the memories that begin with the last word of a query that is still being typed."""
     start = last_word(query.query or "") if query.typing else ""
     return memories.complete_word(start, query.filters, COMPLETIONS) if start else ()
@@ -181,7 +185,7 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
 
 
 def _reranked(
-    query: SearchQuery, ranked: Sequence[RankedCandidate], memories: MemoryStore, reranker: Reranker
+    query: SearchQuery, ranked: Sequence[RankedCandidate], memories: "MemoryStore", reranker: Reranker
 ) -> tuple[list[RankedCandidate], str | None]:
     """Order the candidates by the relevance that the reranker finds.
 

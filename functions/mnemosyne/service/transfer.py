@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mnemosyne.domain.memory import (
@@ -28,10 +28,12 @@ from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  #
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import issue_request_id
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 from mnemosyne.service.seen_requests import SeenRequests
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 VAULT = "import_memories"
 """Source of imported notes. A note with the same name as an earlier note is a new version of the same record."""
@@ -151,7 +153,7 @@ def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
 def export_page(
     *,
     after: KeysetCursor | None,
-    memories: MemoryStore,
+    memories: "MemoryStore",
     filters: Filters,
     memory_ids: Sequence[UUID] | None,
     markdown: bool,

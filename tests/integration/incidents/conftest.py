@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.observability import CAUSE_LENGTH
 from tests.fakes import FakeServices
 from tests.incidents import World
@@ -55,7 +55,7 @@ def monitoring() -> Iterator[Monitoring]:
 
 
 @pytest.fixture
-def world(store: PostgresMemories) -> World:
+def world(store: MemoryStore) -> World:
     return World(FakeServices(store))
 
 

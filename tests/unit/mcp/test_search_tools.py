@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types
 import pytest
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.mcp.dispatch import DEPRECATED_META
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import NOW, FakeServices, request
@@ -17,7 +17,7 @@ from tests.tools import answer_of, call_tool, error_of
 
 
 @pytest.fixture
-def services(memories: PostgresMemories) -> FakeServices:
+def services(memories: MemoryStore) -> FakeServices:
     """Memories of 1 to 5 days ago about tea, and one of a year ago."""
     requests = [request(f"tea day {n}", timestamp=NOW - timedelta(days=n), tags=(f"t{n}", "tea")) for n in range(1, 6)]
     requests.append(request("tea long ago", timestamp=NOW - timedelta(days=365)))
@@ -399,7 +399,7 @@ SAME = ("Shelf 7 holds the oolong.", "Shelf 7 holds the oolong", "Shelf 7  holds
     ("recall_for_hook", {"prompt": "which oolong shelf"}),
 ])  # fmt: skip
 def test_the_text_of_each_search_tool_names_the_near_duplicates_it_merged(
-    memories: PostgresMemories, name: str, arguments: dict[str, Any]
+    memories: MemoryStore, name: str, arguments: dict[str, Any]
 ) -> None:
     store_contents(memories, *SAME, "Shelf 8 holds the oolong", "Shelf 7 holds the Oolong")
     services = FakeServices(memories)
@@ -407,7 +407,7 @@ def test_the_text_of_each_search_tool_names_the_near_duplicates_it_merged(
     assert [memory.title for memory in list_memories(memories) if str(memory.id) not in text] == []
 
 
-def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: PostgresMemories) -> None:
+def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: MemoryStore) -> None:
     store_contents(memories, *(f"Shelf 7 holds{' ' * n} the oolong" for n in range(1, 10)))
     answer = answer_of(FakeServices(memories), "memory_search", query="oolong")
     assert len(answer["memories"][0]["near_duplicates"]) == 5
@@ -424,7 +424,7 @@ def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: 
     ("recall_for_hook", {"prompt": "which shelf"}),
 ])  # fmt: skip
 def test_a_text_names_the_memories_that_a_memory_supersedes(
-    memories: PostgresMemories, name: str, arguments: dict[str, Any]
+    memories: MemoryStore, name: str, arguments: dict[str, Any]
 ) -> None:
     services = FakeServices(memories)
     old, new = map(str, store_contents(memories, *(f"The oolong is on shelf {n}" for n in (7, 9))))

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import (
@@ -160,7 +160,7 @@ def test_a_request_delivered_twice_is_not_twice_in_the_same_group(work: _Work) -
     assert work.calls == [["a"], ["b"], ["b"]]
 
 
-def test_each_message_gets_the_outcomes_of_its_own_requests_only(memories: PostgresMemories) -> None:
+def test_each_message_gets_the_outcomes_of_its_own_requests_only(memories: MemoryStore) -> None:
     commit = GroupCommit[ingest.Stored]()
 
     class _Slow(FakeEmbedder):

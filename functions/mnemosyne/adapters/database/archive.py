@@ -11,8 +11,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import ingest_sql
-from mnemosyne.adapters.database.claim import forgotten_requests
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.forgetting import forgotten_requests
 from mnemosyne.adapters.database.insertion import insert_memories
 from mnemosyne.adapters.database.memory_database import NamespaceRows, read_embedding_space
 from mnemosyne.adapters.database.rows import json_text, text_array, uuid_array

@@ -19,10 +19,11 @@ TAGGED_IN_A_STATEMENT = 10
 which takes long for a long memory."""
 
 
-class PostgresBulkChanges(NamespaceStore):
-    """The part of a MemoryStore on PostgreSQL that changes several memories at once."""
+class BulkChanges(NamespaceStore):
+    """The part of a MemoryStore that changes several memories at once."""
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
+        """Delete memories in one transaction, as `delete` does, and return the ids of those that existed."""
         ids = uuid_array(memory_ids)
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
@@ -33,6 +34,7 @@ class PostgresBulkChanges(NamespaceStore):
         return [row["id"] for row in deleted]
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
+        """Add and remove tags of memories, all or none. Raises OverQuota and InvalidRequest."""
         with self._transaction() as connection:
             before = usage(connection)
             changed: list[Row] = []
@@ -60,6 +62,7 @@ class PostgresBulkChanges(NamespaceStore):
         """Replace a tag with another tag, or remove it if `new_tag` is None, in at most `limit` memories.
 
         If the database reaches its time limit, the method tries again with a tenth of `limit`, down to a single memory.
+        Raises OverQuota.
         """
         return smaller_on_timeout(lambda count: self._change_tag(tag, new_tag, count), limit)
 

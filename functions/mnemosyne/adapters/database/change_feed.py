@@ -117,10 +117,11 @@ SELECT count(*) AS removed FROM removed
 """
 
 
-class PostgresChanges(NamespaceStore):
-    """The part of a PostgreSQL MemoryStore that reads the change feed."""
+class ChangeFeedReader(NamespaceStore):
+    """The part of a MemoryStore that reads the change feed."""
 
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
+        """Return events of the change feed after a cursor. A memory's events are in the order of its changes."""
         with self._transaction() as connection:
             if after.until is None:
                 row = connection.one(_BEGIN, namespace=self.namespace, seen=after.seen, since=after.since)

@@ -12,8 +12,8 @@ import orjson
 
 from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.forgetting import check_forgettings, forgotten_requests
 from mnemosyne.adapters.database.insertion import insert_memories
-from mnemosyne.adapters.database.selections import forgettable_json
 from mnemosyne.domain.labels import differing
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
@@ -36,7 +36,7 @@ def claim_requests(
     locks: ExitStack,
     *,
     immutable_sources: Collection[str] = (),
-) -> "PostgresClaim":
+) -> "Claim":
     """Claim requests of a delivery, and return the claim. Closing `locks` releases the locks of the claim.
 
     `cached` are the requests whose content is in the cache of stored contents. They are looked up first and without
@@ -60,11 +60,11 @@ def claim_requests(
             already_final=result.already_final | locked.already_final,
             conflicting=result.conflicting | locked.conflicting,
         )
-        claim = PostgresClaim(connection, namespace, requests, result)
+        claim = Claim(connection, namespace, requests, result)
         if not (locked.already_final and claim.new):
             return claim
         locks.close()
-    return PostgresClaim(connection, namespace, requests, replace(result, busy=frozenset()))
+    return Claim(connection, namespace, requests, replace(result, busy=frozenset()))
 
 
 @dataclass(frozen=True)
@@ -120,41 +120,15 @@ def _look_up(connection: Connection, namespace: str, requests: str, *, to_store:
     )
 
 
-def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
-    """Set the namespace of a transaction, and prevent forgettings from beginning until the transaction ends.
-
-    `forgettings` is the number of forgettings that the caller has read earlier. Raises Unavailable if the namespace now
-    has more, because the caller has not considered the new forgetting. If the namespace is empty, nothing is checked.
-    """
-    if not namespace:
-        return
-    standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=namespace)["standing"]
-    if standing["forgettings"] != forgettings:
-        raise Unavailable("a forgetting has begun since the message was read: the next delivery reads it again")
-
-
-def forgotten_requests(
-    connection: Connection, namespace: str, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
-) -> Collection[UUID]:
-    """Return the ids of the requests that must not be stored because a forgetting covers them.
-
-    If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
-    """
-    answer = connection.one(
-        ingest_sql.FORGOTTEN_REQUESTS,
-        namespace=namespace,
-        records=forgettable_json(requests),
-        id=forgetting_id,
-    )
-    return frozenset(answer["request_ids"])
-
-
 class _RollbackError(Exception):
     """Raised inside a transaction to roll it back."""
 
 
-class PostgresClaim:
-    """A claim: a database session that has locked the ids, record keys and contents of a delivery's new requests."""
+class Claim:
+    """Some ingest requests, locked until the context ends, so that only one delivery stores each memory.
+
+    The database session has locked the ids, record keys and contents of the new requests.
+    """
 
     def __init__(
         self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], result: _LookUp
@@ -162,14 +136,23 @@ class PostgresClaim:
         self._connection = connection
         self._namespace = namespace
         self.already_final = dict(result.already_final)
+        """Status of the requests with nothing to store.
+
+        They are already final, or this claim has recorded them as duplicates.
+        """
         self.quota = result.quota
+        """Usage and limits of the namespace. Only set if there are `new` requests."""
         self.conflicting = [request.request_id for request in requests if request.request_id in result.conflicting]
+        """Request ids under which another content was stored before."""
         undecided = [request for request in requests if request.request_id not in result.already_final]
         self.busy = [request for request in undecided if request.request_id in result.busy]
+        """Requests that another delivery has locked: their id, their key or their content."""
         self.new = [request for request in undecided if request.request_id not in result.busy]
         self._forgettings = result.forgettings
         self.forgotten = self._forgotten(result.forgotten_before)
+        """Requests whose memories were forgotten (deleted for good). They must not be stored, and are not in `new`."""
         self.new = [request for request in self.new if request not in self.forgotten] if self.forgotten else self.new
+        """Requests whose memories must be embedded and stored."""
         self.stored_contents = {
             request.content_hash
             for request in requests
@@ -193,11 +176,12 @@ class PostgresClaim:
     def store(
         self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
     ) -> Mapping[UUID, IngestStatus]:
-        """Store the memories of requests that fit the quota, and commit them together with the outcomes.
+        """Store the memories of some new requests, each with one vector per chunk, and record the outcomes.
 
         If several requests have the same content, the memory of the first request is stored, and the other requests are
         recorded as duplicates. Raises InvalidRequest or ItemUnavailable only if one of these memories is the cause of
-        the error. To find out, the method tries to store an unrelated memory.
+        the error. To find out, the method tries to store an unrelated memory. Raises EmbeddingModelChanged if the
+        database now uses another embedding space than that model's.
         """
         try:
             return self._store(fitting, embeddings, model)

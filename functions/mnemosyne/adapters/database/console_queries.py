@@ -41,10 +41,14 @@ from mnemosyne.domain.visible import one_line
 _UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class PostgresConsoleQueries(NamespaceStore):
-    """The methods of the PostgreSQL MemoryStore that the console calls."""
+class ConsoleQueries(NamespaceStore):
+    """The part of a MemoryStore that the console queries: memories, ingest requests and audit events."""
 
     def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
+        """Count the memories that match the filters per day, week, month or year of their timestamps.
+
+        Without `per`, the unit depends on the time between the first and the last. Returns the newest 1,000 buckets.
+        """
         rows = self._call(
             console_queries_sql.TIMELINE,
             filters=filters_json(filters),
@@ -55,6 +59,10 @@ class PostgresConsoleQueries(NamespaceStore):
         return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
     def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
+        """Count the tags that begin with a prefix, and the sessions, of the memories that match the filters.
+
+        Returns the `limit` most frequent tags and latest sessions.
+        """
         answer = self._call_one(
             console_queries_sql.FACETS,
             filters=filters_json(filters),
@@ -71,6 +79,10 @@ class PostgresConsoleQueries(NamespaceStore):
         )
 
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
+        """Return the memories before and after a memory in its session.
+
+        None if there is no such memory, or it has no session.
+        """
         rows = self._run(console_queries_sql.SESSION_NEIGHBOURS, id=memory_id, limit=SESSION_NEIGHBOURS)
         if not rows:
             return None
@@ -82,26 +94,41 @@ class PostgresConsoleQueries(NamespaceStore):
         )
 
     def hold(self, memory_id: UUID) -> Hold | None:
+        """Return the oldest legal hold on a memory, which prevents its deletion.
+
+        None if there is no such memory or no hold.
+        """
         rows = self._run(console_queries_sql.HOLD, id=memory_id)
         return Hold(**rows[0].named) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
+        """Put marks around the words of each text that a search by words would match with the query.
+
+        `texts` has a list of texts for each memory. The result has the same order, with one or two marked forms of
+        each text. `domain.matches` defines the marks.
+        """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
             console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
         )["marked"]
         return marked
 
     def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
+        """Return words that begin with a text, the most frequent first, in lower case and without accents.
+
+        Reads title, tags and the first 1,000 characters of at most 500 memories that match the filters.
+        """
         words: Sequence[str] = self._call_one(
             console_queries_sql.COMPLETE_WORD, filters=filters_json(filters), start=start, limit=limit
         )["words"]
         return words
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
+        """Return the memory with this content; None if it does not exist."""
         memories = self._run(console_queries_sql.SAME_CONTENT, content_hash=content_hash)
         return read_summary(memories[0]) if memories else None
 
     def history(self, memory_id: UUID) -> History | None:
+        """Return the versions and ratings of one memory, or None if it does not exist."""
         with self._transaction() as connection:
             around = connection.run(
                 console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
@@ -120,6 +147,7 @@ class PostgresConsoleQueries(NamespaceStore):
     def ingest_requests(
         self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
+        """Return ingest requests in one state or in all, the latest change first, after a cursor."""
         rows = self._run(
             console_queries_sql.REQUESTS,
             state=state.value if state else None,
@@ -130,6 +158,7 @@ class PostgresConsoleQueries(NamespaceStore):
         return list(map(read_listed_request, rows))
 
     def request_counts(self) -> Mapping[IngestState, int]:
+        """Count the ingest requests by state. Only the latest COUNTED_REQUESTS changed requests are counted."""
         rows = self._run(console_queries_sql.REQUEST_COUNTS, counted=COUNTED_REQUESTS)
         return {IngestState(row["state"]): row["requests"] for row in rows}
 
@@ -142,6 +171,10 @@ class PostgresConsoleQueries(NamespaceStore):
         *,
         after: EventCursor | None = None,
     ) -> Sequence[ListedEvent]:
+        """Return the namespace's events of the audit trail within a time, the latest first, after a cursor.
+
+        `person` is a principal, an address, a subject or the name of an API key.
+        """
         with self._transaction() as connection:
             events = connection.run(
                 console_queries_sql.AUDIT_EVENTS,

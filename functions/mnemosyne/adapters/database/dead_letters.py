@@ -1,11 +1,15 @@
-"""Dead letters in PostgreSQL."""
+"""Dead letters in PostgreSQL.
+
+A dead letter is a message that could not be stored, with the cause. To redrive it is to publish the message again.
+While a redriven message has no outcome, its letter is in flight.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import dead_letter_sql
-from mnemosyne.adapters.database.claim import check_forgettings
+from mnemosyne.adapters.database.forgetting import check_forgettings
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
     dead_letter_values,
@@ -28,12 +32,18 @@ DROPPED_AT_ONCE: Final = 100
 megabytes."""
 
 
-class PostgresDeadLetters(NamespaceStore):
-    """The DeadLetters of a MemoryStore on PostgreSQL."""
+class DeadLetters(NamespaceStore):
+    """The part of a MemoryStore with the messages that could not be stored."""
 
     def store_dead_letter(
         self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None, lost: bool = True
     ) -> tuple[str, bool]:
+        """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
+
+        Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked, so
+        that it is checked again. Nothing is stored if the namespace has `unless` letters or more. `lost` means the same
+        as in DeadLetter. If the message was redriven from a letter, that letter is updated.
+        """
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless, "lost": lost}
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -58,6 +68,12 @@ class PostgresDeadLetters(NamespaceStore):
         contents: Mapping[UUID, str],
         forgettings: int = 0,
     ) -> DeadLetter | None:
+        """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
+
+        `contents` has the content hash of each request, empty for a deletion. If the message was redriven from a
+        letter, that letter is updated. Returns the stored letter, or None if the letter existed before or all requests
+        with these contents are done. Raises Unavailable if a forgetting has begun since the message was checked.
+        """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id:
@@ -74,6 +90,10 @@ class PostgresDeadLetters(NamespaceStore):
         return next((DeadLetter(**row.named) for row in letter_rows), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
+        """Delete the letter that a message was redriven from.
+
+        The letter remains while one of the message's requests has no outcome yet.
+        """
         self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
 
     def dead_letters(
@@ -83,6 +103,7 @@ class PostgresDeadLetters(NamespaceStore):
         after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
+        """Return dead letters after a cursor, oldest first."""
         listed = self._run(
             dead_letter_sql.DEAD_LETTERS,
             choice=json_text(choice),
@@ -93,10 +114,12 @@ class PostgresDeadLetters(NamespaceStore):
         return [DeadLetter(**row.named) for row in listed]
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
+        """Return the message ids of the chosen letters, oldest first."""
         rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=json_text(choice))
         return [row["message_id"] for row in rows]
 
     def dead_letter_summaries(self, limit: int, *, after: KeysetCursor | None = None) -> Sequence[DeadLetterSummary]:
+        """Return summaries of dead letters, which have no data, the latest first, after a cursor."""
         rows = self._run(
             dead_letter_sql.DEAD_LETTER_SUMMARIES,
             limit=limit,
@@ -106,14 +129,21 @@ class PostgresDeadLetters(NamespaceStore):
         return [DeadLetterSummary(**row.named) for row in rows]
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
+        """Count the chosen letters by cause, the commonest first."""
         rows = self._run(dead_letter_sql.DEAD_LETTER_CAUSES, choice=json_text(choice))
         return [DeadLetterCause(**row.named) for row in rows]
 
     def dead_letter(self, message_id: str) -> DeadLetter | None:
+        """Return one dead letter with its data, or None if it does not exist."""
         rows = self._run(dead_letter_sql.DEAD_LETTER, message_id=message_id)
         return next((DeadLetter(**row.named) for row in rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
+        """Mark a letter as in flight, and set its dead-lettered requests to queued in the namespace `into`.
+
+        Returns the id for the message that is published again. Returns None if the letter does not exist, is in flight,
+        or must wait for its next attempt and `now` is false.
+        """
         with self._transaction() as connection:
             (row,) = connection.run(
                 dead_letter_sql.MARK_REDRIVEN,
@@ -129,9 +159,11 @@ class PostgresDeadLetters(NamespaceStore):
         return letter_id
 
     def unmark_redriven(self, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
+        """Undo `mark_redriven` for a message that could not be published."""
         self._run(dead_letter_sql.UNMARK_REDRIVEN, letter_id=letter_id, into=into, request_ids=uuid_array(request_ids))
 
     def drop_dead_letters(self, message_ids: Sequence[str]) -> int:
+        """Delete dead letters and return their number. The outcomes of their requests stay."""
         dropped = 0
         for start in range(0, len(message_ids), DROPPED_AT_ONCE):
             batch = message_ids[start : start + DROPPED_AT_ONCE]

@@ -3,7 +3,7 @@
 A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
@@ -13,10 +13,10 @@ from uuid import UUID
 from pydantic import TypeAdapter
 
 from mnemosyne.adapters.database import ingest_sql
-from mnemosyne.adapters.database.claim import forgotten_requests
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import json_text
-from mnemosyne.adapters.database.selections import selection_json
+from mnemosyne.adapters.database.selections import forgettable_json, selection_json
 from mnemosyne.adapters.database.server_errors import smaller_on_timeout
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import BEGINNING, Forgetting, ForgettingEffects, Preview, Selection
@@ -60,10 +60,14 @@ _PREVIEW_TYPE: Final = TypeAdapter(Preview)
 _FORGETTING_TYPE: Final = TypeAdapter(Forgetting)
 
 
-class PostgresForgetting(NamespaceStore):
-    """Deletes the memories that a selection matches, with their texts, in PostgreSQL. A part of PostgresMemories."""
+class ForgettingStore(NamespaceStore):
+    """The part of a MemoryStore that forgets selected memories in steps.
+
+    It deletes the memories with their texts, and keeps messages that were published before from storing them again.
+    """
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
+        """Return the number of memories that a forgetting would delete, and a page of them, oldest first."""
         with self._transaction() as connection:
             connection.run(_LONG)
             preview = connection.one(
@@ -81,6 +85,10 @@ class PostgresForgetting(NamespaceStore):
         )
 
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
+        """Begin a forgetting and return the number of memories that it will delete.
+
+        Raises Conflict if the token confirms another set of memories, or a legal hold is on one of them.
+        """
         with self._transaction() as connection:
             connection.run(_LONG)
             memories: int = connection.one(
@@ -95,9 +103,10 @@ class PostgresForgetting(NamespaceStore):
         return memories
 
     def forget_some(self, forgetting_id: UUID) -> int:
-        """Delete a batch of the memories of a forgetting in one transaction, and return the number of these memories.
+        """Delete a batch of the memories of a forgetting in one transaction.
 
-        After a statement timeout, the next attempt deletes a tenth of the batch.
+        Returns the number of deleted memories: 0 when none is left. After a statement timeout, the next attempt deletes
+        a tenth of the batch.
         """
         return smaller_on_timeout(lambda limit: self._forget_some(forgetting_id, limit), FORGOTTEN_AT_ONCE)
 
@@ -108,6 +117,11 @@ class PostgresForgetting(NamespaceStore):
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
     ) -> bool:
+        """Remove the forgotten texts from a dead letter, and record its forgotten requests as deleted.
+
+        The letter's data are replaced; None deletes the letter. Returns false, and changes nothing, if the letter now
+        has other data than those that were read.
+        """
         requests = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
             for request in forgotten
@@ -124,30 +138,39 @@ class PostgresForgetting(NamespaceStore):
         return changed
 
     def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
+        """Record the last dead letter that the forgetting has searched for forgotten memories."""
         self._run(_LETTERS_LOOKED_AT, id=forgetting_id, at=last.timestamp, message_id=last.key)
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
-        """Record that a forgetting is finished, and compute PostgreSQL's statistics of the memories again.
+        """Record that a forgetting is finished, unless some of its memories are not deleted yet.
 
-        If the statistics take too long, autovacuum computes them later.
+        Before that, PostgreSQL's statistics of the memories are computed again. If this takes too long, autovacuum
+        computes them later.
         """
         with suppress(Unavailable), self._transaction() as connection:
             connection.run(_REFRESH)
         self._run(_FINISH, id=forgetting_id)
 
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
+        """Return the forgetting with this id."""
         row = self._one(_READ, id=forgetting_id)["forgetting"]
         return None if row is None else _forgetting(row)
 
     def forgettings(self, limit: int) -> Sequence[Forgetting]:
+        """Return the latest forgettings, the latest first."""
         rows = self._one(_LIST, limit=limit)["forgettings"]
         return [_forgetting(row) for row in rows]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
+        """Return ids of the memories that a forgetting has deleted or will delete, in order."""
         ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
         return ids
 
     def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> ForgettingEffects:
+        """Return which of these requests must not be stored, because their memories were forgotten.
+
+        All forgettings of the namespace are considered, or only the given one.
+        """
         with self._transaction() as connection:
             standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
             covered = (
@@ -167,3 +190,32 @@ class PostgresForgetting(NamespaceStore):
 def _forgetting(row: dict[str, Any]) -> Forgetting:
     letter = {"timestamp": row["letter_at"], "key": row["letter_id"]} if row["letter_at"] else None
     return _FORGETTING_TYPE.validate_python({**row, "letter": letter})
+
+
+def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
+    """Set the namespace of a transaction, and prevent forgettings from beginning until the transaction ends.
+
+    `forgettings` is the number of forgettings that the caller has read earlier. Raises Unavailable if the namespace now
+    has more, because the caller has not considered the new forgetting. If the namespace is empty, nothing is checked.
+    """
+    if not namespace:
+        return
+    standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=namespace)["standing"]
+    if standing["forgettings"] != forgettings:
+        raise Unavailable("a forgetting has begun since the message was read: the next delivery reads it again")
+
+
+def forgotten_requests(
+    connection: Connection, namespace: str, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
+) -> Collection[UUID]:
+    """Return the ids of the requests that must not be stored because a forgetting covers them.
+
+    If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
+    """
+    answer = connection.one(
+        ingest_sql.FORGOTTEN_REQUESTS,
+        namespace=namespace,
+        records=forgettable_json(requests),
+        id=forgetting_id,
+    )
+    return frozenset(answer["request_ids"])

@@ -27,23 +27,30 @@ DELETED_AT_ONCE: Final = 1_000
 tenth."""
 
 
-class PostgresRequests(NamespaceStore):
-    """The part of a PostgreSQL MemoryStore that stores ingest requests."""
+class IngestRequests(NamespaceStore):
+    """The part of a MemoryStore that stores ingest requests."""
 
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
+        """Record that an attempt to store these requests failed for a temporary reason."""
         self._record(waiting, "postponed")
 
     def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
+        """Record requests as deleted, because their memories expired or were forgotten before they were stored."""
         self._record(deleted, "deleted")
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
+        """Record that requests can never be stored. A request that is in a final state does not change."""
         self._record(failed, "failed")
 
     def _record(self, requests: Sequence[FailedRequest], event: str) -> None:
         self._run(ingest_sql.RECORD_UNSTORED, requests=unstored_json(requests), event=event)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
-        """Delete records by key, in transactions of bounded length, and return the outcomes."""
+        """Delete the versions of records that each deletion covers. Record the outcomes and return them.
+
+        A record is a text that a publisher has named by a source and key. Each content or timestamp is a version. The
+        transactions have a bounded length.
+        """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
         limit = DELETED_AT_ONCE
@@ -66,10 +73,15 @@ class PostgresRequests(NamespaceStore):
         return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+        """Return the status of each request. Requests without a recorded status are absent."""
         rows = self._run(ingest_sql.STATUSES, request_ids=uuid_array(request_ids))
         return read_statuses(rows)
 
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
+        """Return a page of outcomes, of one source or all, in the order of the transactions that recorded them.
+
+        Every committed outcome is on exactly one page, unless it changes before that page is read.
+        """
         with self._transaction() as connection:
             if after.until is None:
                 after = after.model_copy(update=connection.one(ingest_sql.OUTCOMES_BEGIN, since=after.since).named)
@@ -95,12 +107,15 @@ class PostgresRequests(NamespaceStore):
         )
 
     def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
+        """Return the status of the request that changed last for each key. Keys without a request are absent."""
         rows = self._run(ingest_sql.KEYS, source=source, keys=text_array(keys))
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+        """Return the requests whose outcome (final state) has not been published to the publisher."""
         rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 
     def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
+        """Record that these outcomes were published, unless a request's state has changed since."""
         self._run(ingest_sql.MARK_ANNOUNCED, announced=announced_json(announced))

@@ -6,14 +6,14 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql, rows
-from mnemosyne.adapters.database.bulk_changes import PostgresBulkChanges, check_growth
-from mnemosyne.adapters.database.change_feed import PostgresChanges
-from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
+from mnemosyne.adapters.database.bulk_changes import BulkChanges, check_growth
+from mnemosyne.adapters.database.change_feed import ChangeFeedReader
+from mnemosyne.adapters.database.claim import Claim, claim_requests
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.console_queries import PostgresConsoleQueries
-from mnemosyne.adapters.database.dead_letters import PostgresDeadLetters
-from mnemosyne.adapters.database.forgetting import PostgresForgetting
-from mnemosyne.adapters.database.ingest_requests import PostgresRequests
+from mnemosyne.adapters.database.console_queries import ConsoleQueries
+from mnemosyne.adapters.database.dead_letters import DeadLetters
+from mnemosyne.adapters.database.forgetting import ForgettingStore
+from mnemosyne.adapters.database.ingest_requests import IngestRequests
 from mnemosyne.adapters.database.memory_database import usage
 from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.chronicle import tag_key
@@ -40,22 +40,26 @@ BYTES_OF_COORDINATE = 2
 """Bytes of a coordinate of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
-class PostgresMemories(
-    PostgresRequests,
-    PostgresDeadLetters,
-    PostgresConsoleQueries,
-    PostgresBulkChanges,
-    PostgresForgetting,
-    PostgresChanges,
+class MemoryStore(
+    IngestRequests,
+    DeadLetters,
+    ConsoleQueries,
+    BulkChanges,
+    ForgettingStore,
+    ChangeFeedReader,
 ):
-    """The MemoryStore of one namespace on PostgreSQL.
+    """Memories and the state of ingest requests of one namespace.
 
     Every transaction first sets its namespace. Row-level security then shows only the rows of this namespace.
     """
 
     @contextmanager
-    def claim(self, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
-        """Claim requests of a delivery. The locks end with the connection, even if this process is killed."""
+    def claim(self, requests: Sequence[IngestRequest]) -> Iterator["Claim"]:
+        """Lock the requests of a delivery until the context ends.
+
+        The locks end with the connection, even if this process is killed. A transaction is open only while `store` of
+        the claim runs.
+        """
         cached = self.database.content_cache.among(self.namespace, requests)
         with self._connection() as connection, ExitStack() as locks:
             claim = claim_requests(
@@ -69,6 +73,7 @@ class PostgresMemories(
         self.database.content_cache.add(self.namespace, claim.stored_contents)
 
     def quota(self) -> Quota:
+        """Return the usage and limits of the namespace."""
         with self._transaction() as connection:
             return usage(connection)
 
@@ -81,6 +86,7 @@ class PostgresMemories(
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
+        """Find candidates in one statement, as CandidateSource describes."""
         candidates = self._call_one(
             memories_sql.FIND_CANDIDATES,
             mode=query.mode.value,
@@ -97,12 +103,17 @@ class PostgresMemories(
         return rows.read_candidates(candidates)
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
+        """Return the cosine of each pair of memories; None if one of the pair was deleted."""
         cosines: Sequence[Sequence[float | None]] = self._call_one(
             memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids)
         )["cosines"]
         return cosines
 
     def read_hits(self, query: SearchQuery, ranked: Sequence[RankedCandidate]) -> Sequence[Hit]:
+        """Read the ranked memories, in order, truncated to the query's number of characters.
+
+        Memories that were deleted after the ranking are left out.
+        """
         records = self._call_one(
             memories_sql.READ_HITS,
             ids=rows.uuid_array([entry.candidate.id for entry in ranked]),
@@ -115,6 +126,11 @@ class PostgresMemories(
         return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
     def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:
+        """Return one memory with its whole content, as it is now or as it was at the time `as_of`.
+
+        Returns None if the memory does not exist, or was not visible at `as_of`. Raises InvalidRequest if the state of
+        the memory at `as_of` is not known.
+        """
         if as_of is not None:
             row = self._call_one(memories_sql.FETCH_THEN, id=memory_id, at=as_of)
             return rows.read_memory(row["record"]) if row["record"] else None
@@ -130,6 +146,10 @@ class PostgresMemories(
         oldest_first: bool = False,
         beginning: int | None = None,
     ) -> Sequence[ListedMemory]:
+        """Return the newest memories that match the filters, or the oldest, after a cursor.
+
+        Each has the first `beginning` characters of its content.
+        """
         memories = self._call(
             memories_sql.LIST,
             limit=limit,
@@ -142,6 +162,10 @@ class PostgresMemories(
         return [rows.read_listed(row) for row in memories]
 
     def neighbours(self, memory_id: UUID) -> Neighbours:
+        """Return the nearest memories of a memory, without superseded ones.
+
+        There are none if the memory does not exist.
+        """
         memories = self._call(memories_sql.NEIGHBOURS, id=memory_id)
         if not memories:
             return NO_NEIGHBOURS
@@ -153,6 +177,10 @@ class PostgresMemories(
         )
 
     def delete(self, memory_id: UUID) -> DeletedMemory | None:
+        """Delete one memory and return it, or None if it does not exist.
+
+        Memories that it superseded stay superseded.
+        """
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
             connection.run(memories_sql.RELINK_SUPERSEDED, namespace=self.namespace, id=memory_id)
@@ -164,6 +192,10 @@ class PostgresMemories(
         return DeletedMemory(title=one_line(deleted[0]["title"]), superseded=tuple(deleted[0]["superseded"]))
 
     def update(self, memory_id: UUID, change: MemoryChange) -> Memory | None:
+        """Change a memory and return it, or None if it does not exist.
+
+        Raises NotFound if the superseding memory does not exist, and Conflict if superseding would form a cycle.
+        """
         with self._transaction() as connection:
             if change.superseded_by is not None:
                 connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
@@ -191,6 +223,10 @@ class PostgresMemories(
         return rows.read_memory(changed[0]["record"]) if changed else None
 
     def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
+        """Replace the rater's rating of a memory, and return the memory's quality before and after.
+
+        Returns None if the memory does not exist.
+        """
         with self._transaction() as connection:
             if not connection.run(memories_sql.LOCK_MEMORY, namespace=self.namespace, id=memory_id):
                 return None
@@ -215,6 +251,11 @@ class PostgresMemories(
         filters: Filters = EVERY_MEMORY,
         memory_ids: Sequence[UUID] | None = None,
     ) -> Sequence[ExportedMemory]:
+        """Return the memories that match the filters and have the ids, after a cursor.
+
+        They are ordered by time and then content hash. A page ends after `limit` memories or EXPORT_BYTES of content,
+        and has at least one memory unless none is left.
+        """
         memories = self._call(
             memories_sql.EXPORT,
             filters=rows.filters_json(filters),
@@ -227,10 +268,12 @@ class PostgresMemories(
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in memories]
 
     def languages(self, query: str | None = None) -> Languages:
+        """Return the languages of the namespace's newest memories, and of a query."""
         row = self._call_one(memories_sql.LANGUAGES, text=query)
         return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])
 
     def stats(self) -> Stats:
+        """Return counts of the namespace's memories, tags and requests."""
         with self._transaction() as connection:
             figures = connection.one(memories_sql.STATS, namespace=self.namespace)
             tags = connection.run(memories_sql.TOP_TAGS, namespace=self.namespace)

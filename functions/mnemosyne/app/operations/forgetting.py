@@ -9,13 +9,13 @@ from shlex import quote
 from typing import Any
 from uuid import UUID
 
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app.operations.operation import FilledName, IdPosition, Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.forgetting import Forgetting, receipt_of
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.errors import Conflict, NotFound
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import forgetting
 
 PAGE = 100

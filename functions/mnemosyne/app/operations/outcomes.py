@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app.operations.operation import Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -11,7 +12,6 @@ from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.pubsub_message import unwrap
-from mnemosyne.ports.memories import MemoryStore
 
 PAGE = 1000
 Row = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from mnemosyne.domain.matches import (
     NormalText,
@@ -15,14 +16,16 @@ from mnemosyne.domain.matches import (
 from mnemosyne.domain.preview import is_given
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.mcp.record import Matches, SearchHit
-from mnemosyne.ports.memories import MemoryStore
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 MARKED_CHARACTERS = 2_000
 """Number of characters at the beginning of a query whose words are marked."""
 
 
 def with_matches(
-    hits: Sequence[SearchHit], query: str | None, mode: SearchMode, memories: MemoryStore
+    hits: Sequence[SearchHit], query: str | None, mode: SearchMode, memories: "MemoryStore"
 ) -> list[SearchHit]:
     """Return the hits with the spans of the query's words and of their inflected forms.
 
