@@ -11,7 +11,7 @@ from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.cli.local import postgres
 
 ROUNDS = 12
@@ -27,7 +27,7 @@ SIZE = "SELECT pg_total_relation_size('memories') / 1e6 AS megabytes"
 class Sweep:
     """Removes expired memories in a thread while the context is open, as the scheduled job does."""
 
-    def __init__(self, retention: PostgresRetention) -> None:
+    def __init__(self, retention: Retention) -> None:
         self._retention = retention
         self._stopped = threading.Event()
         self.removed, self.seconds, self.is_done = 0, 0.0, False
@@ -65,7 +65,7 @@ def figures(rows: int) -> list[Figure]:
     ):
         isolation.prepare(owner, rows, EXPIRE)
         connect = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)
-        return _measured(owner, Sweep(PostgresRetention(connect)), memories, rows)
+        return _measured(owner, Sweep(Retention(connect)), memories, rows)
 
 
 def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: int) -> list[Figure]:

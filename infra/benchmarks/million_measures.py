@@ -17,7 +17,7 @@ import psutil
 
 from infra.benchmarks.corpus import questions
 from infra.benchmarks.throughput import call, cpu_seconds, exchange
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.api_keys import ApiKeyStore
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
@@ -140,7 +140,7 @@ def _running(store: Store) -> AbstractContextManager[stack.Stack]:
 def _token(running: stack.Stack, namespace: str) -> str:
     now, scopes = datetime.now(UTC), frozenset({Scope.READ})
     key, token = new_key(name="benchmark", namespace=namespace, scopes=scopes, created_at=now, expires_at=None)
-    PostgresApiKeyStore(connection_factory(running.database.url(postgres.OWNER))).create(key)
+    ApiKeyStore(connection_factory(running.database.url(postgres.OWNER))).create(key)
     return token
 
 

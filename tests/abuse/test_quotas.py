@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.adapters.database.quotas import PostgresQuotas
+from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListQuotas, SetQuota
 from mnemosyne.cli.local import postgres
@@ -33,8 +33,8 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 @pytest.fixture
-def keeper(cluster: postgres.EmbeddedPostgres, database: str) -> PostgresQuotas:
-    return PostgresQuotas(connection_factory(cluster.url(postgres.OWNER, database)))
+def keeper(cluster: postgres.EmbeddedPostgres, database: str) -> Quotas:
+    return Quotas(connection_factory(cluster.url(postgres.OWNER, database)))
 
 
 def _store(store: MemoryStore, *contents: str, embedder: FakeEmbedder | None = None) -> list[tuple[str, str | None]]:
@@ -77,7 +77,7 @@ def _any() -> Any:
     ],
 )
 def test_over_the_quota_nothing_is_embedded_and_the_outcome_names_the_limit(
-    store: MemoryStore, keeper: PostgresQuotas, limits: dict[str, int], message: str
+    store: MemoryStore, keeper: Quotas, limits: dict[str, int], message: str
 ) -> None:
     keeper.set("ada", limits)
     embedder = FakeEmbedder()
@@ -89,7 +89,7 @@ def test_over_the_quota_nothing_is_embedded_and_the_outcome_names_the_limit(
 
 
 def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_again(
-    store: MemoryStore, keeper: PostgresQuotas
+    store: MemoryStore, keeper: Quotas
 ) -> None:
     keeper.set("ada", {"memories": 0})
     ingest_request = request("tea")
@@ -108,7 +108,7 @@ def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_agai
 
 
 def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
-    store: MemoryStore, keeper: PostgresQuotas, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, keeper: Quotas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services = FakeServices(store)
 
@@ -158,7 +158,7 @@ def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
     assert len([record for record in caplog.records if record.msg == "message_refused"]) == 4
 
 
-def test_a_change_that_would_exceed_the_quota_is_refused(store: MemoryStore, keeper: PostgresQuotas) -> None:
+def test_a_change_that_would_exceed_the_quota_is_refused(store: MemoryStore, keeper: Quotas) -> None:
     _store(store, "tea")
     (memory,) = store_of(store, "ada").list(_any(), 10)
     keeper.set("ada", {"bytes": 1_000})
@@ -168,13 +168,13 @@ def test_a_change_that_would_exceed_the_quota_is_refused(store: MemoryStore, kee
     assert store_of(store, "ada").update(memory.id, MemoryChange(title="cup")) is not None
 
 
-def test_a_duplicate_is_accepted_when_the_quota_is_used_up(store: MemoryStore, keeper: PostgresQuotas) -> None:
+def test_a_duplicate_is_accepted_when_the_quota_is_used_up(store: MemoryStore, keeper: Quotas) -> None:
     _store(store, "tea")
     keeper.set("ada", {"memories": 1, "texts_a_day": 1})
     assert [state for state, _ in _store(store, "tea")] == ["duplicate"]
 
 
-def test_a_call_over_a_known_quota_is_refused_at_once(store: MemoryStore, keeper: PostgresQuotas) -> None:
+def test_a_call_over_a_known_quota_is_refused_at_once(store: MemoryStore, keeper: Quotas) -> None:
     services = FakeServices(store)
     keeper.set("ada", {"memories": 0})
     arguments = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
@@ -192,7 +192,7 @@ def test_a_call_over_a_known_quota_is_refused_at_once(store: MemoryStore, keeper
     assert len(services.queue.published) == before
 
 
-def test_memory_stats_shows_usage_and_quota(store: MemoryStore, keeper: PostgresQuotas) -> None:
+def test_memory_stats_shows_usage_and_quota(store: MemoryStore, keeper: Quotas) -> None:
     services = FakeServices(store)
     _store(store, "tea")
     keeper.set(EVERYBODY, {"memories": 10, "bytes": 1_000})
@@ -208,7 +208,7 @@ def test_memory_stats_shows_usage_and_quota(store: MemoryStore, keeper: Postgres
 
 
 def test_a_deployment_has_default_quotas_and_a_local_system_has_none(
-    cluster: postgres.EmbeddedPostgres, database: str, new_database: Any, keeper: PostgresQuotas
+    cluster: postgres.EmbeddedPostgres, database: str, new_database: Any, keeper: Quotas
 ) -> None:
     from mnemosyne.adapters.database import migrations
     from tests.fakes import FAKE_SPACE
@@ -217,7 +217,7 @@ def test_a_deployment_has_default_quotas_and_a_local_system_has_none(
     owner = connection_factory(cluster.url(postgres.OWNER, new := new_database(empty=True)))()
     migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
     owner.close()
-    ((name, everybody),) = PostgresQuotas(connection_factory(cluster.url(postgres.OWNER, new))).every()
+    ((name, everybody),) = Quotas(connection_factory(cluster.url(postgres.OWNER, new))).every()
     assert name == EVERYBODY
     assert (everybody.memories_limit, everybody.texts_limit) == (1_000_000, 200_000)
 
@@ -247,11 +247,11 @@ def test_the_quota_command_sets_and_lists_quotas(
     assert refused.exit_code == 2
 
 
-def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: PostgresQuotas) -> None:
-    class Quotas:
+def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Quotas) -> None:
+    class Owner:
         quotas = keeper
 
-    system = LocalOperations(Quotas())
+    system = LocalOperations(Owner())
     assert system.run(SetQuota(namespace="ada", limits={"memories": 3, "bytes": None})) == {"namespace": "ada"}
     (quotas,) = system.run(ListQuotas(namespace="ada"))["quotas"]
     assert (quotas["namespace"], quotas["memories_limit"], quotas["bytes_limit"]) == ("ada", 3, None)

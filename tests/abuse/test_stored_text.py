@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.api_keys import ApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.cli import formats
@@ -188,7 +188,7 @@ def test_the_list_of_keys_escapes_control_characters(
 ) -> None:
     key, _ = new_key(name=f"n{HOSTILE}", namespace=f"a{HOSTILE}", scopes=BOTH, created_at=NOW, expires_at=None)
     url = cluster.url(postgres.OWNER, database)
-    PostgresApiKeyStore(connection_factory(url)).create(key)
+    ApiKeyStore(connection_factory(url)).create(key)
     monkeypatch.setenv("MNEMOSYNE_DATABASE_URL", url)
     printed = CliRunner().invoke(cli, ["keys", "list"]).output
     assert key.id in printed

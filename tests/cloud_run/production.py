@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.api_keys import ApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.cli.local import emulator as local_emulator
 from mnemosyne.cli.local import postgres
@@ -135,7 +135,7 @@ class Production:
             created_at=datetime.now(UTC),
             expires_at=None,
         )
-        PostgresApiKeyStore(connection_factory(self.postgres.url(postgres.OWNER))).create(key)
+        ApiKeyStore(connection_factory(self.postgres.url(postgres.OWNER))).create(key)
         return lambda: token
 
     def an_hour_passes(self) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
@@ -83,13 +83,13 @@ def fails(owner: Connection) -> Iterator[Callable[..., None]]:
 
 
 @pytest.fixture
-def feeds(shared_database: SharedDatabase) -> PostgresChangeFeeds:
+def feeds(shared_database: SharedDatabase) -> ChangeFeeds:
     """The change feeds of the shared database, as the owner."""
-    return PostgresChangeFeeds(shared_database.connect_as_owner)
+    return ChangeFeeds(shared_database.connect_as_owner)
 
 
 @pytest.fixture
-def feed_on(feeds: PostgresChangeFeeds) -> None:
+def feed_on(feeds: ChangeFeeds) -> None:
     """Turn the change feed of the tests' namespace on."""
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
 

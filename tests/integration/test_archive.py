@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemosyne.adapters.database.archive import PostgresArchive
+from mnemosyne.adapters.database.archive import Archive
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
@@ -48,8 +48,8 @@ class Archives:
     def memories_of(self, namespace: str) -> MemoryStore:
         return MemoryStore(self.store.database, namespace)
 
-    def archive_of(self, namespace: str) -> PostgresArchive:
-        return PostgresArchive(self._pool.connection, namespace)
+    def archive_of(self, namespace: str) -> Archive:
+        return Archive(self._pool.connection, namespace)
 
     def restore(self, namespace: str, memories: list[ArchivedMemory]) -> int:
         return self.archive_of(namespace).restore(memories, lambda space: FakeEmbedder())
@@ -289,11 +289,11 @@ def test_a_memory_that_is_deleted_during_an_export_is_left_out(
     archive: Archives, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory_id = store_content(archive.store, "tea")
-    extras = PostgresArchive.extras
+    extras = Archive.extras
 
-    def delete_first(self: PostgresArchive, ids: Any) -> Any:
+    def delete_first(self: Archive, ids: Any) -> Any:
         archive.store.delete(memory_id)
         return extras(self, ids)
 
-    monkeypatch.setattr(PostgresArchive, "extras", delete_first)
+    monkeypatch.setattr(Archive, "extras", delete_first)
     assert archive.system.run(ExportMemories(namespace="ns"))["memories"] == []

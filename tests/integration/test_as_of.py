@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.holds import PostgresHolds
+from mnemosyne.adapters.database.holds import Holds
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.adapters.database.quotas import PostgresQuotas
-from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.adapters.database.quotas import Quotas
+from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import ExternalId
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -208,14 +208,14 @@ def test_a_memory_whose_new_expiry_is_in_the_past_was_visible_until_the_change(
     memory_id = store_content(services.memories, "oolong", expires_at=expires_at)
     hold = None
     if end == "the release of a hold":
-        hold = PostgresHolds(owner).place("ns", Selection(), "before the court", "somebody")
-        PostgresHolds(owner).suspend("ns", hold)
+        hold = Holds(owner).place("ns", Selection(), "before the court", "somebody")
+        Holds(owner).suspend("ns", hold)
         shared_database.owner.run("UPDATE memories SET given_expiry = created_at + interval '1 us'")
     during = now(shared_database)
     assert found(services, during) == {memory_id}
     if hold:
-        PostgresHolds(owner).release("ns", hold)
-        PostgresRetention(owner).apply("ns")
+        Holds(owner).release("ns", hold)
+        Retention(owner).apply("ns")
     else:
         shared_database.owner.run("UPDATE memories SET expires_at = created_at + interval '1 us'")
     assert services.memories.fetch(memory_id) is None
@@ -254,7 +254,7 @@ def test_a_memory_can_be_superseded_when_the_quota_is_used_up(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     older, newer = (store_content(services.memories, content) for content in ("oolong", "sencha"))
-    PostgresQuotas(shared_database.connect_as_owner).set("ns", {"bytes": services.memories.quota().bytes})
+    Quotas(shared_database.connect_as_owner).set("ns", {"bytes": services.memories.quota().bytes})
     updated = services.memories.update(older, MemoryChange(superseded_by=newer))
     assert updated
     assert updated.superseded_by == newer

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
+from mnemosyne.adapters.database.api_keys import ApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.lockouts import PostgresLockouts
+from mnemosyne.adapters.database.lockouts import Lockouts
 from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
@@ -55,7 +55,7 @@ class Company:
 
     def __init__(self, server: AuthServer, provider: Provider, owner: Callable[[], Connection], mcp: Pool) -> None:
         self.server, self.provider, self.mcp = server, provider, mcp
-        self.lockouts, self.keys = PostgresLockouts(owner), PostgresApiKeyStore(owner)
+        self.lockouts, self.keys = Lockouts(owner), ApiKeyStore(owner)
         self.client = server.register()
 
     def come_back(self, claims: Mapping[str, Any]) -> tuple[Visit, Any]:

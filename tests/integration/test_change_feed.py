@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.archive import PostgresArchive
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.archive import Archive
+from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.reembedding import Reembedding
@@ -35,8 +35,8 @@ class _OtherEmbedder(FakeEmbedder):
 class OfExport(OfStore):
     """An operator that exports the memories of one namespace."""
 
-    def archive_of(self, namespace: str) -> PostgresArchive:
-        return PostgresArchive(self.memories_of(namespace).database.pool.connection, namespace)
+    def archive_of(self, namespace: str) -> Archive:
+        return Archive(self.memories_of(namespace).database.pool.connection, namespace)
 
 
 def test_without_a_change_feed_no_event_is_recorded(memories: MemoryStore, shared_database: SharedDatabase) -> None:
@@ -180,7 +180,7 @@ def test_a_restored_memory_has_one_event_of_its_creation(
     memories.delete_many([older, newer])
     reader = Reader(memories)
     reader.read()
-    archive = PostgresArchive(lambda: closing(shared_database.connect_as_owner()), "ns")
+    archive = Archive(lambda: closing(shared_database.connect_as_owner()), "ns")
     lines = [line for record in records if isinstance(line := read_line(record), ArchivedMemory)]
     assert archive.restore(lines, lambda space: FakeEmbedder()) == 2
     events = {event.memory_id: (event.kind.value, event.superseded_by) for event in reader.read()}
@@ -192,7 +192,7 @@ def test_a_move_to_another_embedding_space_makes_no_event(
     store: MemoryStore, cluster: EmbeddedPostgres, database: str
 ) -> None:
     connect = connection_factory(cluster.url(OWNER, database), socket_timeout=None, statement_seconds=0)
-    PostgresChangeFeeds(connect).set(ChangeFeed(namespace="ns", enabled=True, contents=False))
+    ChangeFeeds(connect).set(ChangeFeed(namespace="ns", enabled=True, contents=False))
     store_contents(store, "oolong", "sencha")
     reader = Reader(store)
     assert len(reader.read()) == 2

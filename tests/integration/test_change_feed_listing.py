@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.change_feed import _BEGIN, _PAGE, PostgresChangeFeeds
+from mnemosyne.adapters.database.change_feed import _BEGIN, _PAGE, ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app.operations.change_feed import ListChanges, ListFeeds, SetFeed
@@ -66,7 +66,7 @@ def test_changes_since_a_time_are_listed(memories: MemoryStore, shared_database:
 
 
 def test_contents_are_listed_only_if_the_feed_has_them(
-    memories: MemoryStore, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
+    memories: MemoryStore, feeds: ChangeFeeds, shared_database: SharedDatabase
 ) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
     store_content(memories, "oolong", title="tea", tags=["a"], metadata={"shelf": 7})
@@ -78,7 +78,7 @@ def test_contents_are_listed_only_if_the_feed_has_them(
 
 
 def test_an_event_of_a_removed_memory_has_no_contents(
-    memories: MemoryStore, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
+    memories: MemoryStore, feeds: ChangeFeeds, shared_database: SharedDatabase
 ) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
     deleted, expired = store_contents(memories, "oolong", "sencha")
@@ -92,12 +92,12 @@ def test_an_event_of_a_removed_memory_has_no_contents(
 
 @pytest.mark.parametrize("fault", [None, Unavailable("the topic did not accept all messages")])
 def test_the_next_announcer_publishes_although_the_server_has_not_noticed_that_the_last_one_ended(
-    feeds: PostgresChangeFeeds, shared_database: SharedDatabase, fault: Exception | None
+    feeds: ChangeFeeds, shared_database: SharedDatabase, fault: Exception | None
 ) -> None:
     connection = shared_database.connect_as_owner()
     with closing(connection), pytest.MonkeyPatch.context() as patch:
         patch.setattr(connection, "close", lambda: None)
-        with suppress(Unavailable), PostgresChangeFeeds(lambda: connection).announcer() as announcer:
+        with suppress(Unavailable), ChangeFeeds(lambda: connection).announcer() as announcer:
             assert announcer
             if fault:
                 raise fault
@@ -106,7 +106,7 @@ def test_the_next_announcer_publishes_although_the_server_has_not_noticed_that_t
 
 
 def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(
-    memories: MemoryStore, feeds: PostgresChangeFeeds, monkeypatch: pytest.MonkeyPatch
+    memories: MemoryStore, feeds: ChangeFeeds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemosyne.adapters.database.change_feed.CONTENT_BYTES", 20_000)
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
@@ -117,7 +117,7 @@ def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(
 
 
 def test_the_setting_of_a_namespace_overrides_the_setting_for_all_namespaces(
-    memories: MemoryStore, feeds: PostgresChangeFeeds
+    memories: MemoryStore, feeds: ChangeFeeds
 ) -> None:
     feeds.set(ChangeFeed(namespace="", enabled=True, contents=False))
     feeds.set(ChangeFeed(namespace="ns", enabled=False, contents=False))
@@ -128,7 +128,7 @@ def test_the_setting_of_a_namespace_overrides_the_setting_for_all_namespaces(
     assert [space.changes(1, after=ChangeCursor()).is_on for space in (memories, other)] == [False, True]
 
 
-def test_a_feed_has_no_events_of_another_namespace(memories: MemoryStore, feeds: PostgresChangeFeeds) -> None:
+def test_a_feed_has_no_events_of_another_namespace(memories: MemoryStore, feeds: ChangeFeeds) -> None:
     feeds.set(ChangeFeed(namespace="", enabled=True, contents=True))
     mine, theirs = store_content(memories, "oolong"), store_content(store_of(memories, "other"), "sencha")
     assert read_kinds(memories) == [("created", mine, ())]
@@ -154,7 +154,7 @@ def test_only_the_owner_writes_events_and_settings(memories: MemoryStore, statem
 
 
 def test_old_events_are_removed(
-    memories: MemoryStore, feeds: PostgresChangeFeeds, shared_database: SharedDatabase, feed_on: None
+    memories: MemoryStore, feeds: ChangeFeeds, shared_database: SharedDatabase, feed_on: None
 ) -> None:
     old, new = store_contents(memories, "oolong", "sencha")
     shared_database.owner.run("UPDATE memory_changes SET at = now() - interval '31 days' WHERE memory_id = :id", id=old)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.app import operator
@@ -195,7 +195,7 @@ def without_repeats(messages: Sequence[ChangeEvent]) -> list[ChangeEvent]:
     return list({message.id: message for message in messages}.values())
 
 
-def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: bool = False) -> None:
+def announce(feeds: ChangeFeeds, topic: UnreliableTopic, *, until_done: bool = False) -> None:
     """Run the announcer once, or repeatedly until all events are published if `until_done`."""
     while True:
         try:
@@ -209,7 +209,7 @@ def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: 
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_each_change_is_listed_once_and_published_in_order(
-    seed: int, memories: MemoryStore, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
+    seed: int, memories: MemoryStore, shared_database: SharedDatabase, feeds: ChangeFeeds
 ) -> None:
     dice = random.Random(seed)
     world, follower = World(dice, memories, shared_database), Reader(memories, limit=dice.choice([1, 3, 100]))
@@ -237,7 +237,7 @@ UPDATE memories SET title = title || 'x' WHERE id = (
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memory(
-    seed: int, memories: MemoryStore, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
+    seed: int, memories: MemoryStore, shared_database: SharedDatabase, feeds: ChangeFeeds
 ) -> None:
     dice = random.Random(seed)
     requests = [request(content) for content in CONTENTS]

@@ -10,7 +10,7 @@ import pytest
 
 from mnemosyne.adapters.database import retention
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app.operations.retention import (
     ApplyRetention,
     ClearRetention,
@@ -360,7 +360,7 @@ def test_expired_memories_are_removed_with_their_dependent_rows(
     living = store_content(services.memories, "sencha")
     for memory_id in gone:
         expire(memory_id)
-    removal = PostgresRetention(shared_database.connect_as_owner)
+    removal = Retention(shared_database.connect_as_owner)
     assert [removal.remove_expired(), removal.remove_expired()] == [3, 0]
     for table in ("memories", "memory_words"):
         assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 1
@@ -455,7 +455,7 @@ def test_a_removal_pauses_after_each_batch_for_as_long_as_the_batch_took(
     store_expired(services, shared_database, 5)
     clock = iter([0.0, 3.0, 10.0, 14.0, 20.0, 25.0, 30.0])
     pauses: list[float] = []
-    removal = PostgresRetention(shared_database.connect_as_owner)
+    removal = Retention(shared_database.connect_as_owner)
     batches = list(removal.remove_all_expired(pauses.append, lambda: next(clock)))
     assert (batches, pauses) == ([2, 2, 1], [3.0, 4.0, 5.0])
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Selection
@@ -59,7 +59,7 @@ def titles(services: FakeServices) -> list[str]:
     return sorted(memory.title for memory in list_memories(services.memories))
 
 
-def test_a_forgotten_memory_makes_an_event_without_contents(services: FakeServices, feeds: PostgresChangeFeeds) -> None:
+def test_a_forgotten_memory_makes_an_event_without_contents(services: FakeServices, feeds: ChangeFeeds) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
     remaining, gone = (store_content(services.memories, text, tags=[text]) for text in ("coffee", "tea"))
     forget(services, TEA)

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from click.testing import CliRunner, Result
 
-from mnemosyne.adapters.database.holds import PostgresHolds
-from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.adapters.database.holds import Holds
+from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.app.operator import OwnerStores
@@ -37,12 +37,12 @@ REASON = "case 7 is before the court"
 
 
 @pytest.fixture
-def holds(shared_database: SharedDatabase) -> PostgresHolds:
-    return PostgresHolds(shared_database.connect_as_owner)
+def holds(shared_database: SharedDatabase) -> Holds:
+    return Holds(shared_database.connect_as_owner)
 
 
 @pytest.fixture
-def hold_id(services: FakeServices, holds: PostgresHolds) -> UUID:
+def hold_id(services: FakeServices, holds: Holds) -> UUID:
     """A memory under a hold."""
     holds.place("ns", HELD, REASON, "somebody")
     return store_content(services.memories, "oolong", tags=("case 7",))
@@ -81,7 +81,7 @@ def test_a_tool_that_refuses_to_delete_a_held_memory_gives_the_reason(services: 
     assert REASON in error_of(services, "forget_memories", all=True, token=dry["token"])
 
 
-def test_the_record_for_people_has_the_hold_of_the_memory(services: FakeServices, holds: PostgresHolds) -> None:
+def test_the_record_for_people_has_the_hold_of_the_memory(services: FakeServices, holds: Holds) -> None:
     hold_id = holds.place("ns", HELD, REASON, "somebody")
     memory_id = store_content(services.memories, "oolong", tags=("case 7",))
     read = answer_of(services, "get_memory", id=str(memory_id), neighbours=True)
@@ -104,7 +104,7 @@ def test_a_caller_who_may_not_delete_a_held_memory_does_not_read_the_reason(
 
 @pytest.mark.parametrize("when", ["before the hold", "under the hold"])
 def test_a_held_memory_does_not_expire(
-    when: str, services: FakeServices, holds: PostgresHolds, shared_database: SharedDatabase
+    when: str, services: FakeServices, holds: Holds, shared_database: SharedDatabase
 ) -> None:
     def make() -> UUID:
         expires_at = datetime.now(UTC) + timedelta(days=1)
@@ -120,7 +120,7 @@ def test_a_held_memory_does_not_expire(
     assert memory.expires_at is None
     assert holds.release("ns", hold_id)
     shared_database.owner.run("UPDATE memories SET given_expiry = now() - interval '1 hour'")
-    PostgresRetention(shared_database.connect_as_owner).apply("ns")
+    Retention(shared_database.connect_as_owner).apply("ns")
     assert list_memories(services.memories) == []
 
 
@@ -136,7 +136,7 @@ ARRIVALS: dict[str, Callable[[FakeServices, UUID], object]] = {
 
 @pytest.mark.parametrize("arrival", ARRIVALS)
 def test_a_memory_that_a_change_brings_under_a_hold_does_not_expire(
-    arrival: str, services: FakeServices, holds: PostgresHolds
+    arrival: str, services: FakeServices, holds: Holds
 ) -> None:
     expires_at = datetime.now(UTC) + timedelta(days=1)
     memory_id = store_content(services.memories, "oolong", tags=("tea",), expires_at=expires_at)
@@ -161,12 +161,12 @@ def test_the_expiry_of_a_held_memory_can_be_changed_after_the_maximum_lifetime(
 
 
 def test_a_hold_makes_an_expired_memory_visible_if_its_row_is_not_removed_yet(
-    services: FakeServices, holds: PostgresHolds, shared_database: SharedDatabase
+    services: FakeServices, holds: Holds, shared_database: SharedDatabase
 ) -> None:
     memory_id = store_content(services.memories, "oolong", tags=("case 7",))
     shared_database.owner.run("UPDATE memories SET expires_at = now() - interval '1 minute'")
     hold_id = holds.place("ns", HELD, REASON, "somebody")
-    assert PostgresRetention(shared_database.connect_as_owner).remove_expired() == 0
+    assert Retention(shared_database.connect_as_owner).remove_expired() == 0
     ingest_request = request("oolong", tags=("case 7",))
     assert store(services.memories, ingest_request)[ingest_request.request_id].memory_id == memory_id
     while holds.suspend("ns", hold_id):
@@ -175,7 +175,7 @@ def test_a_hold_makes_an_expired_memory_visible_if_its_row_is_not_removed_yet(
 
 
 def test_a_deletion_by_key_fails_under_a_hold_and_can_be_repeated_after_it(
-    services: FakeServices, holds: PostgresHolds
+    services: FakeServices, holds: Holds
 ) -> None:
     name = ExternalId("notes", "7")
     store(services.memories, request("oolong", external_id=name, tags=("case 7",), published=datetime.now(UTC)))
@@ -193,7 +193,7 @@ def test_a_deletion_by_key_fails_under_a_hold_and_can_be_repeated_after_it(
     assert titles(services) == []
 
 
-def test_a_hold_that_is_placed_during_a_forgetting_stops_it(services: FakeServices, holds: PostgresHolds) -> None:
+def test_a_hold_that_is_placed_during_a_forgetting_stops_it(services: FakeServices, holds: Holds) -> None:
     store_content(services.memories, "oolong", tags=("case 7",))
     token = services.memories.preview_forgetting(HELD, 1).token
     forgetting_id = forgetting.begin(HELD, token, "", memories=services.memories)
@@ -235,15 +235,13 @@ def test_memories_under_another_hold_are_not_reported_to_expire(
     other = system.run(PlaceHold(namespace="ns", tags=["case 8"], reason=REASON))
     system.run(ReleaseHold(namespace="ns", id=UUID(other["id"])))
     assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 0
-    retention = PostgresRetention(shared_database.connect_as_owner)
+    retention = Retention(shared_database.connect_as_owner)
     assert retention.expired_by("ns", 0, 0) == 0
     store_content(services.memories, "sencha")
     assert retention.expired_by("ns", 0, 0) == 1
 
 
-def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(
-    services: FakeServices, holds: PostgresHolds
-) -> None:
+def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(services: FakeServices, holds: Holds) -> None:
     name = ExternalId("notes", "7")
 
     def version(*tags: str, at: datetime) -> IngestStatus:
@@ -267,7 +265,7 @@ def command(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase)
 
 
 def test_a_dry_run_of_a_held_memory_does_not_promise_a_forgetting(
-    services: FakeServices, holds: PostgresHolds, command: Callable[..., Result]
+    services: FakeServices, holds: Holds, command: Callable[..., Result]
 ) -> None:
     store_content(services.memories, "oolong", tags=("case 7",))
     dry_run = ("forget", "--namespace", "ns", "--tag", "case 7", "--dry-run")
@@ -286,7 +284,7 @@ def test_a_hold_that_does_not_exist_is_not_reported_as_released(command: Callabl
 
 
 def test_the_release_of_a_hold_can_be_repeated_after_an_interruption(
-    services: FakeServices, holds: PostgresHolds, command: Callable[..., Result]
+    services: FakeServices, holds: Holds, command: Callable[..., Result]
 ) -> None:
     hold_id = holds.place("ns", HELD, REASON, "somebody")
     store_content(services.memories, "oolong", tags=("case 7",), expires_at=datetime.now(UTC) + timedelta(days=1))

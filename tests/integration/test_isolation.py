@@ -259,7 +259,7 @@ def test_the_functions_can_look_up_an_api_key_and_cannot_list_or_change_keys(
     pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     key, _ = new_key(name="n", namespace="ada", scopes=SCOPES, created_at=NOW, expires_at=None)
-    keeper = api_keys.PostgresApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
+    keeper = api_keys.ApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
     keeper.create(key)
     read_key = api_keys.find_api_key(pool, key.id)
     assert read_key == key

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.holds import PostgresHolds
+from mnemosyne.adapters.database.holds import Holds
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -197,11 +197,11 @@ def _forget(world: World) -> None:
 
 
 def _hold(world: World) -> None:
-    holds = PostgresHolds(world.database.connect_as_owner)
+    holds = Holds(world.database.connect_as_owner)
     model = world.model
     if model.hold:
         assert holds.release("ns", model.hold)
-        PostgresRetention(world.database.connect_as_owner).apply("ns")
+        Retention(world.database.connect_as_owner).apply("ns")
         model.hold = None
     else:
         model.hold = holds.place("ns", Selection(), "before the court", "somebody")

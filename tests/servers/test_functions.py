@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
+from mnemosyne.adapters.database.api_keys import ApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.oauth import OAuthStore, find_standing_grant
@@ -207,7 +207,7 @@ def test_import_object_lists_the_lines_of_an_object_until_it_deletes_them(functi
 
 def test_mcp_finds_the_api_keys_that_the_owner_creates(functions: Functions, cluster: Server, database: str) -> None:
     key, _ = new_key(name="n", namespace="ada", scopes=frozenset({Scope.READ}), created_at=NOW, expires_at=None)
-    keeper = PostgresApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
+    keeper = ApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
     keeper.create(key)
     pool = functions.pool("mcp")
     assert find_api_key(pool, key.id) == key

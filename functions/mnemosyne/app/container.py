@@ -47,7 +47,7 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 
 
 class ConfiguredServices:
-    """The adapters that the settings choose, as the ports that the services use.
+    """The adapters that the settings choose, as the services use them.
 
     With `any_space`, the memories may be in another embedding space than the settings name. This is for operators.
     """

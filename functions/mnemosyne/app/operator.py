@@ -12,19 +12,19 @@ from functools import cached_property
 from typing import Any, Final
 
 from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
-from mnemosyne.adapters.database.archive import PostgresArchive
-from mnemosyne.adapters.database.audit import PostgresAuditLog
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.api_keys import ApiKeyStore
+from mnemosyne.adapters.database.archive import Archive
+from mnemosyne.adapters.database.audit import AuditLog
+from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.grants import PostgresGrantStore
-from mnemosyne.adapters.database.holds import PostgresHolds
-from mnemosyne.adapters.database.lockouts import PostgresLockouts
+from mnemosyne.adapters.database.grants import GrantStore
+from mnemosyne.adapters.database.holds import Holds
+from mnemosyne.adapters.database.lockouts import Lockouts
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import read_embedding_space
-from mnemosyne.adapters.database.quotas import PostgresQuotas
+from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
-from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices, change_topic, connection_factory_for
 from mnemosyne.app.migrate import deploy
@@ -56,14 +56,14 @@ class OwnerStores:
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self.connect = connect
-        self.keys = PostgresApiKeyStore(connect)
-        self.quotas = PostgresQuotas(connect)
-        self.grants = PostgresGrantStore(connect)
-        self.lockouts = PostgresLockouts(connect)
-        self.audit = PostgresAuditLog(lambda: closing(connect()))
-        self.retention = PostgresRetention(connect)
-        self.holds = PostgresHolds(connect)
-        self.feeds = PostgresChangeFeeds(connect)
+        self.keys = ApiKeyStore(connect)
+        self.quotas = Quotas(connect)
+        self.grants = GrantStore(connect)
+        self.lockouts = Lockouts(connect)
+        self.audit = AuditLog(lambda: closing(connect()))
+        self.retention = Retention(connect)
+        self.holds = Holds(connect)
+        self.feeds = ChangeFeeds(connect)
 
     def schema_files(self) -> Sequence[Mapping[str, Any]]:
         """Return label, version, name and time of application of each file of the schema."""
@@ -80,7 +80,7 @@ class MemoryStores:
 
     def __init__(self, services: ConfiguredServices) -> None:
         self._services = services
-        self.audit = PostgresAuditLog(lambda: services.pool.connection())
+        self.audit = AuditLog(lambda: services.pool.connection())
 
     @property
     def queue(self) -> IngestQueue:
@@ -91,9 +91,9 @@ class MemoryStores:
         """Return the store of a namespace's memories."""
         return self._services.memories_of(namespace)
 
-    def archive_of(self, namespace: str) -> PostgresArchive:
+    def archive_of(self, namespace: str) -> Archive:
         """Return the archive of a namespace, for complete exports."""
-        return PostgresArchive(self._services.pool.connection, namespace)
+        return Archive(self._services.pool.connection, namespace)
 
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
         """Sign the receipt of a forgetting (a deletion of selected memories). Return the signature and the public key.
@@ -186,7 +186,7 @@ def expire_memories(settings: Settings, clock: Callable[[], float] = time.monoto
     wait. The next run continues. A run that removes memories adds one row to the audit trail.
     """
     connect = connection_factory_for(settings)
-    retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
+    retention, feeds = Retention(connect), ChangeFeeds(connect)
     deadline, removed = clock() + EXPIRY_SECONDS, 0
     try:
         for count in retention.remove_all_expired():
@@ -209,7 +209,7 @@ def _record_expiry(connect: Callable[[], Connection], count: int) -> None:
     log.info("memories_expired", count=count)
     fields = {"principal": EXPIRY_PRINCIPAL, "action": "expire", "outcome": "done", "count": count}
     try:
-        PostgresAuditLog(lambda: closing(connect())).record(fields)
+        AuditLog(lambda: closing(connect())).record(fields)
     except ServiceError as exc:
         log.error("audit_lost", action="expire", principal=EXPIRY_PRINCIPAL, **fault_fields(exc))
 
@@ -220,11 +220,11 @@ def announce_changes(settings: Settings) -> dict[str, Any]:
     Returns the number of published changes. Without a topic, nothing is published and the result is 0.
     """
     topic = change_topic(settings)
-    feeds = PostgresChangeFeeds(connection_factory_for(settings))
+    feeds = ChangeFeeds(connection_factory_for(settings))
     return {"announced": announce(feeds, topic) if topic else 0}
 
 
-def announce(feeds: PostgresChangeFeeds, topic: ChangeTopic) -> int:
+def announce(feeds: ChangeFeeds, topic: ChangeTopic) -> int:
     """Publish the events of the change feed that are not published yet, and return the number of events.
 
     The events of a memory are published in the order of its changes. After a crash between publishing and marking,

@@ -1,1 +1,1 @@
-"""Interfaces of the adapters that the use cases need, as protocols: adapters implement them without importing them."""
+"""Interfaces of adapters with several implementations, as protocols: adapters implement them without importing them."""

@@ -1,4 +1,4 @@
-"""The sets of ports (interfaces of adapters) that each function passes to its use cases."""
+"""The sets of adapters that each function passes to its use cases."""
 
 from collections.abc import Callable
 from datetime import datetime

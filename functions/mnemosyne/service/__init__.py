@@ -1,1 +1,1 @@
-"""The use cases: plain synchronous functions that take values and ports."""
+"""The use cases: plain synchronous functions that take values and adapters."""

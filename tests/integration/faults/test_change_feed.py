@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from google.cloud.pubsub_v1 import SubscriberClient
 
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.app.operator import announce_changes
 from mnemosyne.cli.local import emulator as local_emulator
@@ -35,7 +35,7 @@ class Feed:
         self._cloud, self._subscriber = cloud, subscriber
         url = cloud.postgres.url(postgres.OWNER)
         self.environment = cloud.environment | {"MNEMOSYNE_DATABASE_URL": url}
-        self.feeds = PostgresChangeFeeds(connection_factory(url))
+        self.feeds = ChangeFeeds(connection_factory(url))
         self.messages: list[dict[str, Any]] = []
 
     def turn(self, *, enabled: bool) -> None:

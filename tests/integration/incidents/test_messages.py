@@ -9,7 +9,7 @@ import pytest
 
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.quotas import PostgresQuotas
+from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.pubsub_message import check_attributes
@@ -123,7 +123,7 @@ def test_messages_have_waited_for_six_days(world: World, check: Check) -> None:
 def test_a_namespace_has_reached_its_quota(
     world: World, check: Check, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
-    PostgresQuotas(connection_factory(cluster.url(postgres.OWNER, database))).set("ns", {"memories": 0})
+    Quotas(connection_factory(cluster.url(postgres.OWNER, database))).set("ns", {"memories": 0})
     assert world.deliver() == 204
     check("A namespace has reached its quota", world, "quota_exceeded")
 

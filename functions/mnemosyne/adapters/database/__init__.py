@@ -1,1 +1,1 @@
-"""PostgreSQL with pgvector: connections, migrations, and the adapters of the ports that store data."""
+"""PostgreSQL with pgvector: connections, migrations and stores."""

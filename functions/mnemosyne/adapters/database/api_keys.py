@@ -42,7 +42,7 @@ def find_api_key(pool: Pool, key_id: str) -> ApiKey | None:
     return _key(rows[0]) if rows else None
 
 
-class PostgresApiKeyStore(OwnerStore):
+class ApiKeyStore(OwnerStore):
     """Creates, lists and revokes keys as the schema's owner, with a new connection for each operation."""
 
     def create(self, key: ApiKey) -> None:

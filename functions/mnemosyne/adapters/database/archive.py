@@ -98,8 +98,8 @@ ON CONFLICT (namespace, key_id) DO NOTHING
 """
 
 
-class PostgresArchive(NamespaceRows):
-    """The Archive of a namespace."""
+class Archive(NamespaceRows):
+    """The data of a namespace that only a complete export has."""
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
         """Return the values of each memory that only a complete export has."""

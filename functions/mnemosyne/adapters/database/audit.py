@@ -34,7 +34,7 @@ LIMIT CAST(:limit AS integer)
 """
 
 
-class PostgresAuditLog:
+class AuditLog:
     """Reads and records events of the audit trail, as the schema's owner."""
 
     def __init__(self, connection: Callable[[], AbstractContextManager[Connection]]) -> None:

@@ -144,7 +144,7 @@ class ChangeFeedReader(NamespaceStore):
         return ChangePage(events=[_event(self.namespace, row) for row in rows], after=onward, is_on=is_on)
 
 
-class PostgresChangeFeeds(OwnerStore):
+class ChangeFeeds(OwnerStore):
     """The settings and the publication of all change feeds, for the operator, as the schema's owner."""
 
     def every(self) -> Sequence[ChangeFeed]:

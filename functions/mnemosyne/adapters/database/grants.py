@@ -28,7 +28,7 @@ SELECT id FROM revoked ORDER BY id
 """
 
 
-class PostgresGrantStore(OwnerStore):
+class GrantStore(OwnerStore):
     """Lists and revokes grants as the schema's owner. Opens a connection for each operation."""
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:

@@ -27,7 +27,7 @@ SELECT suspend_expiries(:namespace, CAST(:id AS uuid), CAST(:limit AS integer)) 
 _RELEASE: Final = "DELETE FROM holds WHERE namespace = :namespace AND id = CAST(:id AS uuid) RETURNING id"
 
 
-class PostgresHolds(OwnerStore):
+class Holds(OwnerStore):
     """Lists, places and releases legal holds, for the operator."""
 
     def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:

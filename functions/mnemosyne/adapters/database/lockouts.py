@@ -57,7 +57,7 @@ _BLOCK_KEY: Final = "UPDATE api_keys SET blocked_at = coalesce(blocked_at, now()
 _UNBLOCK_KEY: Final = "UPDATE api_keys SET blocked_at = NULL WHERE id = :who AND blocked_at IS NOT NULL RETURNING id"
 
 
-class PostgresLockouts(OwnerStore):
+class Lockouts(OwnerStore):
     """The store of lock-outs; opens a connection for each operation."""
 
     def every(self) -> Sequence[dict[str, Any]]:

@@ -33,7 +33,7 @@ ON CONFLICT (namespace) DO UPDATE SET
 LIMITS: Final = ("memories", "bytes", "texts_a_day")
 
 
-class PostgresQuotas(OwnerStore):
+class Quotas(OwnerStore):
     """Lists and sets quotas."""
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:

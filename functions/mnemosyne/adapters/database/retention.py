@@ -56,7 +56,7 @@ SELECT last_id, changed FROM apply_retention(:namespace, CAST(:after AS uuid), C
 _REMOVE: Final = "SELECT remove_expired(CAST(:limit AS integer)) AS removed"
 
 
-class PostgresRetention(OwnerStore):
+class Retention(OwnerStore):
     """Sets and applies the lifetimes of memories, for the operator."""
 
     def every(self) -> Sequence[NamespaceRetention]:

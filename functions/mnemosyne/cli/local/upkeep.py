@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.cli.local import postgres
 from mnemosyne.errors import Unavailable
 
@@ -17,7 +17,7 @@ def remove_expired(database: postgres.EmbeddedPostgres) -> None:
     If the database does not respond, do nothing: the next run removes the same rows.
     """
     connect = connection_factory(database.url(postgres.OWNER))
-    retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
+    retention, feeds = Retention(connect), ChangeFeeds(connect)
     with suppress(Unavailable):
         for _ in retention.remove_all_expired():
             pass
