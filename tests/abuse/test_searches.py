@@ -75,7 +75,7 @@ def test_the_slowest_exact_search_is_cancelled_and_other_callers_are_served(
 
 
 def test_hints_for_a_short_memory_do_not_read_the_words_of_long_neighbours(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
+    cluster: postgres.EmbeddedPostgres, database: str, store: MemoryStore
 ) -> None:
     embedder = FakeEmbedder()
     embedder.chunk_limit = ChunkLimit(characters=100_000)
