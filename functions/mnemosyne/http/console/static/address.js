@@ -1,5 +1,6 @@
 // Navigation within the page, and the lists, scroll positions and focus to restore when the person goes back.
 import { useEffect, useState } from "./vendor/htm-preact.js";
+import { observable } from "./observable.js";
 
 const WAIT_MS = 10_000;
 const MOST_LISTS = 10;
@@ -68,8 +69,15 @@ export function saveList(name, list) {
   if (lists.size > MOST_LISTS) lists.delete(lists.keys().next().value);
 }
 
+// Number of changes of memories that this tab knows of. Counts of memories are loaded again after each.
+export const changes = observable(0);
+export const tellChange = () => changes.set(changes.get() + 1);
+
 // Call this after a change, so that no list shows the state before it.
-export const forgetLists = () => navigation.lists.clear();
+export function forgetLists() {
+  navigation.lists.clear();
+  tellChange();
+}
 
 // The list that a memory belongs to: its address, name and ids. j and k go through it.
 export const setResults = (results) => { navigation.results = results; };

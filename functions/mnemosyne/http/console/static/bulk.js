@@ -16,12 +16,16 @@ export function partsOf(ids) {
   return parts;
 }
 
+// What to say about memories that were deleted elsewhere in the meantime.
+const deletedText = (count) => (count ? ` ${countMemories(count)} had been deleted.` : "");
+
 async function exportMemories(ids) {
   try {
-    const pieces = [];
-    for (const part of partsOf(ids)) pieces.push((await call("export_memories", { ids: part })).lines);
-    save("memories.jsonl", pieces);
-    showToast(`${countMemories(ids.length)} exported.`);
+    const parts = [];
+    for (const part of partsOf(ids)) parts.push(await call("export_memories", { ids: part }));
+    save("memories.jsonl", parts.map(({ lines }) => lines));
+    const exported = parts.reduce((sum, { memories }) => sum + memories, 0);
+    showToast(`${countMemories(exported)} exported.${deletedText(ids.length - exported)}`);
   } catch (error) {
     showToast(`Not exported: ${error.message}`);
   }
@@ -60,10 +64,11 @@ export function TagDialog({ memories, onClose, onTagged }) {
   const tagging = useAction(async () => {
     const tags = { ...(added.length && { add_tags: added }), ...(removed.length && { remove_tags: removed }) };
     if (!Object.keys(tags).length) throw new Error("Add a tag, or choose one to remove.");
-    for (const part of partsOf(ids)) await call("update_memory", { ids: part, ...tags });
+    let missing = 0;
+    for (const part of partsOf(ids)) missing += (await call("update_memory", { ids: part, ...tags })).missing.length;
     forgetLists();
     onTagged(ids, added, removed);
-    showToast(`Tags of ${countMemories(ids.length)} changed.`);
+    showToast(`Tags of ${countMemories(ids.length - missing)} changed.${deletedText(missing)}`);
     onClose();
   });
   const toggle = (tag) =>

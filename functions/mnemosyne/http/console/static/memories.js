@@ -1,6 +1,6 @@
 // The page Memories: without a query the newest memories by day, and with a query the best results by confidence.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { go, setResults } from "./address.js";
+import { changes, go, setResults, tellChange } from "./address.js";
 import { Button, Heading, Icon, Loading, More, Note, Problem, useAction, usePages } from "./components.js";
 import { Steps } from "./connect.js";
 import { groupsOf } from "./dates.js";
@@ -52,7 +52,8 @@ export function Memories({ address, may }) {
 function useFacets(form, may) {
   const filters = filtersOf(form);
   const counting = useAction(() => call("memory_facets", { ...filters, limit: FACETS }));
-  useEffect(() => { if (may.has("memory_facets")) counting.run(); }, [JSON.stringify(filters)]);
+  const change = useValue(changes);
+  useEffect(() => { if (may.has("memory_facets")) counting.run(); }, [JSON.stringify(filters), change]);
   return counting.done;
 }
 
@@ -153,6 +154,7 @@ function useFresh(pages, load) {
   const known = new Set([...pages.items, ...fresh].map(({ id }) => id));
   const insert = (items) => {
     setFresh([]);
+    tellChange();
     if (items.length >= LIMIT) return pages.reload(); // others may be between these and the list
     const ids = new Set(items.map(({ id }) => id));
     return pages.change((before) => [...items, ...before.filter(({ id }) => !ids.has(id))]);

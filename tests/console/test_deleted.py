@@ -1,0 +1,48 @@
+"""Lists, messages and replaced memories after a deletion."""
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.chromium import Chromium
+from tests.console.person import keys, press, shows, type_into, wait_for_titles
+from tests.dev import DevServer
+
+
+@pytest.mark.parametrize("way", ["message", "page"])
+def test_what_a_deleted_memory_replaced_can_be_current_again(
+    system: DevServer, site: str, browser: Chromium, way: str
+) -> None:
+    old, new = (system.remember(f"The vase of the {way} is {colour}.") for colour in ("red", "green"))
+    system.call("update_memory", {"id": old, "superseded_by": new})
+    browser.open(f"{site}/memories/{new}")
+    shows(browser, "Did it help?")
+    keys(browser, Keys.DELETE)
+    shows(browser, "Closing the tab keeps it.")
+    shows(browser, "The memory that it replaced stays hidden.")
+    if way == "page":
+        browser.open(f"{site}/memories/{old}")
+    press(browser, "Bring it back")
+    shows(browser, "It is current again.")
+    assert system.call("get_memory", {"id": old})["superseded_by"] is None
+
+
+def test_messages_and_counts_leave_out_deleted_memories(system: DevServer, site: str, browser: Chromium) -> None:
+    day = "2023-03-01"
+    ids = [
+        system.remember(f"TITLE: {name}\nA vase.", timestamp=f"{day}T0{hour}:00:00Z") for hour, name in enumerate("AB")
+    ]
+    browser.open(f"{site}/?after={day}&before={day}")
+    wait_for_titles(browser, "B", "A")
+    shows(browser, "2 memories")
+    system.call("delete_memory", {"id": ids[0]})
+    keys(browser, "j", "x", "j", "x", "t")
+    type_into(browser, "bulk-tags", "vase,")
+    press(browser, "Save")
+    shows(browser, "Tags of 1 memory changed. 1 memory had been deleted.")
+    shows(browser, "1 memory")
+    keys(browser, "x", "k", "x")
+    press(browser, "Export")
+    shows(browser, "1 memory exported. 1 memory had been deleted.")
+    keys(browser, Keys.ESCAPE, Keys.DELETE)
+    shows(browser, "Closing the tab keeps it.")
+    shows(browser, "0 memories")
