@@ -52,7 +52,8 @@ async function commit(ids, callTool) {
 // at the foot of the page, which must not end.
 function offerReplaced(ids, callTool) {
   if (!ids.length || isToastShown()) return;
-  showToast("The memory that it replaced stays hidden.", { action: "Bring it back", onAction: () => bringBack(ids, callTool) });
+  const onAction = () => bringBack(ids, callTool);
+  showToast("The memory that it replaced stays hidden.", { action: "Bring it back", onAction });
 }
 
 // Make replaced memories current again.

@@ -24,7 +24,7 @@ const matchAt = (pattern, text, place) => {
   return pattern.exec(text);
 };
 
-// An address without the punctuation after it. Parentheses may be part of an address: https://en.wikipedia.org/wiki/A_(b).
+// An address without the punctuation after it. Pairs of parentheses are part of an address, as in /wiki/Oolong_(tea).
 function withoutPunctuation(text) {
   let spare = text.split(")").length - text.split("(").length;
   let end = text.length;
