@@ -182,6 +182,7 @@ def test_an_older_version_runs_on_a_newer_schema(owner: Connection) -> None:
         if migration.version != newest
     ]
     assert migrations.migrate(owner, older, space=FAKE_SPACE) == []
+    assert migrations.migrate(owner, older, space=FAKE_SPACE, repair=True) == []
     assert [migration.version for migration in migrations.status(owner, older)] == [
         migration.version for migration in older
     ]
@@ -226,3 +227,28 @@ def test_the_migrate_command_needs_only_the_database_url(
     completed = CliRunner().invoke(cli, ["migrate", "--json"])
     assert completed.exit_code == 0, completed.output
     assert all(load["applied_at"] for load in json.loads(completed.stdout))
+
+
+DAMAGE = """
+REVOKE INSERT ON memories FROM mnemosyne_ingest;
+REVOKE EXECUTE ON FUNCTION memory_quality(integer, integer) FROM mnemosyne_mcp;
+DROP FUNCTION find_api_key(text)
+"""
+WORKS = """
+SELECT has_table_privilege('mnemosyne_ingest', 'memories', 'INSERT'),
+    has_function_privilege('mnemosyne_mcp', 'memory_quality(integer, integer)', 'EXECUTE'),
+    to_regprocedure('find_api_key(text)') IS NOT NULL
+"""
+
+
+def test_the_migrate_command_restores_rights_and_functions(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = cluster.url(postgres.OWNER, new_database(empty=True))
+    monkeypatch.setenv("MNEMOSYNE_DATABASE_URL", url)
+    assert CliRunner().invoke(cli, ["migrate"]).exit_code == 0
+    with closing(connection_factory(url)()) as owner:
+        owner.run_file(DAMAGE)
+        assert owner.run(WORKS) == [[False, False, False]]
+        assert CliRunner().invoke(cli, ["migrate"]).exit_code == 0
+        assert owner.run(WORKS) == [[True, True, True]]

@@ -65,26 +65,28 @@ _NEXT_STEPS: Final = {
 """Next step for each log event, if the error names none."""
 
 
-def migrate(settings: Settings) -> list[str]:
+def migrate(settings: Settings, *, repair: bool = False) -> list[str]:
     """Apply the missing files of the schema, grant roles to the functions' database users, and return the applied
     files.
 
-    Raises MigrationFailed, or Misconfigured if a user does not exist.
+    With `repair`, repeatable files are applied although they have not changed. Raises MigrationFailed, or
+    Misconfigured if a user does not exist.
     """
     with closing(connection_factory_for(settings, socket_timeout=None)()) as connection:
-        applied = migrations.migrate(connection, migrations.bundled(), space=embedding_space(settings))
+        space = embedding_space(settings)
+        applied = migrations.migrate(connection, migrations.bundled(), space=space, repair=repair)
         migrations.grant_runtime_role(connection, settings.runtime_users)
         connection.run(_AUDIT_DAYS, days=settings.audit_days)
     return [file.label for file in applied]
 
 
-def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS) -> list[str]:
+def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS, repair: bool = False) -> list[str]:
     """Migrate, then embed one word with the model of the memories, and return the applied files.
 
     If the check with one word fails, the schema stays migrated. Raises Misconfigured, also if the memories are in
     another embedding space than the settings say.
     """
-    applied = migrate(settings)
+    applied = migrate(settings, repair=repair)
     with closing(connection_factory_for(settings)()) as connection:
         space = read_embedding_space(connection, embedding_space(settings))
     check_embedding(settings, space, patience=patience)

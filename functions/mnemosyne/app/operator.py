@@ -137,8 +137,8 @@ class SystemOperator(OwnerStores, MemoryStores):
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
     def migrate(self) -> Sequence[str]:
-        """Apply pending migrations and return the names of the applied files."""
-        return deploy(self._settings)
+        """Apply pending migrations, restore functions and rights, and return the names of the applied files."""
+        return deploy(self._settings, repair=True)
 
     def embedding_space(self) -> EmbeddingSpace:
         """Return the embedding space of the memories, from the database."""

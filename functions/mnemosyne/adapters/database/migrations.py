@@ -128,12 +128,12 @@ def _sql_files(directory: Traversable) -> list[tuple[str, str]]:
     return sorted((file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for file in files)
 
 
-def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFile]:
+def status(connection: Connection, files: Sequence[SchemaFile], *, repair: bool = False) -> list[SchemaFile]:
     """Return the files, each with the time at which its present text was applied, or None.
 
     If the schema has migrations that are not among the files, it was made by a later version. In this case, changed
     repeatable files count as applied, because an earlier version that is deployed again must keep the later SQL
-    functions.
+    functions. Otherwise, with `repair`, no repeatable file counts as applied.
 
     Raises Misconfigured if the text of an applied migration differs from its file.
     """
@@ -154,7 +154,8 @@ def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFi
                 "this version into an empty database (`mnemosyne import memories.jsonl`). If you edited the file, "
                 "restore it and put the change into a new migration"
             )
-        current = row is not None and (unchanged or bool(newer))
+        must_apply = not unchanged or (repair and file.version is None)
+        current = row is not None and (bool(newer) or not must_apply)
         result.append(replace(file, applied_at=row["applied_at"] if row is not None and current else None))
     return result
 
@@ -193,16 +194,19 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
 
 
 @migrating("schema_migrations")
-def migrate(connection: Connection, files: Sequence[SchemaFile], *, space: EmbeddingSpace) -> list[SchemaFile]:
+def migrate(
+    connection: Connection, files: Sequence[SchemaFile], *, space: EmbeddingSpace, repair: bool = False
+) -> list[SchemaFile]:
     """Apply the missing files in one transaction, and return these files.
 
-    `space` is the embedding space of a new schema. The role of the connection must own the schema and be allowed to
-    create the extension `vector`. Concurrent runs wait for each other. Raises MigrationFailed with PostgreSQL's
-    message.
+    `space` is the embedding space of a new schema. With `repair`, the repeatable files are applied although they have
+    not changed, which restores functions and rights that somebody dropped or revoked. The role of the connection must
+    own the schema and be allowed to create the extension `vector`. Concurrent runs wait for each other. Raises
+    MigrationFailed with PostgreSQL's message.
     """
     connection.script(_BOOKKEEPING)
     try:
-        missing = [file for file in status(connection, files) if file.applied_at is None]
+        missing = [file for file in status(connection, files, repair=repair) if file.applied_at is None]
         if missing:
             with connection.transaction():
                 connection.run(_CHOOSE_EMBEDDING_SPACE, **asdict(space))
