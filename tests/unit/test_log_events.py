@@ -170,6 +170,15 @@ def test_a_command_in_a_next_step_is_in_the_runbook_and_names_the_project() -> N
                 assert "--project MY-PROJECT" in command, place
 
 
+def test_a_next_step_that_needs_the_migration_runs_it() -> None:
+    """`make deploy` runs the migration only after a change of its inputs (tests/terraform/test_migration.py)."""
+    migrating = r"applies the migrations|restores the (rights|schema)|grants the role"
+    steps = {place: step for place, step in _next_steps().items() if re.search(migrating, step)}
+    assert len(steps) > 5
+    for place, step in steps.items():
+        assert "run `mnemosyne migrate --project MY-PROJECT`, which" in step, place
+
+
 def test_a_next_step_that_changes_a_terraform_variable_mentions_make_deploy() -> None:
     variables = _variables()
     for place, step in _next_steps().items():

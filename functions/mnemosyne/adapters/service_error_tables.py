@@ -176,7 +176,8 @@ DATABASE: Final = (
         "42501",
         _P,
         "this function lacks a right in the database",
-        "run `make deploy`, whose migration restores the rights; without Terraform, `mnemosyne migrate`",
+        "run `mnemosyne migrate --project MY-PROJECT`, which restores the rights; without Terraform, "
+        "`mnemosyne migrate`",
     ),
     Rule("53100", _P, "the database's disk is full", "raise disk_limit_gb and run `make deploy`"),
     Rule(
@@ -208,7 +209,8 @@ DATABASE: Final = (
         "42P01|42703|42883|42704|3F000",
         _M,
         "the database's schema is not this version's",
-        "run `make deploy`, which applies the migrations; without Terraform, `mnemosyne migrate`",
+        "run `mnemosyne migrate --project MY-PROJECT`, which applies the migrations; "
+        "without Terraform, `mnemosyne migrate`",
     ),
     Rule(
         "28000|28P01|3D000",

@@ -27,9 +27,11 @@ log = EventLog(__name__)
 
 OLDEST_POSTGRESQL = 15
 OLDEST_PGVECTOR = (0, 8)
-MIGRATE = "run `make deploy`, which applies the migrations; without Terraform, `mnemosyne migrate`"
+MIGRATE = (
+    "run `mnemosyne migrate --project MY-PROJECT`, which applies the migrations; without Terraform, `mnemosyne migrate`"
+)
 
-_GRANTS: Final = "run `make deploy`, which grants the role; without Terraform, run:"
+_GRANTS: Final = "run `mnemosyne migrate --project MY-PROJECT`, which grants the role; without Terraform, run:"
 
 _OTHER_ROLE: Final = (
     "run `make deploy`, which gives each function its own role; without Terraform, set MNEMOSYNE_DB_USER or "
@@ -211,7 +213,10 @@ def _with_connection(services: ConfiguredServices, checks: Callable[[Connection]
         yield _wrong("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
-        remedy = "run `make deploy`, which restores the schema and its rights; if it fails again, open an issue"
+        remedy = (
+            "run `mnemosyne migrate --project MY-PROJECT`, which restores the schema and its rights; if this check "
+            "fails again, open an issue"
+        )
         yield Check("database", f"{type(exc).__name__}: {exc}", remedy)
 
 

@@ -223,7 +223,7 @@ class Claim:
         except InvalidRequest as exc:
             raise Broken(
                 "the database refuses every memory",
-                next_step="run `make deploy`, whose migration restores the schema, then "
+                next_step="run `mnemosyne migrate --project MY-PROJECT`, which restores the schema, then "
                 "`mnemosyne doctor --project MY-PROJECT`",
                 detail=str(error),
             ) from exc

@@ -28,7 +28,8 @@ def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
         raise Misconfigured(
             "the database has no memories table of ours",
-            next_step="run `make deploy`, which applies the migrations; without Terraform, `mnemosyne migrate`",
+            next_step="run `mnemosyne migrate --project MY-PROJECT`, which applies the migrations; "
+            "without Terraform, `mnemosyne migrate`",
         )
     row = connection.one(memories_sql.EMBEDDING_SPACE)
     space = EmbeddingSpace(row["provider"], row["model"], row["dimension"])
