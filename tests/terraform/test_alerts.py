@@ -1,5 +1,6 @@
 """Alerts, the metric of log events, and the dashboard of a deployment."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -58,6 +59,23 @@ def test_an_alert_watches_the_subscriptions_of_its_own_deployment_only(monitorin
     names = ["ingest", "dead-letter", *entries]
     assert watched([f"mem-{name}" for name in names]) == {f"mem-{name}" for name in names}
     assert watched([f"{other}-{name}" for name in [*names, "publisher-erp", "bucket-other"]]) == set()
+
+
+def test_the_filter_of_an_alert_has_at_most_2048_characters_whatever_the_number_of_entries(empty: Workspace) -> None:
+    names = [f"customer-{number:03}-of-thirty-letters"[:30] for number in range(100)]
+    monitoring = planned(
+        empty,
+        **NOTIFIED,
+        publishers={name: {"namespace": name, "members": []} for name in names},
+        buckets={name: {"bucket": f"acme-{name}", "namespace": name} for name in names},
+    )
+    filters = [condition["condition_threshold"][0].get("filter") or "" for condition in monitoring.thresholds]
+    assert max(map(len, filters)) <= 2048
+    patterns = re.findall(r'subscription_id = monitoring\.regex\.full_match\("([^"]+)"\)', " ".join(filters))
+    for name in names:
+        for kind, ending in itertools.product(("publisher", "bucket"), ("", "-dead-letter")):
+            subscription = f"mnemosyne-{kind}-{name}{ending}"
+            assert sum(re.fullmatch(pattern, subscription) is not None for pattern in patterns) == 1
 
 
 def test_the_runbook_names_the_subscriptions_of_the_dead_letter_function(monitoring: Monitoring) -> None:

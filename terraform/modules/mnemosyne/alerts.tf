@@ -19,11 +19,17 @@ locals {
   of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
   of_check    = "resource.type = \"uptime_url\" AND metric.labels.check_id = \"${try(google_monitoring_uptime_check_config.mcp[0].uptime_check_id, "")}\""
 
-  # Full names of the subscriptions. Each entry of publishers and buckets has its own subscriptions.
+  # Full names of the subscriptions. Each entry of publishers and buckets has its own subscriptions. A filter has at most
+  # 2048 characters (https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies#metricthreshold), so
+  # a long list of names becomes a pattern.
+  entry_names = {
+    for kind, entries in { publisher = var.publishers, bucket = var.buckets } :
+    kind => length(join("|", keys(entries))) > 1500 ? ".+" : join("|", keys(entries))
+  }
   oldest_message     = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\""
-  of_publishers      = length(var.publishers) == 0 ? "" : "|publisher-(${join("|", keys(var.publishers))})(-dead-letter)?"
+  of_publishers      = length(var.publishers) == 0 ? "" : "|publisher-(${local.entry_names["publisher"]})(-dead-letter)?"
   of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|dead-letter${local.of_publishers})\")"
-  of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${join("|", keys(var.buckets))})(-dead-letter)?\")"
+  of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${local.entry_names["bucket"]})(-dead-letter)?\")"
 
   # Commands of the alerts' documentation. A test compares their columns with the fields that the runbook names.
   read_log  = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,resource.labels.service_name,%s)' '${local.of_log} AND %s'"
