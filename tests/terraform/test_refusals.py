@@ -104,6 +104,16 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
             {"subnetwork_cidr": "10.0.0.0/26", "max_instances": {"mcp": 40, "ingest": 5, "dead_letter": 1}},
             "need 100 addresses, two each in blocks of sixteen",
         ),
+        (
+            {
+                **people(who="*"),
+                "subnetwork_cidr": "10.0.0.0/26",
+                "max_instances": {"mcp": 15, "ingest": 5, "dead_letter": 1},
+                "pool_size": {"mcp": 1, "ingest": 1, "dead_letter": 1},
+                "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
+            },
+            "Up to 26 instances need 68 addresses",
+        ),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs domain"),
         ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),

@@ -12,9 +12,12 @@ locals {
   # During a rollout Cloud Run takes two addresses for each instance, in blocks of sixteen:
   # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc. Google also reserves four addresses of each
   # subnetwork.
-  instances_at_most = var.max_instances.mcp + var.max_instances.ingest + var.max_instances.dead_letter + length(local.auth) * local.auth_instances + 1
-  addresses_needed  = 16 * ceil(2 * local.instances_at_most / 16) + 4 + (var.psc ? 1 : 0)
-  addresses_given   = pow(2, 32 - tonumber(split("/", var.subnetwork_cidr)[1]))
+  instances_at_most = (
+    var.max_instances.mcp + var.max_instances.ingest + var.max_instances.dead_letter +
+    length(local.import_object) * local.import_object_instances + length(local.auth) * local.auth_instances + 1
+  )
+  addresses_needed = 16 * ceil(2 * local.instances_at_most / 16) + 4 + (var.psc ? 1 : 0)
+  addresses_given  = pow(2, 32 - tonumber(split("/", var.subnetwork_cidr)[1]))
 }
 
 resource "google_compute_network" "this" {
