@@ -40,6 +40,10 @@ variable "name" {
     condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.name))
     error_message = "name must be 3 to 16 lower-case letters, digits and hyphens, and begin with a letter."
   }
+  validation {
+    condition     = !startswith(var.name, "goog") && !strcontains(var.name, "google")
+    error_message = "name must not begin with goog or contain google, got ${var.name}: Pub/Sub and Cloud Storage refuse such names."
+  }
   # The name of a database user contains the name of its service account. PostgreSQL limits names to 63 characters.
   validation {
     condition     = length("${var.name}-import-object@${var.project}.iam") <= 63

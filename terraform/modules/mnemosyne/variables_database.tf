@@ -13,6 +13,11 @@ variable "backup_location" {
   description = "Location of the database's backups: a region, or a multi-region such as eu; empty: the closest multi-region."
   type        = string
   default     = ""
+
+  validation {
+    condition     = can(regex("^(|asia|eu|us|[a-z]+-[a-z]+[0-9]+)$", var.backup_location))
+    error_message = "backup_location must be a region, or asia, eu or us, got ${var.backup_location}."
+  }
 }
 
 variable "database_instance_name" {
@@ -38,8 +43,8 @@ variable "disk_limit_gb" {
   default     = 0
 
   validation {
-    condition     = var.disk_limit_gb == 0 || var.disk_limit_gb >= 10
-    error_message = "disk_limit_gb must be 0 or at least 10."
+    condition     = (var.disk_limit_gb == 0 || var.disk_limit_gb >= 10) && floor(var.disk_limit_gb) == var.disk_limit_gb
+    error_message = "disk_limit_gb must be 0 or a whole number of at least 10, got ${var.disk_limit_gb}."
   }
 }
 
@@ -129,5 +134,13 @@ variable "sql_tier" {
   validation {
     condition     = startswith(var.sql_tier, "db-")
     error_message = "sql_tier must be a tier, such as db-g1-small or db-custom-2-8192."
+  }
+  # https://cloud.google.com/sql/docs/postgres/create-instance#machine-types
+  validation {
+    condition = !can(regex("^db-custom-[0-9]", var.sql_tier)) || try(alltrue([
+      for memory, cpus in { (tonumber(split("-", var.sql_tier)[3])) = tonumber(split("-", var.sql_tier)[2]) } :
+      (cpus == 1 || cpus % 2 == 0) && memory % 256 == 0 && memory >= max(3840, 921.6 * cpus) && memory <= 6656 * cpus
+    ]), false)
+    error_message = "sql_tier must be db-custom-CPUS-MB with 1 or an even number of CPUs and a multiple of 256 MB, at least 3840 MB and 0.9 to 6.5 GB for each CPU, such as db-custom-2-8192, got ${var.sql_tier}."
   }
 }

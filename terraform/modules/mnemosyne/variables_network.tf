@@ -27,13 +27,22 @@ variable "psc" {
 }
 
 variable "subnetwork_cidr" {
-  description = "Address range of the new network's subnetwork, with two addresses for each instance. The range can be widened but not moved, and must not be 192.168.1.0/24."
+  description = "Address range of the new network's subnetwork, with two addresses for each instance. The range can be widened but not moved. It must not overlap 192.168.1.0/24, which Cloud Run does not support, or 172.17.0.0/16, from which Cloud SQL accepts no connection."
   type        = string
   default     = "10.10.0.0/24"
 
   validation {
-    condition     = can(cidrhost(var.subnetwork_cidr, 0)) && try(tonumber(split("/", var.subnetwork_cidr)[1]), 32) <= 26
-    error_message = "subnetwork_cidr must be a range of /26 or wider, such as 10.10.0.0/24."
+    condition     = can(regex("^[0-9.]+/([0-9]|1[0-9]|2[0-6])$", var.subnetwork_cidr)) && try(cidrhost(var.subnetwork_cidr, 0) == split("/", var.subnetwork_cidr)[0], false)
+    error_message = "subnetwork_cidr must be a range of IPv4 addresses of /26 or wider that begins with its first address, such as 10.10.0.0/24, got ${var.subnetwork_cidr}."
+  }
+  # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc, https://cloud.google.com/sql/docs/postgres/private-ip.
+  # Two ranges overlap if their first addresses are equal in the shorter of the two prefixes.
+  validation {
+    condition = alltrue([
+      for reserved, length in { "192.168.1.0" = 24, "172.17.0.0" = 16 } :
+      try(cidrhost("${reserved}/${min(length, split("/", var.subnetwork_cidr)[1])}", 0) != cidrhost("${split("/", var.subnetwork_cidr)[0]}/${min(length, split("/", var.subnetwork_cidr)[1])}", 0), true)
+    ])
+    error_message = "subnetwork_cidr must not overlap 192.168.1.0/24 or 172.17.0.0/16, got ${var.subnetwork_cidr}: choose another range, such as 10.10.0.0/24."
   }
 }
 

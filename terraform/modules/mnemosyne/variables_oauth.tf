@@ -37,6 +37,11 @@ variable "oauth_client_secret_version" {
   description = "Version of oauth_client_secret. A higher number writes a new secret."
   type        = number
   default     = 1
+
+  validation {
+    condition     = var.oauth_client_secret_version >= 1 && floor(var.oauth_client_secret_version) == var.oauth_client_secret_version
+    error_message = "oauth_client_secret_version must be a whole number of at least 1, got ${var.oauth_client_secret_version}."
+  }
 }
 
 variable "oauth_people" {
