@@ -14,7 +14,7 @@ output "oauth_callback" {
 }
 
 output "open_commands" {
-  description = "Commands to run once with open_by = \"no_invoker_check\". They let everybody reach the functions that identify their callers themselves."
+  description = "Commands for open_by = \"no_invoker_check\", which `make deploy` runs. They let everybody reach the functions that identify their callers themselves."
   value       = module.mnemosyne.open_commands
 }
 

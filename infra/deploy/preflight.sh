@@ -46,7 +46,7 @@ check_public_access() {
     [ -n "$refusing" ] || return 0
     grep -q '"enforce": true' <<<"$(effective_policy run.managed.requireInvokerIam || true)" ||
         way="
-  - open_by = \"no_invoker_check\" in $TFVARS, the way that Google recommends. After the apply: gcloud run services update $DEPLOYMENT-mcp --no-invoker-iam-check --region=$REGION --project=$PROJECT"
+  - open_by = \"no_invoker_check\" in $TFVARS, the way that Google recommends. \`make deploy\` then turns off the invoker check of Cloud Run."
     fail "An organization policy refuses allUsers in $PROJECT: ${refusing//$'\n'/, }. mcp could not be reached with API keys and tokens. Choose one:
   - auth_mode = \"iam\" and invokers in $TFVARS: Cloud Run checks the Google identity of each caller.
   - An exception for $PROJECT, by an administrator of organization policies.$way

@@ -141,6 +141,34 @@ def test_the_cause_of_a_failed_migration_is_that_of_the_deployment_s_last_run(tm
     assert completed.stderr == "The migration failed: 42P07\n"
 
 
+STUBS = {
+    "terraform": """echo '["gcloud run services update a-mcp","gcloud run services update a-auth"]'""",
+    "gcloud": 'echo "$@"; [ "$4" != "$REFUSED" ]',
+}
+
+
+@pytest.mark.parametrize(("refused", "status"), [("", 0), ("a-auth", 1)])
+def test_make_deploy_turns_off_the_invoker_check_of_each_function_of_open_commands(
+    tmp_path: Path, refused: str, status: int
+) -> None:
+    for program, script in STUBS.items():
+        (tmp_path / program).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / program).chmod(0o755)
+    script = (ROOT / "infra/deploy/deploy").read_text()
+    assert script.endswith("\nopen_functions\ncheck_deployment\n")
+    (function,) = re.findall(r"^open_functions\(\) \{.*?^\}", script, re.MULTILINE | re.DOTALL)
+    completed = subprocess.run(
+        ["bash", "-euc", f'fail() {{ echo "$*" >&2; exit 1; }}\n{function}\nopen_functions'],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "REFUSED": refused, "PROJECT": PROJECT},
+        capture_output=True,
+        text=True,
+    )
+    assert completed.returncode == status
+    calls = completed.stderr.splitlines()
+    assert calls[:2] == [f"run services update a-{name} --quiet" for name in ("mcp", "auth")]
+    assert [f"failed: gcloud run services update {refused}. " in line for line in calls[2:]] == [True] * status
+
+
 @pytest.mark.nightly  # test_migration.py tests such an apply without gcloud
 def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(operator: Operator) -> None:
     operator.fail(google_cloud_run_v2_job="The execution of the job failed")

@@ -10,7 +10,7 @@ variable "auth_mode" {
 }
 
 variable "open_by" {
-  description = "How Cloud Run lets everybody reach the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: without the invoker check, if the organization forbids allUsers; run the commands of `terraform output open_commands` once."
+  description = "How Cloud Run lets everybody reach the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: without the invoker check, if the organization forbids allUsers; `make deploy` runs the commands of `terraform output open_commands`, and without `make deploy` you run them once."
   type        = string
   default     = "all_users"
 
