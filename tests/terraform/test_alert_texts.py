@@ -2,7 +2,7 @@
 
 import re
 
-from tests.terraform.monitoring import Monitoring
+from tests.terraform.monitoring import Monitoring, selects
 from tests.terraform.test_alerts import CERTIFICATE, MANUAL
 from tests.terraform.workspace import ROOT
 
@@ -74,3 +74,40 @@ def test_an_event_that_needs_an_operator_has_the_severity_error(monitoring: Moni
     (events,) = re.findall(r"jsonPayload\.event=\(([^)]*)\)", monitoring.commands["An operator must act"])
     for event in re.findall(r'"(\w+)"', events):
         assert re.search(rf'(log|self)\.error\(\s*"{event}"', code), event
+
+
+LOGGED = {
+    "resource.type": "cloud_run_revision",
+    "jsonPayload.action": "push",
+    "jsonPayload.outcome": "refused",
+    "jsonPayload.reason": "database",
+    "textPayload": "Memory limit",
+}
+"""Fields of a log entry that alerts' commands compare, besides the service and the event."""
+
+
+def test_commands_and_charts_of_a_deployment_show_nothing_of_a_deployment_with_a_longer_name(
+    monitoring: Monitoring,
+) -> None:
+    """The guide suggests such a name: a deployment `mnemosyne` moves to `mnemosyne-us`."""
+
+    def shown(title: str, event: str, deployment: str) -> bool:
+        services = [f"{deployment}-{name}" for name in ("mcp", "ingest", "import-object")]
+        lines = [LOGGED | {"jsonPayload.event": event, "resource.labels.service_name": name} for name in services]
+        return bool(monitoring.shown(title, lines))
+
+    reading = {title: command for title, command in monitoring.commands.items() if "jsonPayload.event=" in command}
+    assert len(reading) > 10
+    for title, command in reading.items():
+        event = re.findall(r'"([a-z_]+)"', command.partition("jsonPayload.event=")[2])[0]
+        assert shown(title, event, "mem") or "job_id" in command, title
+        assert not shown(title, event, "mem-us"), title
+    (chart,) = [chart for chart in monitoring.charts if chart["title"].startswith("Oldest undelivered message")]
+    selected = chart["xyChart"]["dataSets"][0]["timeSeriesQuery"]["timeSeriesFilter"]["filter"]
+    for name in (subscription["name"] for subscription in monitoring.of("google_pubsub_subscription")):
+        point = {
+            "metric.type": "pubsub.googleapis.com/subscription/oldest_unacked_message_age",
+            "resource.type": "pubsub_subscription",
+        }
+        assert selects(selected, point | {"resource.labels.subscription_id": name})
+        assert not selects(selected, point | {"resource.labels.subscription_id": name.replace("mem-", "mem-us-", 1)})

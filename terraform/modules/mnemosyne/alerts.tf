@@ -32,8 +32,7 @@ locals {
   of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${local.entry_names["bucket"]})(-dead-letter)?\")"
 
   # Commands of the alerts' documentation. A test compares their columns with the fields that the runbook names.
-  read_log  = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,resource.labels.service_name,%s)' '${local.of_log} AND %s'"
-  of_log    = "resource.labels.service_name=~\"^${var.name}-\""
+  read_log  = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,resource.labels.service_name,%s)' '${local.of_functions} AND %s'"
   of_fault  = "jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step"
   of_audit  = "jsonPayload.action,jsonPayload.reason,jsonPayload.principal,jsonPayload.key,jsonPayload.address,jsonPayload.wait_s"
   check_all = "gcloud workflows run ${var.name}-check --project=${var.project} --location=${var.region}"

@@ -9,7 +9,7 @@ locals {
   # Each chart shows one line for each combination of the labels in `by`.
   charts = [
     merge(local.slowest, { title = "Publish to stored, 95th percentile in ms", by = ["metric.label.function"], filter = "metric.type = \"${local.distribution_types["lag"]}\" AND ${local.of_run}" }),
-    merge(local.highest, { title = "Oldest undelivered message in seconds, by subscription", by = ["resource.label.subscription_id"], filter = "${local.oldest_message} AND resource.labels.subscription_id = starts_with(\"${var.name}-\")" }),
+    merge(local.highest, { title = "Oldest undelivered message in seconds, by subscription", by = ["resource.label.subscription_id"], filter = "${local.oldest_message} AND resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|dead-letter|publisher-.+|bucket-.+)\")" }),
     merge(local.counted, { title = "Outcomes by state (duplicates are not embedded again)", by = ["metric.label.state"], filter = "${local.of_events} AND metric.labels.event = \"ingest_outcome\"" }),
     merge(local.counted, { title = "Dead letters by cause", by = ["metric.label.event", "metric.label.cause"], filter = "${local.of_events} AND metric.labels.event = one_of(\"dead_lettered\", \"message_refused\")" }),
     merge(local.counted, { title = "Tool calls by tool", by = ["metric.label.tool"], filter = "${local.of_events} AND metric.labels.event = \"tool_called\"" }),
