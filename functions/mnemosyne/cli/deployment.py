@@ -105,6 +105,11 @@ class Deployment:
             reason = getattr(exc, "stderr", "") or exc
             if isinstance(exc, FileNotFoundError):
                 reason = "it is not installed, or not in PATH: https://cloud.google.com/sdk"
+            if "NOT_FOUND" in str(reason):
+                reason = (
+                    f"{str(reason).strip()} There is no deployment {self._name} in {self._region} of {self._project}: "
+                    "give --project, --region and --deployment of an existing one"
+                )
             raise Unavailable(f"gcloud could not call the deployment: {reason}") from exc
         return process.stdout
 
