@@ -193,6 +193,13 @@ def test_only_the_deploy_workflow_of_the_branch_is_admitted(
     assert provider["oidc"][0]["issuer_uri"] == "https://token.actions.githubusercontent.com"
 
 
+def test_a_pipeline_that_is_created_again_has_another_pool(github: Resources) -> None:
+    """For 30 days Google refuses a new pool with the id of a deleted one."""
+    (pool,), (chosen,) = github["google_iam_workload_identity_pool"], github["random_id"]
+    assert pool["workload_identity_pool_id"] == f"mnemosyne-github-{chosen['hex']}"
+    assert len(pool["workload_identity_pool_id"].replace("mnemosyne", "sixteen-letters1")) <= 32
+
+
 def test_the_workflow_runs_on_the_events_that_are_admitted(github: Resources) -> None:
     workflow = yaml.safe_load(WORKFLOW.read_text())
     (provider,) = github["google_iam_workload_identity_pool_provider"]

@@ -14,10 +14,17 @@ locals {
   ))
 }
 
+# The name has a random part, because Google keeps the id of a deleted pool for 30 days, in which no new pool can have it:
+# https://cloud.google.com/iam/docs/manage-workload-identity-pools-providers#delete-pool
+resource "random_id" "github" {
+  count       = local.on_github
+  byte_length = 3
+}
+
 resource "google_iam_workload_identity_pool" "github" {
   count                     = local.on_github
   project                   = var.project
-  workload_identity_pool_id = "${var.deployment}-github"
+  workload_identity_pool_id = "${var.deployment}-github-${random_id.github[0].hex}"
   display_name              = "Mnemosyne: GitHub Actions"
   depends_on                = [google_project_service.this]
 }

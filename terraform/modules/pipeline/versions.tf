@@ -6,5 +6,9 @@ terraform {
       source  = "hashicorp/google"
       version = "~> 8.7"
     }
+    random = {
+      source  = "hashicorp/random"
+      version = "~> 3.7"
+    }
   }
 }
