@@ -74,6 +74,22 @@ def test_each_trigger_runs_its_build_file_with_its_own_account(cloud_build: Reso
     assert triggers["mnemosyne-deploy"]["git_file_source"][0]["path"] == str(DEPLOY.relative_to(ROOT))
 
 
+def test_a_second_pipeline_of_a_project_creates_nothing_of_the_first(cloud_build: Resources) -> None:
+    with workspace(TERRAFORM / "modules" / "pipeline") as own:
+        own.apply(repository=REPOSITORY, deployment="other", create_topic=False)
+        resources = own.shown()["root_module"]["resources"]
+    named = {"name", "account_id", "secret_id"}
+    names = {(kind, one[key]) for kind, some in cloud_build.items() for one in some for key in named & one.keys()}
+    created = {(one["type"], one["values"][key]) for one in resources for key in named & one["values"].keys()}
+    assert {name for name in names & created if "projects/" not in str(name)} == set()
+    (topic,) = {
+        one["values"]["pubsub_config"][0]["topic"]
+        for one in resources
+        if one["type"] == "google_cloudbuild_trigger" and one["values"]["pubsub_config"]
+    }
+    assert topic == "projects/my-project/topics/cloud-builds"
+
+
 def test_the_triggers_set_the_substitutions_of_their_files(cloud_build: Resources) -> None:
     triggers = _triggers(cloud_build)
     for file, name in ((TEST, "mnemosyne-test"), (DEPLOY, "mnemosyne-deploy")):

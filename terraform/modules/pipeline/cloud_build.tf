@@ -42,7 +42,7 @@ resource "google_secret_manager_secret_iam_member" "smoke_key" {
 # https://cloud.google.com/build/docs/subscribe-build-notifications
 resource "google_pubsub_topic" "builds" {
   #checkov:skip=CKV_GCP_83: The messages describe builds and contain no memories.
-  count      = local.on_cloud_build
+  count      = var.create_topic ? local.on_cloud_build : 0
   project    = var.project
   name       = "cloud-builds"
   depends_on = [google_project_service.this]
@@ -91,7 +91,7 @@ resource "google_cloudbuild_trigger" "deploy" {
   }
 
   pubsub_config {
-    topic = google_pubsub_topic.builds[0].id
+    topic = "projects/${var.project}/topics/cloud-builds"
   }
 
   source_to_build {
@@ -107,5 +107,5 @@ resource "google_cloudbuild_trigger" "deploy" {
     repo_type = "GITHUB"
   }
 
-  depends_on = [google_project_iam_member.deploy, google_project_iam_member.deploy_grants]
+  depends_on = [google_project_iam_member.deploy, google_project_iam_member.deploy_grants, google_pubsub_topic.builds]
 }

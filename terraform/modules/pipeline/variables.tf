@@ -21,6 +21,12 @@ variable "buckets" {
   default     = []
 }
 
+variable "create_topic" {
+  description = "Whether to create the topic cloud-builds, for cloud_build; false if the project has the topic, for example from another pipeline."
+  type        = bool
+  default     = true
+}
+
 variable "deployment" {
   description = "Name of the deployment: the value of its variable `name`."
   type        = string
