@@ -38,7 +38,7 @@ def _words_shares(memories: MemoryStore, namespace: str, query: str) -> dict[str
     """Search by words alone, and return the share of the query's words in each content."""
     store, search_query = store_of(memories, namespace), SearchQuery(query=query)
     candidates = store.find_candidates(search_query, None, model=FAKE_SPACE.model, count=100, excluded={})
-    ranked = ranking.plain(candidates)
+    ranked = ranking.score_plain(candidates)
     shares = [entry.candidate.words_share or 0.0 for entry in ranked]
     return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), shares, strict=True))
 

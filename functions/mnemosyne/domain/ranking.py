@@ -2,10 +2,11 @@
 
 The database returns candidates with their raw scores (`db/functions/09_find_candidates.sql`). The steps are:
 
-1. `fuse`: a convex combination of both scores, each scaled to [0, 1], plus a bonus for a preferred time.
-2. `add_context`: scores of neighbours in the same session, and a bonus for a speaker named in the query.
-3. `diversify`: a penalty for similarity to a better candidate.
-4. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
+1. `score_hybrid`: the relevance, from `fuse` (a convex combination of both scores, each scaled to [0, 1]),
+   `add_context` (scores of neighbours in the same session), and bonuses for a time and a speaker that the query names.
+   A search that is not hybrid uses `score_plain` instead.
+2. `diversify`: a penalty for similarity to a better candidate.
+3. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
 """
 
 import heapq
@@ -31,7 +32,7 @@ JOINING = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def relevant(
+def score_hybrid(
     candidates: Candidates,
     query: str,
     *,
@@ -39,19 +40,19 @@ def relevant(
     preferred: Collection[TimeWindow] = (),
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> list[RankedCandidate]:
-    """Score the candidates of a hybrid search, best first. Scores are at most 1."""
+    """Return the candidates of a hybrid search with their relevance in [0, 1], best first."""
     rows = candidates.rows
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
     share = best_share(rows[: candidates.listed])
     fused = fuse(rows, candidates.listed, weight_of_words(lexical_weight, share, weights), weights)
-    own = [score + time for score, time in zip(fused, times, strict=True)]
-    around = _adjacency(candidates.neighbours)
-    context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own, around, weights)]
+    own_scores = [score + time for score, time in zip(fused, times, strict=True)]
+    adjacency = _adjacency(candidates.neighbours)
+    context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own_scores, adjacency, weights)]
     speakers_named = names_in(query, _speakers(rows))
     speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
-    chosen = [*range(candidates.listed), *_joining(candidates, own, around)]
-    totals = {index: own[index] + context[index] + speakers[index] for index in chosen}
+    chosen = [*range(candidates.listed), *_joining(candidates, own_scores, adjacency)]
+    totals = {index: own_scores[index] + context[index] + speakers[index] for index in chosen}
     largest = max(1.0, *totals.values()) if totals else 1.0
     ranked = [
         RankedCandidate(rows[index], total / largest, context[index], times[index], speakers[index], redundancy=0.0)
@@ -65,14 +66,14 @@ def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int
     runs: dict[int, dict[int, int]] = {}
     for head, offset, row in neighbours:
         runs.setdefault(head, {0: head})[offset] = row
-    around: dict[int, dict[int, int]] = {}
+    adjacency: dict[int, dict[int, int]] = {}
     for run in runs.values():
         for place, row in run.items():
-            by_offset = around.setdefault(row, {})
+            by_offset = adjacency.setdefault(row, {})
             for offset in (-2, -1, 1, 2):
                 if (neighbour := run.get(place + offset)) is not None:
                     by_offset[offset] = neighbour
-    return around
+    return adjacency
 
 
 def _speakers(rows: Iterable[Candidate]) -> Collection[str]:
@@ -142,24 +143,28 @@ def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list
 
 
 def add_context(
-    rows: Sequence[Candidate], own: Sequence[float], around: Mapping[int, Mapping[int, int]], weights: Weights
+    rows: Sequence[Candidate],
+    own_scores: Sequence[float],
+    adjacency: Mapping[int, Mapping[int, int]],
+    weights: Weights,
 ) -> list[float]:
-    """Return the whole bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
+    """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
 
-    A long content gets only a share of its bonus (`context_share`), and a part of the mean bonus in place of the rest.
+    `own_scores` are the fused scores with the bonus for a time. `adjacency` is the result of `_adjacency`. A long
+    content gets only a share of its bonus (`context_share`), and a part of the mean bonus in place of the rest.
     """
     best: dict[int, float] = {}
-    for row, score in zip(rows, own, strict=True):
+    for row, score in zip(rows, own_scores, strict=True):
         if row.session is not None:
             best[row.session] = max(score, best.get(row.session, score))
     by_offset = weights.by_offset
     added = [0.0] * len(rows)
-    for index, neighbours in around.items():
+    for index, neighbours in adjacency.items():
         session = rows[index].session
-        added[index] = sum(by_offset[offset] * own[neighbour] for offset, neighbour in neighbours.items())
+        added[index] = sum(by_offset[offset] * own_scores[neighbour] for offset, neighbour in neighbours.items())
         added[index] += weights.session_best * (best[session] if session is not None else 0.0)
-    instead = weights.mean_context * sum(added) / max(1, len(around))
-    for index, neighbours in around.items():
+    instead = weights.mean_context * sum(added) / max(1, len(adjacency))
+    for index, neighbours in adjacency.items():
         adjacent = [rows[neighbour].length for offset, neighbour in neighbours.items() if abs(offset) == 1]
         share = context_share(rows[index].length, adjacent, weights)
         added[index] = share * added[index] + (1 - share) * instead
@@ -179,15 +184,17 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
     return math.pow(weights.long_content / length, contrast)
 
 
-def _joining(candidates: Candidates, own: Sequence[float], around: Mapping[int, Mapping[int, int]]) -> Iterable[int]:
+def _joining(
+    candidates: Candidates, own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]]
+) -> Iterable[int]:
     """Return the eligible direct neighbours of the best listed rows, without listed rows."""
-    best = sorted(range(candidates.listed), key=lambda index: (-own[index], candidates.rows[index].id))[:JOINING]
-    direct = {around[index].get(offset, index) for index in best if index in around for offset in (-1, 1)}
+    best = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))[:JOINING]
+    direct = {adjacency[index].get(offset, index) for index in best if index in adjacency for offset in (-1, 1)}
     return sorted(index for index in direct if index >= candidates.listed and candidates.rows[index].eligible)
 
 
-def plain(candidates: Candidates) -> list[RankedCandidate]:
-    """Score the candidates of a search that is not hybrid.
+def score_plain(candidates: Candidates) -> list[RankedCandidate]:
+    """Return the candidates of a search that is not hybrid with their relevance.
 
     The relevance depends on the search: by words, it is the score relative to the largest score; by vector, the cosine.
     It is 1 if a memory contains the query as a substring, and 0 in a list of the newest memories.
@@ -205,8 +212,8 @@ def plain(candidates: Candidates) -> list[RankedCandidate]:
     return [RankedCandidate(candidate=row, relevance=relevance(row)) for row in rows]
 
 
-def pool(ranked: Sequence[RankedCandidate]) -> list[str]:
-    """Return the ids of the candidates for `diversify`; empty if fewer than two, or if none has a session."""
+def pool_ids(ranked: Sequence[RankedCandidate]) -> list[str]:
+    """Return the ids of the candidates that `diversify` compares; empty if fewer than two, or if none has a session."""
     if len(ranked) < 2 or all(entry.candidate.session is None for entry in ranked):
         return []
     return [entry.candidate.id for entry in ranked[:POOL]]
@@ -257,12 +264,12 @@ def order(ranked: Sequence[RankedCandidate], quality_weight: float) -> list[Rank
     return ordered
 
 
-def reranked(
+def apply_reranker(
     ranked: Iterable[RankedCandidate], relevances: Mapping[str, float], quality_weight: float
 ) -> list[RankedCandidate]:
-    """Replace the relevances, by id, and sort by score. Candidates without a new relevance are omitted.
+    """Give each candidate its relevance from the reranker, by id, and sort by score.
 
-    Candidates of equal score keep their order.
+    Candidates of equal score keep their order. Candidates without a new relevance are omitted.
     """
     rescored = [entry for entry in ranked if entry.candidate.id in relevances]
     for entry in rescored:

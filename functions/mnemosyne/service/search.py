@@ -80,17 +80,17 @@ def search(
     if not query.by_meaning:
         reranker = None
     elif query.query:
-        vector, embedder_fault = _embedded(memories.namespace, query.query, embedder)
+        vector, embedder_fault = _embed_query(memories.namespace, query.query, embedder)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
-    reads = replace(query, limit=max(query.limit, RERANKED)) if reranker else query
+    candidate_query = replace(query, limit=max(query.limit, RERANKED)) if reranker else query
     found, candidates = rank(
-        reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
+        candidate_query, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
     ranked, strategy = with_confidence(query, found, embedder.model), candidates.strategy
     left_out = min(query.limit, len(found)) - min(query.limit, len(ranked))
     if reranker and ranked:
         reranking = time.perf_counter()
-        ranked, reranker_fault = _reranked(query, ranked, memories, reranker)
+        ranked, reranker_fault = _rerank(query, ranked, memories, reranker)
         strategy += "" if reranker_fault else "+reranked"
         rerank_ms = milliseconds(reranking)
     hits = memories.read_hits(query, ranked[: query.limit]) if ranked else ()
@@ -137,13 +137,13 @@ def rank(
         excluded = {"folded": sorted(statements), "shown": sorted(folded)} if folded else {}
         candidates = memories.find_candidates(query, vector, model=model, count=count, excluded=excluded)
         if by_words and vector is not None:
-            ranked = ranking.relevant(
+            ranked = ranking.score_hybrid(
                 candidates, query.query or "", lexical_weight=lexical_weight, preferred=query.preferred, weights=weights
             )
-            if pool := ranking.pool(ranked):
+            if pool := ranking.pool_ids(ranked):
                 ranking.diversify(ranked, memories.pairwise_cosines(pool), weights)
         else:
-            ranked = ranking.plain(candidates)
+            ranked = ranking.score_plain(candidates)
         ordered = ranking.order(ranked, query.quality_weight)
         best = [entry for entry in ordered if entry.folded]
         new = {entry.candidate.statement for entry in best if entry.candidate.statement} - statements
@@ -172,7 +172,7 @@ def _completions(query: SearchQuery, memories: "MemoryStore") -> Sequence[str]:
     return memories.complete_word(start, query.filters, COMPLETIONS) if start else ()
 
 
-def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
+def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
     """Return the vector of the text and None, or None and the reason why there is no vector."""
     try:
         return embedder.for_namespace(namespace).embed_query(composed(text)), None
@@ -184,7 +184,7 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
         return None, "searched by words only: the embedding model refuses this query"
 
 
-def _reranked(
+def _rerank(
     query: SearchQuery, ranked: Sequence[RankedCandidate], memories: "MemoryStore", reranker: Reranker
 ) -> tuple[list[RankedCandidate], str | None]:
     """Order the candidates by the relevance that the reranker finds.
@@ -201,7 +201,7 @@ def _reranked(
         log.fault("reranker_failed", exc, WAIT_FOR_RERANKER, namespace=memories.namespace)
         return list(ranked), f"not reranked: {exc.cause}"
     by_id = {str(hit.id): relevance for hit, relevance in zip(hits, relevances, strict=True)}
-    return ranking.reranked(top, by_id, query.quality_weight), None
+    return ranking.apply_reranker(top, by_id, query.quality_weight), None
 
 
 def _log(namespace: str, query: SearchQuery, result: SearchResult) -> None:

@@ -59,7 +59,7 @@ def test_words_weigh_more_if_the_best_candidates_contain_more_of_the_query_s_wor
 ) -> None:
     rows = [_candidate("vector", 1.0, 0.0), _candidate("words", 0.0, 1.0)]
     rows += [_candidate(f"share {share}", words_share=share) for share in shares]
-    relevances = _relevances(ranking.relevant(_candidates(*rows), "", lexical_weight=0.5))
+    relevances = _relevances(ranking.score_hybrid(_candidates(*rows), "", lexical_weight=0.5))
     assert (relevances["words"], relevances["vector"]) == pytest.approx((weight, 1 - weight))
 
 
@@ -127,13 +127,13 @@ def test_a_memory_without_neighbours_gets_no_context() -> None:
 )
 def test_a_speaker_whose_name_is_in_the_query_gets_a_bonus(speaker: str, query: str, named: bool) -> None:
     rows = [_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4), _candidate("c", 0.3, speaker=speaker)]
-    (first, *_) = ranking.relevant(_candidates(*rows), query, lexical_weight=0.0)
+    (first, *_) = ranking.score_hybrid(_candidates(*rows), query, lexical_weight=0.0)
     assert first.speaker == (DEFAULT_WEIGHTS.speaker if named else 0.0)
 
 
 def test_a_title_before_a_colon_is_not_a_speaker() -> None:
     candidates = _candidates(_candidate("a", 0.5, speaker="The Virtual Memory"), _candidate("b", 0.4, speaker="Proofs"))
-    ranked = ranking.relevant(candidates, "what is the virtual memory", lexical_weight=0.0)
+    ranked = ranking.score_hybrid(candidates, "what is the virtual memory", lexical_weight=0.0)
     assert [entry.speaker for entry in ranked] == [0.0, 0.0]
 
 
@@ -149,7 +149,7 @@ def test_a_memory_at_the_start_of_a_preferred_period_is_preferred_and_one_at_its
 
     candidates = _candidates(_candidate("a", 0.5, timestamp=10_000_000), _candidate("b", 0.9))
     window = TimeWindow(after=at(after), before=at(before))
-    ranked = ranking.relevant(candidates, "tea", lexical_weight=0.0, preferred=[window])
+    ranked = ranking.score_hybrid(candidates, "tea", lexical_weight=0.0, preferred=[window])
     assert {item.candidate.id: item.time for item in ranked}["a"] == (
         DEFAULT_WEIGHTS.preferred_time if preferred else 0.0
     )
@@ -157,7 +157,7 @@ def test_a_memory_at_the_start_of_a_preferred_period_is_preferred_and_one_at_its
 
 def test_relevance_is_at_most_1() -> None:
     candidates = _candidates(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1, speaker="Ada"))
-    assert _relevances(ranking.relevant(candidates, "Ada", lexical_weight=0.5))["a"] == 1.0
+    assert _relevances(ranking.score_hybrid(candidates, "Ada", lexical_weight=0.5))["a"] == 1.0
 
 
 def test_a_neighbour_of_a_good_match_joins_the_candidates_if_it_passes_the_filters() -> None:
@@ -166,7 +166,7 @@ def test_a_neighbour_of_a_good_match_joins_the_candidates_if_it_passes_the_filte
         _candidate("answer", session=1), _candidate("hidden", session=1, eligible=False),
     ]  # fmt: skip
     candidates = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, -1, 3)])
-    assert _relevances(ranking.relevant(candidates, "tea", lexical_weight=0.5)).keys() == {
+    assert _relevances(ranking.score_hybrid(candidates, "tea", lexical_weight=0.5)).keys() == {
         "question",
         "other",
         "answer",
@@ -177,7 +177,9 @@ def test_a_neighbour_that_joins_the_candidates_gets_context_from_the_match_and_i
     rows = [_candidate("head", 0.9, session=1), _candidate("low", 0.0, session=1), _candidate("next", 0.0, session=1)]
     rows += [_candidate("after", 0.9, session=1, eligible=False)]
     candidates = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
-    joined = next(item for item in ranking.relevant(candidates, "", lexical_weight=0.0) if item.candidate.id == "next")
+    joined = next(
+        item for item in ranking.score_hybrid(candidates, "", lexical_weight=0.0) if item.candidate.id == "next"
+    )
     assert joined.neighbours == pytest.approx(0.45 * 1 + 0.1 * 1 + 0.3 * 1)
 
 
@@ -186,7 +188,7 @@ def test_context_weighs_less_if_the_best_candidates_contain_most_of_the_query_s_
     share: float, weight: float
 ) -> None:
     rows = [_candidate(name, 0.9, session=1, words_share=share) for name in ("a", "b")]
-    ranked = ranking.relevant(_candidates(*rows, neighbours=[(1, -1, 0)]), "", lexical_weight=0.0)
+    ranked = ranking.score_hybrid(_candidates(*rows, neighbours=[(1, -1, 0)]), "", lexical_weight=0.0)
     assert {entry.candidate.id: entry.neighbours for entry in ranked} == pytest.approx(
         {"a": 0.4 * weight, "b": 0.75 * weight}
     )
@@ -220,8 +222,10 @@ def test_a_memory_deleted_during_the_search_is_not_similar_to_any() -> None:
 
 
 def test_only_memories_in_sessions_are_compared_with_each_other() -> None:
-    assert ranking.pool([RankedCandidate(_candidate("a"), 1.0)]) == []
-    assert ranking.pool([RankedCandidate(_candidate("a"), 1.0), RankedCandidate(_candidate("b", session=1), 0.9)]) == [
+    assert ranking.pool_ids([RankedCandidate(_candidate("a"), 1.0)]) == []
+    assert ranking.pool_ids(
+        [RankedCandidate(_candidate("a"), 1.0), RankedCandidate(_candidate("b", session=1), 0.9)]
+    ) == [
         "a",
         "b",
     ]
@@ -244,7 +248,7 @@ def test_equal_scores_are_ordered_by_cosine_then_the_newest() -> None:
 
 def test_near_duplicates_fold_into_the_best_of_them() -> None:
     rows = [_candidate("a", 0.2, statement="s"), _candidate("b", 0.9, statement="s"), _candidate("c", 0.5)]
-    ranked = ranking.order(ranking.plain(_candidates(*(row._replace(lexical_score=None) for row in rows))), 0.0)
+    ranked = ranking.order(ranking.score_plain(_candidates(*(row._replace(lexical_score=None) for row in rows))), 0.0)
     assert [(item.candidate.id, item.folded) for item in ranked] == [("b", ("a",)), ("c", ())]
 
 
@@ -256,21 +260,21 @@ def test_a_search_that_is_not_hybrid_has_its_own_relevance(
     strategy: str, vector: float | None, relevance: float
 ) -> None:
     candidates = replace(_candidates(_candidate("a", vector, None)), strategy=strategy)
-    assert ranking.plain(candidates)[0].relevance == relevance
+    assert ranking.score_plain(candidates)[0].relevance == relevance
 
 
 def test_a_search_by_words_only_scales_relevance_by_the_best_match() -> None:
     candidates = _candidates(_candidate("a", None, 4.0), _candidate("b", None, 1.0))
-    assert _relevances(ranking.plain(candidates)) == {"a": 1.0, "b": 0.25}
+    assert _relevances(ranking.score_plain(candidates)) == {"a": 1.0, "b": 0.25}
 
 
 def test_a_reranker_s_relevance_replaces_the_ranking_s_and_equal_ones_keep_their_order() -> None:
     ranked = [RankedCandidate(_candidate(name), 1.0) for name in ("a", "b", "c", "unread")]
-    changed = ranking.reranked(ranked, {"a": 0.2, "b": 0.8, "c": 0.2}, 0.0)
+    changed = ranking.apply_reranker(ranked, {"a": 0.2, "b": 0.8, "c": 0.2}, 0.0)
     assert [item.candidate.id for item in changed] == ["b", "a", "c"]
 
 
 def test_a_weight_changes_the_ranking() -> None:
     candidates = _candidates(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4, speaker="Ada"))
-    ranked = ranking.relevant(candidates, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
+    ranked = ranking.score_hybrid(candidates, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
     assert ranked[0].speaker == 0.05
