@@ -16,7 +16,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import ExternalId, IngestRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
-from mnemosyne.domain.message import FORGOTTEN, decode, encode, unstored
+from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, encode
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
 from mnemosyne.domain.search import Filters
@@ -223,7 +223,7 @@ def test_forgetting_clears_the_texts_of_a_queued_request_but_keeps_its_row(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     ingest_request = request("a secret recipe for oolong")
-    services.memories.record_attempt([unstored(ingest_request, "the model has no quota for a secret recipe")])
+    services.memories.record_attempt([as_failed(ingest_request, "the model has no quota for a secret recipe")])
     forget(services)
     row = shared_database.owner.one("SELECT state, error, note, provenance FROM ingest_requests")
     assert "secret" not in json.dumps(row.named)

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from mnemosyne.domain.parsing import surrogate
+from mnemosyne.domain.parsing import surrogate_problem
 from mnemosyne.errors import (
     Broken,
     Conflict,
@@ -70,7 +70,9 @@ class ToolClient:
                 time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
                 response = self._client.post(self.url, json=body)
         except UnicodeEncodeError as exc:  # undecodable bytes that a shell passes on
-            invalid = (name for name, value in arguments.items() if surrogate(json.dumps(value, ensure_ascii=False)))
+            invalid = (
+                name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
+            )
             byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode keeps such a byte as U+DC80 to U+DCFF
             raise InvalidRequest(
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "

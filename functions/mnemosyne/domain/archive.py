@@ -33,11 +33,11 @@ class ArchivedMemory:
     """The memory's other values: created_at, last_seen_at, superseded_by and ratings."""
 
 
-class _LenientInput(Input):
+class _ArchiveInput(Input):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
-class _Rating(_LenientInput):
+class _Rating(_ArchiveInput):
     rated_by: Text
     rater_name: Text
     rating: Annotated[int, Field(ge=-1, le=1)]
@@ -45,13 +45,13 @@ class _Rating(_LenientInput):
     rated_at: Instant
 
 
-class _Extras(_LenientInput):
+class _Extras(_ArchiveInput):
     last_seen_at: Instant
     superseded_by: Id | None = None
     ratings: list[_Rating] = Field(default_factory=list)
 
 
-class _Line(_LenientInput):
+class _Line(_ArchiveInput):
     id: Id
     content: Content
     session: Text | None = None
@@ -60,7 +60,7 @@ class _Line(_LenientInput):
     mnemosyne_export: _Extras
 
 
-class _Request(_LenientInput):
+class _Request(_ArchiveInput):
     request_id: Id
     state: Literal["stored", "duplicate", "deleted", "failed", "dead_lettered"]
     memory_id: Id | None = None
@@ -78,7 +78,7 @@ class _Request(_LenientInput):
     announced_at: Instant | None = None
 
 
-class _Record(_LenientInput):
+class _Record(_ArchiveInput):
     key_id: Id
     memory_id: Id | None = None
     version_at: Instant | None = None
@@ -126,5 +126,5 @@ def _value(type_: Any, value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _dumped(model: _LenientInput) -> dict[str, Any]:
+def _dumped(model: _ArchiveInput) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True)

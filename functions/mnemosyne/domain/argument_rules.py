@@ -133,7 +133,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 """Names that other memory servers and search APIs use for these tools and arguments."""
 
 
-def misnamed(name: str, known_names: Collection[str]) -> str | None:
+def closest_name(name: str, known_names: Collection[str]) -> str | None:
     """Return the known name that the caller probably meant; None if none is similar."""
     spelt = _HUMP.sub("_", name[:NAME_LENGTH].strip()).lower()
     spelt_plainly = re.sub(r"[^a-z0-9]+", "_", spelt).strip("_")

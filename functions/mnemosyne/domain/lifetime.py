@@ -46,7 +46,7 @@ def _seconds_of_iso(text: str) -> float | None:
         return None
 
 
-def truth(value: object) -> object:
+def parse_boolean(value: object) -> object:
     """Convert the text or number that a data warehouse exports for a Boolean to a bool."""
     values = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     text = str(int(value)) if isinstance(value, int) else value

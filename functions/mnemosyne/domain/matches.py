@@ -97,10 +97,10 @@ def unseparated_spans(parts: Collection[str], text: str) -> list[Span]:
     if not parts:
         return []
     ends = range(SHORTEST_PART, len(text) + 1)
-    return united([(end - SHORTEST_PART, end) for end in ends if text[end - SHORTEST_PART : end] in parts])
+    return merge_spans([(end - SHORTEST_PART, end) for end in ends if text[end - SHORTEST_PART : end] in parts])
 
 
-def united(spans: list[Span]) -> list[Span]:
+def merge_spans(spans: list[Span]) -> list[Span]:
     """Sort the spans, and merge spans that touch or overlap."""
     result: list[Span] = []
     for start, end in sorted(spans):

@@ -42,10 +42,10 @@ def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
 
     The parts are joined with spaces, because a line break is a separate token for some embedding models.
     """
-    return composed(" ".join([content, *tags] if title in one_line(content) else [title, content, *tags]))
+    return to_nfc(" ".join([content, *tags] if title in one_line(content) else [title, content, *tags]))
 
 
-def composed(text: str) -> str:
+def to_nfc(text: str) -> str:
     """Return the text in Unicode NFC. Embedding models split a letter and its combining accent into other tokens."""
     return unicodedata.normalize("NFC", text)
 

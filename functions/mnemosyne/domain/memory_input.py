@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from mnemosyne.domain.event_time import event_time, in_zone, zone
-from mnemosyne.domain.lifetime import expiry, lifetime, truth
+from mnemosyne.domain.lifetime import expiry, lifetime, parse_boolean
 from mnemosyne.domain.memory import (
     FIRST_WORDS,
     MEMORY_FIELDS,
@@ -164,7 +164,7 @@ class MemoryInput(Input):
         BeforeValidator(lifetime, json_schema_input_type=str),
         Field(description="Instead of `expires_at`: how long it is kept, in seconds or as `30d`, `12h`, `P30D`."),
     ] = None
-    pinned: Annotated[bool, BeforeValidator(truth, json_schema_input_type=bool)] = Field(
+    pinned: Annotated[bool, BeforeValidator(parse_boolean, json_schema_input_type=bool)] = Field(
         False, description="Whether it is kept after the namespace's default lifetime."
     )
     timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"

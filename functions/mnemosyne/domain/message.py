@@ -75,7 +75,7 @@ class IngestMessage:
         if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
-        return [unstored(request, error) for request in requests]
+        return [as_failed(request, error) for request in requests]
 
 
 def encode(
@@ -142,9 +142,9 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     )
     if not wrong and newest > SCHEMA_VERSION:
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
-        unread = _first_of_each_id(unstored(reading, newer) for reading in readings)
+        unread = _first_of_each_id(as_failed(reading, newer) for reading in readings)
         return IngestMessage(namespace, (), tuple(unread.values()), retry_reason=newer)
-    checked = _validated(namespace, [unstored(reading, wrong) for reading in readings] if wrong else readings)
+    checked = _validated(namespace, [as_failed(reading, wrong) for reading in readings] if wrong else readings)
     return replace(checked, published=message.first_published_at)
 
 
@@ -182,7 +182,7 @@ def _read(item: Any, index: int, unwrapped: MessageBody, message: Published, nam
     reading = read(item, defaults)
     if index < BATCH_LIMIT:
         return reading
-    return unstored(reading, f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}")
+    return as_failed(reading, f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}")
 
 
 def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place: str) -> Defaults:
@@ -201,8 +201,8 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
     )
 
 
-def unstored(reading: Reading, error: str) -> FailedRequest:
-    """Return a failed request, with the error, for a request that cannot be stored now or can never be stored."""
+def as_failed(reading: Reading, error: str) -> FailedRequest:
+    """Return the request as a failed request with the error. A later delivery may still store it."""
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,
@@ -236,14 +236,14 @@ def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int])
     memories = [
         _record(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
         if index in forgotten
-        else _as_it_was(item, reading)
+        else _republished(item, reading)
         for index, (item, reading) in enumerate(entries)
     ]
     return orjson.dumps({"schema_version": SCHEMA_VERSION, "memories": memories}, option=orjson.OPT_UTC_Z)
 
 
-def _as_it_was(item: Any, reading: Reading) -> Any:
-    """Return a memory for a new message. An unreadable one stays unchanged, but gets its request id, source and key."""
+def _republished(item: Any, reading: Reading) -> Any:
+    """Return a memory for the redacted message. An invalid memory only gets its request id, source and key."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
         return _record(reading)
     named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}

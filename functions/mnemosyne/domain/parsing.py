@@ -16,11 +16,11 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from mnemosyne.domain.argument_rules import between, expected_type, misnamed, model_at, path, reason_of, size
+from mnemosyne.domain.argument_rules import between, closest_name, expected_type, model_at, path, reason_of, size
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.rfc3339 import instant
-from mnemosyne.domain.visible import unseen
+from mnemosyne.domain.visible import first_invisible
 from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
@@ -44,12 +44,12 @@ def storable(text: str) -> str:
     """Return the text unchanged. Raises ValueError if PostgreSQL cannot store it: NUL or a lone surrogate."""
     if (at := text.find("\x00")) >= 0:
         raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
-    if not text.isascii() and (problem := surrogate(text)):
+    if not text.isascii() and (problem := surrogate_problem(text)):
         raise ValueError(problem)
     return text
 
 
-def surrogate(text: str) -> str:
+def surrogate_problem(text: str) -> str:
     """Return an error about the first lone surrogate in the text; empty if there is none."""
     try:
         text.encode()
@@ -74,7 +74,7 @@ def _not_blank(text: str) -> str:
 
 def _line(text: str) -> str:
     """Return a name of one line unchanged. Raises ValueError for a blank name, invisible character or line break."""
-    if problem := unseen(storable(text)):
+    if problem := first_invisible(storable(text)):
         raise ValueError(f"must hold visible characters on one line, found {problem}")
     return _not_blank(text)
 
@@ -232,7 +232,7 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
         case "value_error":
             return reason_of(str(context["error"]), model, error["loc"])
         case "string_unicode":
-            return f"{name} {surrogate(value)}"
+            return f"{name} {surrogate_problem(value)}"
         case "string_too_long" | "string_too_short" | "too_long" | "too_short":
             unit = "character" if isinstance(value, str) else "item"
             return f"{name} must have {size(context, unit)}, got {len(value):,}"
@@ -250,7 +250,7 @@ def _unknown(location: tuple[int | str, ...], model: type[BaseModel], of: str) -
     name, owner = str(location[-1]), path(location[:-1])
     problem = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
     instead = inner.instead.get(name, "") if issubclass(inner, Input) else ""
-    if not instead and (similar := misnamed(name, inner.model_fields)):
+    if not instead and (similar := closest_name(name, inner.model_fields)):
         instead = f"did you mean {similar}"
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
     takes = f"it takes {', '.join(inner.model_fields) or 'none'}{example}"

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json, surrogate
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json, surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
 COUNT_LIMIT = 100
@@ -221,7 +221,7 @@ def storable_name(value: object, *, characters: int) -> str:
         text = str(value) if -(2**63) <= value < 2**64 else ""
     if not isinstance(text, str) or not text.strip() or len(text) > characters:
         return ""
-    return "" if "\x00" in text or surrogate(text) else text
+    return "" if "\x00" in text or surrogate_problem(text) else text
 
 
 def _event_data(event: Mapping[str, Any]) -> Any:

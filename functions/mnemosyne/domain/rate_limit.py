@@ -122,8 +122,8 @@ class TokenBucket:
             return self._with(tokens - cost, now), 0.0
         return self._with(tokens, now), (min(cost + paid, full) - tokens) / (full / 60)
 
-    def owing(self, now: float, cost: float) -> Self:
-        """Take tokens even if the balance becomes negative, but at most to minus two full buckets."""
+    def overdraw(self, now: float, cost: float) -> Self:
+        """Take tokens even if the balance becomes negative. The lowest balance is minus two full buckets."""
         return self._with(max(-2.0 * self.per_minute, self._refilled(now) - cost), now)
 
     def _refilled(self, now: float) -> float:

@@ -41,7 +41,7 @@ _FLAG_TAGS = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def is_seen(text: str, at: int) -> bool:
+def is_visible(text: str, at: int) -> bool:
     """Whether the character at this index is visible or changes the appearance of the characters next to it."""
     character = text[at]
     if not _NOT_PLAIN.match(character):
@@ -82,11 +82,11 @@ def escaped(text: str) -> str:
     return text if _is_plain(text) else _replace_invisible(text, lambda character: f"<U+{ord(character):04X}>")
 
 
-def unseen(text: str) -> str:
+def first_invisible(text: str) -> str:
     """Return the first invisible character, as `U+200B at character 3`; empty if there is none."""
     if _is_plain(text):
         return ""
-    at = next((at for at in range(len(text)) if not is_seen(text, at)), None)
+    at = next((at for at in range(len(text)) if not is_visible(text, at)), None)
     return "" if at is None else f"U+{ord(text[at]):04X} at character {at}"
 
 
@@ -95,7 +95,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _replace_invisible(text: str, replacement: Callable[[str], str]) -> str:
-    return "".join(character if is_seen(text, at) else replacement(character) for at, character in enumerate(text))
+    return "".join(character if is_visible(text, at) else replacement(character) for at, character in enumerate(text))
 
 
 def _joins(text: str, at: int, after: str) -> bool:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mnemosyne.domain.parsing import check_values, excerpt, surrogate
+from mnemosyne.domain.parsing import check_values, excerpt, surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
 _NAMED = {
@@ -130,5 +130,5 @@ def id_of(posted: Any) -> str | int | None:
     """Return the id of a message, or None if the message has no valid id."""
     identifier = posted.get("id") if isinstance(posted, dict) else None
     if isinstance(identifier, str):
-        return identifier if identifier.isascii() or not surrogate(identifier) else None
+        return identifier if identifier.isascii() or not surrogate_problem(identifier) else None
     return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None

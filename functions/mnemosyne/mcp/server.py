@@ -14,7 +14,7 @@ from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 import mnemosyne
-from mnemosyne.domain.argument_rules import misnamed
+from mnemosyne.domain.argument_rules import closest_name
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp import app, prompts, resources
 from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
@@ -123,7 +123,7 @@ def _tools(services: Services, database: ThreadLimiter, principal: Principal | N
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
         tool = find(params.name)
         if tool is None:
-            similar_name = misnamed(params.name, [tool.name for tool in TOOLS])
+            similar_name = closest_name(params.name, [tool.name for tool in TOOLS])
             hint = f"did you mean {similar_name}? " if similar_name else ""
             message = f"unknown tool {params.name[:100]!r}; {hint}the tools are {names}"
             raise MCPError(mcp_types.INVALID_PARAMS, message)

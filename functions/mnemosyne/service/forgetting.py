@@ -13,7 +13,7 @@ from uuid import UUID
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
-from mnemosyne.domain.message import FORGOTTEN, decode, read_each, redacted, unstored, without_text
+from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, read_each, redacted, without_text
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.observability import EventLog
@@ -139,7 +139,7 @@ def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[D
     if not forgotten.any_forgotten:
         return letter, forgotten.forgettings
     if forgotten.requests:
-        memories.record_deleted([without_text(unstored(reading, FORGOTTEN)) for reading in forgotten.requests])
+        memories.record_deleted([without_text(as_failed(reading, FORGOTTEN)) for reading in forgotten.requests])
     if forgotten.data is None:
         return None, forgotten.forgettings
     return replace(letter, data=forgotten.data, cause="a part of the message was forgotten"), forgotten.forgettings

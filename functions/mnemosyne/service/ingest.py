@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import IngestRequest, IngestStatus, Reading
-from mnemosyne.domain.message import FORGOTTEN, IngestMessage, unstored, without_text
+from mnemosyne.domain.message import FORGOTTEN, IngestMessage, as_failed, without_text
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
@@ -203,7 +203,7 @@ class _Storing:
     def _unstored(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
-        failed = unstored(request, str(error))
+        failed = as_failed(request, str(error))
         reject([failed], memories=self.memories, cause=cause_of(error))
         return Stored(dict(self.memories.statuses([request.request_id])))
 
@@ -218,13 +218,13 @@ class _Storing:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             result = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
-            gone = [unstored(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
-            gone += [without_text(unstored(request, FORGOTTEN)) for request in claim.forgotten]
+            gone = [as_failed(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
+            gone += [without_text(as_failed(request, FORGOTTEN)) for request in claim.forgotten]
         if gone:
             self.memories.record_deleted(gone)
             outcomes |= self.memories.statuses([request.request_id for request in gone])
         if refused:
-            failed = [unstored(request, reason) for request, reason in refused]
+            failed = [as_failed(request, reason) for request, reason in refused]
             reject(failed, memories=self.memories, cause=OVER_QUOTA)
             log_over_quota(self.memories.namespace, len(refused), refused[0][1])
             result.over_quota = {request.request_id: reason for request, reason in refused}
@@ -261,7 +261,7 @@ def _reject_invalid(message: IngestMessage, memories: "MemoryStore") -> None:
         return
     standing = memories.standing([])
     if is_before(message.published, standing.all_before):
-        memories.record_deleted([without_text(unstored(request, FORGOTTEN)) for request in message.rejected])
+        memories.record_deleted([without_text(as_failed(request, FORGOTTEN)) for request in message.rejected])
     else:
         rejected = without_old_texts(message.rejected, message.published, standing.latest)
         reject(rejected, memories=memories, cause=INVALID_RECORD)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mnemosyne.domain import ranking
 from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.confidence import confidence
-from mnemosyne.domain.memory import composed, embedded_text
+from mnemosyne.domain.memory import embedded_text, to_nfc
 from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery, last_word
 from mnemosyne.errors import InvalidRequest, ServiceError
@@ -175,7 +175,7 @@ def _completions(query: SearchQuery, memories: "MemoryStore") -> Sequence[str]:
 def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
     """Return the vector of the text and None, or None and the reason why there is no vector."""
     try:
-        return embedder.for_namespace(namespace).embed_query(composed(text)), None
+        return embedder.for_namespace(namespace).embed_query(to_nfc(text)), None
     except ServiceError as exc:
         log.fault("embedder_failed", exc, WAIT_FOR_EMBEDDER, namespace=namespace)
         return None, f"searched by words only: {exc.cause}"

@@ -5,7 +5,7 @@ import weakref
 from dataclasses import replace
 
 from mnemosyne.domain.memory import ExternalId, FailedRequest, Reading
-from mnemosyne.domain.message import identity, unstored
+from mnemosyne.domain.message import as_failed, identity
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import refused_id
 
@@ -43,5 +43,5 @@ class SeenRequests:
         else:
             error = f"request_id must be another one, got {reading.request_id}: {first[1]} has it"
         own_id = refused_id(place.source, place.key, error)
-        failed = unstored(reading, error)
+        failed = as_failed(reading, error)
         return replace(failed, request_id=own_id, external_id=failed.external_id or place), False

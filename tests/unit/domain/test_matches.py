@@ -12,7 +12,7 @@ from mnemosyne.domain.matches import (
     NormalText,
     literal_spans,
     marked_spans,
-    united,
+    merge_spans,
     unseparated_parts,
     unseparated_spans,
 )
@@ -75,4 +75,4 @@ def test_parts_of_a_text_without_spaces_are_found(query: str, text: str, spans: 
 
 
 def test_adjacent_spans_are_merged() -> None:
-    assert united([(4, 6), (0, 2), (2, 3), (5, 9)]) == [(0, 3), (4, 9)]
+    assert merge_spans([(4, 6), (0, 2), (2, 3), (5, 9)]) == [(0, 3), (4, 9)]

@@ -222,13 +222,9 @@ def test_a_memory_deleted_during_the_search_is_not_similar_to_any() -> None:
 
 
 def test_only_memories_in_sessions_are_compared_with_each_other() -> None:
-    assert ranking.pool_ids([RankedCandidate(_candidate("a"), 1.0)]) == []
-    assert ranking.pool_ids(
-        [RankedCandidate(_candidate("a"), 1.0), RankedCandidate(_candidate("b", session=1), 0.9)]
-    ) == [
-        "a",
-        "b",
-    ]
+    first, second = RankedCandidate(_candidate("a"), 1.0), RankedCandidate(_candidate("b", session=1), 0.9)
+    assert ranking.pool_ids([first]) == []
+    assert ranking.pool_ids([first, second]) == ["a", "b"]
 
 
 @pytest.mark.parametrize(("weight", "first"), [(0.0, "relevant"), (1.0, "good")])

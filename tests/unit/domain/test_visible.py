@@ -7,7 +7,7 @@ import pytest
 from mnemosyne.domain.client_name import NAMELESS, client_name
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.visible import escaped, one_line, unseen
+from mnemosyne.domain.visible import escaped, first_invisible, one_line
 from mnemosyne.errors import InvalidRequest
 
 ZWJ, ZWNJ = "\u200d", "\u200c"
@@ -87,14 +87,14 @@ def test_the_test_tables_cover_many_scripts() -> None:
 
 @pytest.mark.parametrize("text", WRITTEN)
 def test_ordinary_text_is_unchanged(text: str) -> None:
-    assert (one_line(text), escaped(text), unseen(text)) == (text, text, "")
+    assert (one_line(text), escaped(text), first_invisible(text)) == (text, text, "")
 
 
 @pytest.mark.parametrize("character", HIDDEN)
 def test_an_invisible_character_is_removed_from_a_line_or_escaped(character: str) -> None:
     text = f"tea{character}pot"
     assert one_line(text) in ("teapot", "tea pot", "tea[31mpot", "tea [31mpot")
-    assert unseen(text) == f"U+{ord(character[0]):04X} at character 3"
+    assert first_invisible(text) == f"U+{ord(character[0]):04X} at character 3"
     assert f"<U+{ord(character[0]):04X}>" in escaped(text)
 
 
@@ -108,8 +108,8 @@ def test_an_invisible_character_is_removed_from_a_line_or_escaped(character: str
     ],
 )  # fmt: skip
 def test_a_joiner_or_selector_without_effect_is_left_out(text: str) -> None:
-    assert unseen(text)
-    assert not unseen(one_line(text)) or one_line(one_line(text)) != text
+    assert first_invisible(text)
+    assert not first_invisible(one_line(text)) or one_line(one_line(text)) != text
 
 
 @pytest.mark.parametrize("field", ["session", "source", "key"])

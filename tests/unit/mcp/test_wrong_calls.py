@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.argument_rules import misnamed
+from mnemosyne.domain.argument_rules import closest_name
 from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.tools import TOOLS, by_name
 from tests.fakes import FakeServices
@@ -56,7 +56,7 @@ def test_the_table_has_wrong_calls_for_each_listed_tool() -> None:
     ],
 )
 def test_the_error_for_an_unknown_tool_name_suggests_the_right_name(written: str, meant: str | None) -> None:
-    assert misnamed(written, NAMES) == meant
+    assert closest_name(written, NAMES) == meant
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def bounds(
     return TimeWindow(after=start, before=stop)
 
 
-def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
+def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
     """Parse a past time in an argument. The result is None if the argument is omitted.
 
     The text is RFC 3339, a local time in `timezone`, or `YYYY-MM-DD` for the end of that day there. Raises
@@ -118,15 +118,15 @@ EXPRESSION_READINGS = 300
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
 """The shortest day: clocks are set forward by one hour."""
-_EDGE = re.compile(r"(?:the )?(?:very )?(?P<edge>beginning|start|end) of (?P<text>.+)")
+_START_OR_END = re.compile(r"(?:the )?(?:very )?(?P<point>beginning|start|end) of (?P<text>.+)")
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
 def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: MatchBudget | None = None) -> TimeWindow:
     """Return the time window that an English time expression means at `now` (a time with an offset) in `timezone`.
 
-    Weeks start on Monday. A month, weekday or holiday without a year means the latest one that has begun. `readings`
-    limits the number of attempts; by default, each call has its own limit.
+    Weeks start on Monday. A month, weekday or holiday without a year means the latest one that has begun. `budget`
+    limits the number of attempts; by default, each call has a separate budget.
 
     Raises InvalidRequest, with examples, if any part of the expression cannot be parsed, and for an unknown time zone.
     """
@@ -153,7 +153,7 @@ def _spanned(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
         return span
     if span := _range(text.removeprefix("from "), grammar):
         return span
-    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _end(match[2], grammar)):
+    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _endpoint(match[2], grammar)):
         return None
     match match[1]:
         case "from" if span.start and span.end and span.end - span.start >= _DAY:
@@ -167,21 +167,23 @@ def _spanned(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
     return Span(start=None, end=span.end)
 
 
-def _end(text: str, grammar: Grammar) -> Span | None:
-    """Return a span that begins or ends another span. A time such as 3 p.m. is a point in time, and not an hour."""
-    span = _edge(text, grammar) or grammar.span(text)
+def _endpoint(text: str, grammar: Grammar) -> Span | None:
+    """Return the span that an expression names as the start or end of another span.
+
+    "3 p.m." is then a point in time, and not an hour."""
+    span = _start_or_end(text, grammar) or grammar.span(text)
     return Span(start=span.start, end=span.start) if span and span.is_hour else span
 
 
-def _edge(text: str, grammar: Grammar) -> Span | None:
-    """Return a point in time: the beginning or end of a span, such as "the end of May".
+def _start_or_end(text: str, grammar: Grammar) -> Span | None:
+    """Return the beginning or end of a span, such as "the end of May", as a span of no length.
 
-    None if the text is not such a point.
+    None if the text has another form.
     """
-    match = _EDGE.fullmatch(text)
+    match = _START_OR_END.fullmatch(text)
     if match is None or not (span := grammar.span(match["text"])):
         return None
-    at = span.end if match["edge"] == "end" else span.start
+    at = span.end if match["point"] == "end" else span.start
     return Span(start=at, end=at)
 
 
@@ -192,12 +194,12 @@ def _range(text: str, grammar: Grammar) -> Span | None:
     """
     for separator in SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
-        last = _end(start, grammar) and _end(end, grammar)
+        last = _endpoint(start, grammar) and _endpoint(end, grammar)
         if last is None or last.end is None:
             continue
         horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
         before = Grammar(_RULES, grammar.calendar, grammar.budget, horizon)
-        first = _end(start, before)
+        first = _endpoint(start, before)
         if first and first.start and first.start < last.end:
             return Span(start=first.start, end=last.end)
     return None

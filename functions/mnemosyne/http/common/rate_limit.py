@@ -59,7 +59,7 @@ class Budgets:
             now = time.monotonic()
             with self._lock:
                 bucket = self._buckets.get(key) or TokenBucket.full(self.per_minute, now)
-                self._store(key, bucket.owing(now, cost))
+                self._store(key, bucket.overdraw(now, cost))
 
     def _store(self, key: str, bucket: TokenBucket) -> None:
         self._buckets[key] = bucket

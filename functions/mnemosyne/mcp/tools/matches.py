@@ -9,7 +9,7 @@ from mnemosyne.domain.matches import (
     Span,
     literal_spans,
     marked_spans,
-    united,
+    merge_spans,
     unseparated_parts,
     unseparated_spans,
 )
@@ -42,7 +42,7 @@ def with_matches(
         parts = unseparated_parts(beginning)
         spans = [
             [
-                united(text.original([*chain(*map(marked_spans, variants)), *unseparated_spans(parts, text.text)]))
+                merge_spans(text.original([*chain(*map(marked_spans, variants)), *unseparated_spans(parts, text.text)]))
                 for text, variants in zip(of_hit, marked_texts, strict=True)
             ]
             for of_hit, marked_texts in zip(texts, marked, strict=True)

@@ -13,7 +13,7 @@ from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.domain.time.window import past
+from mnemosyne.domain.time.window import past_time
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, Pinned, brief
@@ -57,7 +57,7 @@ class ReadMemory(MemoryRecord):
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
-    as_of = past("as_of", arguments.as_of, now=services.clock(), timezone=arguments.timezone)
+    as_of = past_time("as_of", arguments.as_of, now=services.clock(), timezone=arguments.timezone)
     if as_of and arguments.neighbours:
         raise InvalidRequest("neighbours are those of now: omit as_of or neighbours")
     memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace), as_of=as_of)

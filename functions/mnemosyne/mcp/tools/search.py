@@ -16,7 +16,7 @@ from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, RelevanceParts, SearchMode, SearchQuery, TagMatch
 from mnemosyne.domain.time.question import named_times
-from mnemosyne.domain.time.window import TimeWindow, past
+from mnemosyne.domain.time.window import TimeWindow, past_time
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit, brief
@@ -173,7 +173,7 @@ def _language_warning(query: SearchQuery, principal: Principal, services: Servic
 
 def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: datetime) -> SearchQuery:
     text = (arguments.query or "").strip()
-    as_of = past("as_of", arguments.as_of, now=now, timezone=arguments.timezone)
+    as_of = past_time("as_of", arguments.as_of, now=now, timezone=arguments.timezone)
     filters = arguments.filters(span, as_of=as_of)
     if not text and not filters.narrow:
         raise InvalidRequest("give a query, or a filter instead: tags, session, metadata, after, before or time_expr")
