@@ -11,7 +11,7 @@ from typing import Any
 KEY = "mnk_…"
 """Placeholder for an API key, because a key is shown only once, when it is created."""
 _TEMPLATE = """\
-  Look at it     {console}
+  Console        {console}
   MCP endpoint   {url}
   Data and logs  {directory}
 
