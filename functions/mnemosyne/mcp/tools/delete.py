@@ -30,10 +30,10 @@ class DeleteArguments(Input):
     ids: Annotated[Ids | None, Field(description="Instead of id: the ids of several memories.")] = None
 
     @model_validator(mode="after")
-    def _one_name(self) -> Self:
+    def _check_names(self) -> Self:
         names = sum(name is not None for name in (self.id, self.key, self.ids))
         if (self.source is None) != (self.key is None) or names != 1:
-            raise ValueError("give either id, or source and key together")
+            raise ValueError("give one of these: id, ids, or source and key together")
         return self
 
     @property
