@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "functions"
 PACKAGE = SOURCES / "mnemosyne"
 
-# Each room is a package or module that may import itself, the leaves and the rooms listed for it. A module
-# belongs to the room with the longest matching name.
+# Each layer is a package or module that may import itself, the leaves and the layers listed for it. A module
+# belongs to the layer with the longest matching name.
 LEAVES = {"errors", "observability", "ids", ""}
 PORTS = {"ports.candidates", "ports.embedder", "ports.queue", "ports.identity", "ports.services"}
 STORES = {"adapters.cloud_storage", "adapters.database.memories", "adapters.database.object_imports"}
@@ -84,14 +84,14 @@ def _imports(source: str, package: str = "mnemosyne") -> set[str]:
     return {name.removeprefix("mnemosyne").removeprefix(".") for name in named if f"{name}.".startswith("mnemosyne.")}
 
 
-def _is_in(module: str, room: str) -> bool:
-    return module == room or (room != "" and module.startswith(f"{room}."))
+def _is_in(module: str, layer: str) -> bool:
+    return module == layer or (layer != "" and module.startswith(f"{layer}."))
 
 
-def _room(module: str) -> str:
-    """Return the room of a module. A package that contains rooms is not a room itself."""
+def _layer(module: str) -> str:
+    """Return the layer of a module. A package that contains layers is not a layer itself."""
     return max(
-        (room for room in ALLOWED.keys() | LEAVES if _is_in(module, room)), key=len, default=f"no room: {module}"
+        (layer for layer in ALLOWED.keys() | LEAVES if _is_in(module, layer)), key=len, default=f"no layer: {module}"
     )
 
 
@@ -113,13 +113,13 @@ def _reads_environment(source: str) -> bool:
     )
 
 
-def test_a_module_imports_only_the_rooms_that_its_room_may_import() -> None:
+def test_a_module_imports_only_the_layers_that_its_layer_may_import() -> None:
     upward = {}
     for module, source in _sources().items():
         if source.count("\n") <= 1:  # a module with nothing but a docstring
             continue
-        room = _room(module)
-        allowed = LEAVES if room in LEAVES else LEAVES | ALLOWED.get(room, set()) | {room}
+        layer = _layer(module)
+        allowed = LEAVES if layer in LEAVES else LEAVES | ALLOWED.get(layer, set()) | {layer}
         wrong = {
             name
             for name in _imports(source, _package(module))
@@ -133,20 +133,20 @@ def test_a_module_imports_only_the_rooms_that_its_room_may_import() -> None:
 def test_only_app_cli_and_adapters_import_adapters_at_run_time() -> None:
     """Other packages name stores in annotations only: the database driver would make a cold start longer."""
     for module, source in _sources().items():
-        if not any(_is_in(module, room) for room in ("app", "cli", "adapters")):
+        if not any(_is_in(module, layer) for layer in ("app", "cli", "adapters")):
             tree = ast.parse(source)
             tree.body = [node for node in tree.body if not ast.unparse(node).startswith("if TYPE_CHECKING:")]
             imported = _imports(ast.unparse(tree), _package(module))
             assert not [name for name in imported if _is_in(name, "adapters")], module
 
 
-def test_the_allowed_imports_between_rooms_have_no_cycle() -> None:
-    rooms = ALLOWED.keys()
+def test_the_allowed_imports_between_layers_have_no_cycle() -> None:
+    layers = ALLOWED.keys()
     below = {
-        room: {other for other in rooms for name in ALLOWED[room] if _is_in(other, name) or _is_in(name, other)}
-        for room in rooms
+        layer: {other for other in layers for name in ALLOWED[layer] if _is_in(other, name) or _is_in(name, other)}
+        for layer in layers
     }
-    assert set(TopologicalSorter(below).static_order()) == set(rooms)
+    assert set(TopologicalSorter(below).static_order()) == set(layers)
 
 
 def test_main_py_imports_only_the_entry_points() -> None:

@@ -23,7 +23,7 @@ SEPARATED = ("tags", "add_tags", "remove_tags", "ids", "request_ids")
 _BOOLEAN = {"true": True, "false": False}
 
 
-def plain(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def coerce_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the arguments to the types of an object's schema.
 
     Null values are dropped. Empty texts and lists (`""`, `[]` and `"[]"`) of optional arguments are dropped, too.
@@ -31,14 +31,14 @@ def plain(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
     properties, required = schema.get("properties", {}), schema.get("required", ())
     optional = properties.keys() - set(required)
     converted = {
-        name: _plain(value, properties.get(name, {}), name)
+        name: _coerce(value, properties.get(name, {}), name)
         for name, value in arguments.items()
         if value is not None and not (value == "" and name in optional)
     }
     return {name: value for name, value in converted.items() if value != [] or name not in optional}
 
 
-def _plain(value: Any, schema: Mapping[str, Any], name: str) -> Any:
+def _coerce(value: Any, schema: Mapping[str, Any], name: str) -> Any:
     kinds = schema.get("type", ())
     kinds = (kinds,) if isinstance(kinds, str) else kinds
     if isinstance(value, str):
@@ -48,9 +48,9 @@ def _plain(value: Any, schema: Mapping[str, Any], name: str) -> Any:
     if "array" in kinds and isinstance(value, dict) and schema["items"].get("type") == "object":
         value = [value]
     if "array" in kinds and isinstance(value, list):
-        return [_plain(item, schema.get("items", {}), name) for item in value]
+        return [_coerce(item, schema.get("items", {}), name) for item in value]
     if "object" in kinds and isinstance(value, dict) and "properties" in schema:
-        return plain(value, schema)
+        return coerce_arguments(value, schema)
     return value
 
 

@@ -18,7 +18,7 @@ from mnemosyne.errors import (
     StatementTimeout,
     UncertainCommit,
 )
-from mnemosyne.mcp.coerce import plain
+from mnemosyne.mcp.coerce import coerce_arguments
 from mnemosyne.mcp.hits import stored_by_someone
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tool_errors import error_code, failure
@@ -68,7 +68,7 @@ def _run(
 ) -> tuple[str, mcp_types.CallToolResult]:
     """Run a tool; return the outcome for the log, and the result."""
     try:
-        parsed = parse(tool.arguments, plain(arguments, tool.schema), of=tool.name)
+        parsed = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed, principal, services)
         except EmbeddingModelChanged:  # the services now use the new embedder: repeat the call

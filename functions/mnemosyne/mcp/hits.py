@@ -118,7 +118,7 @@ def _plain(text: str) -> str:
     return "".join(unicodedata.normalize("NFKD", character)[0].lower()[0] for character in text)
 
 
-def fitted(memories: Sequence[SearchHit], characters: int) -> list[SearchHit]:
+def shorten_contents(memories: Sequence[SearchHit], characters: int) -> list[SearchHit]:
     """Cut the contents so that all hits together have about `characters` characters as JSON.
 
     The length is measured in JSON, because JSON writes some characters as escapes of up to six characters.
@@ -145,7 +145,7 @@ def _cut(text: str, encoded: int) -> str:
 
 def _separated(memory: SearchHit, content: str) -> str:
     confidence = f" [{memory.confidence}]" if memory.confidence else ""
-    return f"--- [{memory.id}] [{memory.timestamp.date()}]{confidence} ---\n{_unmistakable(content)}\n"
+    return f"--- [{memory.id}] [{memory.timestamp.date()}]{confidence} ---\n{_escape_separators(content)}\n"
 
 
 def _titled(memory: SearchHit, passage: str) -> str:
@@ -163,6 +163,6 @@ def _content(memory: SearchHit) -> str:
     return f"{memory.content}\n… {memory.snippet} …" if memory.snippet else memory.content
 
 
-def _unmistakable(content: str) -> str:
+def _escape_separators(content: str) -> str:
     """Put a backslash before each line of the content that looks like the line above a memory."""
     return _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)

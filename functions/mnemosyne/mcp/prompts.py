@@ -32,7 +32,7 @@ _TEXTS = {
 }
 
 
-def listed() -> mcp_types.ListPromptsResult:
+def list_prompts() -> mcp_types.ListPromptsResult:
     """Return all prompts."""
     prompts = [
         mcp_types.Prompt(name=name, title=title, description=title, arguments=arguments)
@@ -41,7 +41,7 @@ def listed() -> mcp_types.ListPromptsResult:
     return mcp_types.ListPromptsResult(prompts=prompts)
 
 
-def filled(name: str, arguments: Mapping[str, str]) -> mcp_types.GetPromptResult:
+def fill_prompt(name: str, arguments: Mapping[str, str]) -> mcp_types.GetPromptResult:
     """Return the prompt with its arguments filled in. Raises MCPError."""
     if name not in _TEXTS:
         raise MCPError(mcp_types.INVALID_PARAMS, f"unknown prompt {name[:100]!r}; the prompts are {', '.join(_TEXTS)}")

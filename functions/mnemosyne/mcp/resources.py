@@ -34,7 +34,7 @@ TEMPLATE = mcp_types.ResourceTemplate(
 )  # fmt: skip
 
 
-def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
+def find_reader(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
     """Return the tool that reads the resource at a URI, and its arguments; None if there is no such resource."""
     if uri == RECENT:
         return LIST_MEMORIES, {"limit": SHOWN}
@@ -42,7 +42,7 @@ def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
     return (GET_MEMORY, {"id": memory_id}) if uri.startswith(URI_SCHEME) and UUID_FORM.fullmatch(memory_id) else None
 
 
-def listed(result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
+def list_resources(result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
     """Convert a result of `list_memories` to a page of resources. Raises MCPError if it is an error."""
     if result.is_error:
         code = mcp_types.INVALID_PARAMS if is_refusal(result) else mcp_types.INTERNAL_ERROR

@@ -161,7 +161,7 @@ def _resources(services: Services, database: ThreadLimiter, principal: Principal
             return mcp_types.ListResourcesResult(resources=[])
         page = {"limit": resources.SHOWN, "cursor": cursor}
         result = await database.run(caller, call, LIST_MEMORIES, page, caller, services)
-        return resources.listed(result, first=cursor is None)
+        return resources.list_resources(result, first=cursor is None)
 
     async def list_templates(
         context: Context, params: mcp_types.PaginatedRequestParams | None
@@ -177,7 +177,7 @@ def _resources(services: Services, database: ThreadLimiter, principal: Principal
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {Scope.READ}")
         if uri == app.URI:
             return app.contents()
-        if (reader := resources.tool_behind(uri)) is None:
+        if (reader := resources.find_reader(uri)) is None:
             message = f"uri must be {resources.RECENT} or {uri_of('<id of a memory>')}, got {uri[:100]!r}"
             raise resources.not_found(uri, message, context.protocol_version)
         tool, arguments = reader
@@ -199,10 +199,10 @@ def _prompts() -> dict[str, Any]:
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListPromptsResult:
         _one_page(params, "prompts")
-        return prompts.listed()
+        return prompts.list_prompts()
 
     async def get_prompt(context: Context, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
-        return prompts.filled(params.name, params.arguments or {})
+        return prompts.fill_prompt(params.name, params.arguments or {})
 
     return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
 

@@ -14,7 +14,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.app import TOOL_META
-from mnemosyne.mcp.coerce import plain
+from mnemosyne.mcp.coerce import coerce_arguments
 from mnemosyne.ports.services import Services
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
@@ -118,7 +118,7 @@ class Tool(Generic[ArgumentsT]):
 
     def units_of(self, arguments: Mapping[str, Any]) -> float:
         """Return the units of a call in addition to the request itself; see `domain.rate_limit`."""
-        converted = plain(arguments, self.schema)
+        converted = coerce_arguments(arguments, self.schema)
         return self.units(converted) + rate_limit.cost_of_conditions(converted)
 
     @property

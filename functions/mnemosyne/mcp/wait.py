@@ -7,7 +7,7 @@ import anyio
 
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import MnemosyneError
-from mnemosyne.mcp.coerce import plain
+from mnemosyne.mcp.coerce import coerce_arguments
 from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import Look, Reply, Tool
 from mnemosyne.observability import EventLog
@@ -25,7 +25,7 @@ GROWTH = 1.5
 
 def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
     """Return the number of seconds for which a call with valid arguments waits for its outcome."""
-    return float(plain(arguments, tool.schema).get("wait") or 0)
+    return float(coerce_arguments(arguments, tool.schema).get("wait") or 0)
 
 
 async def outcome_within(

@@ -37,7 +37,7 @@ class OAuthAuthenticator:
         self._verifier = verifier
         self._find = find
         self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(REMEMBERED, FRESH_SECONDS)
-        self._stood: TTLCache[UUID, StandingGrant] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
+        self._last_found: TTLCache[UUID, StandingGrant] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
         self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 
@@ -48,7 +48,7 @@ class OAuthAuthenticator:
             return self._keys.authenticate(authorization)
         claims = self._verifier.verify(token)
         try:
-            grant = self._standing(UUID(str(claims["grant"])))
+            grant = self._find_grant(UUID(str(claims["grant"])))
         except (KeyError, ValueError) as exc:
             raise Unauthorized("the token is not valid") from exc
         if grant is None:
@@ -67,30 +67,30 @@ class OAuthAuthenticator:
             principal, expires_at = self._fresh.get(hash_secret(token), (None, 0.0))
         return principal if time.time() < expires_at else None
 
-    def _standing(self, grant_id: UUID) -> StandingGrant | None:
+    def _find_grant(self, grant_id: UUID) -> StandingGrant | None:
         """Return a valid grant, or None.
 
         While the database does not respond, return the grant from a look-up in the last ten minutes. Raises Unavailable
         if there was no such look-up.
         """
-        believed = self._stood.get(grant_id)
+        cached = self._last_found.get(grant_id)
         if time.monotonic() < self._circuit_open_until:  # a look-up has just failed: do not wait for another
-            if believed:
-                return believed
+            if cached:
+                return cached
             raise Unavailable("the database is not responding")
         try:
             grant = self._find(grant_id)
         except ServiceError as exc:
             self._circuit_open_until = time.monotonic() + PAUSE_SECONDS
-            if believed:
+            if cached:
                 log.warning("grant_believed", grant=str(grant_id), **fault_fields(exc))
-                return believed
+                return cached
             raise
         with self._lock:
             if grant:
-                self._stood[grant_id] = grant
+                self._last_found[grant_id] = grant
             else:
-                self._stood.pop(grant_id, None)
+                self._last_found.pop(grant_id, None)
         return grant
 
 

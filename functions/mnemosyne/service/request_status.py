@@ -31,7 +31,7 @@ def status(request_ids: Sequence[UUID], *, memories: "MemoryStore", clock: Clock
     now = clock()
     return [
         statuses.get(request_id)
-        or IngestStatus(request_id=request_id, state=_unseen(request_id, memories.namespace, now))
+        or IngestStatus(request_id=request_id, state=_state_without_row(request_id, memories.namespace, now))
         for request_id in request_ids
     ]
 
@@ -44,7 +44,7 @@ def neighbours(status: IngestStatus, *, memories: "MemoryStore") -> Neighbours:
     return memories.neighbours(status.memory_id)
 
 
-def _unseen(request_id: UUID, namespace: str, now: datetime) -> IngestState:
+def _state_without_row(request_id: UUID, namespace: str, now: datetime) -> IngestState:
     issued = issued_at(request_id, namespace)
     young = issued is not None and issued - CLOCK_SKEW <= now < issued + RETENTION
     return IngestState.QUEUED if young else IngestState.UNKNOWN

@@ -15,7 +15,7 @@ from mnemosyne.domain.time.grammar import Grammar, MatchBudget
 from mnemosyne.errors import InvalidRequest
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
-WORDS = sorted(question._CUES | question._TELL_TIME | {"and", "to", "of", "-", "1", "5", "3rd", "2025", "2026-05-20"})
+WORDS = sorted(question._CUES | question._TIME_WORDS | {"and", "to", "of", "-", "1", "5", "3rd", "2025", "2026-05-20"})
 REPEATED = ["last 5", "the 1st of", "in 3 and", "since 5 to", "between 1 and 2", "may 1 -", "the last 1", "on 1 in",
             "until 5 and", "in one and", "end of the", "half of", "2025 or", "monday tuesday"]  # fmt: skip
 DATA = Path(__file__).parents[2] / "data"

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from google.genai._mcp_utils import mcp_to_gemini_tool
 
-from mnemosyne.mcp.coerce import plain
+from mnemosyne.mcp.coerce import coerce_arguments
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import FakeServices
@@ -34,7 +34,7 @@ def _schemas(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _read(tool: str, **arguments: Any) -> dict[str, Any]:
-    return plain(arguments, BY_NAME[tool].schema)
+    return coerce_arguments(arguments, BY_NAME[tool].schema)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

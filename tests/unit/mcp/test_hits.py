@@ -73,7 +73,7 @@ def test_no_hits_give_the_text_no_memories_found() -> None:
 
 
 def test_contents_are_cut_by_their_size_as_json() -> None:
-    fitted = hits.fitted([_hit("\x01" * 3_000, title="t"), _hit("tea")], 4_000)
-    assert sum(len(json.dumps(hit.content)) for hit in fitted) <= 4_000
-    assert [hit.truncated for hit in fitted] == [True, None]
-    assert fitted[1].content == "tea"
+    shortened = hits.shorten_contents([_hit("\x01" * 3_000, title="t"), _hit("tea")], 4_000)
+    assert sum(len(json.dumps(hit.content)) for hit in shortened) <= 4_000
+    assert [hit.truncated for hit in shortened] == [True, None]
+    assert shortened[1].content == "tea"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mnemosyne.domain.argument_rules import closest_name
-from mnemosyne.mcp.coerce import plain
+from mnemosyne.mcp.coerce import coerce_arguments
 from mnemosyne.mcp.tools import TOOLS, by_name
 from tests.fakes import FakeServices
 from tests.memories import list_memories
@@ -70,7 +70,7 @@ def test_the_error_for_an_unknown_tool_name_suggests_the_right_name(written: str
     ],
 )
 def test_a_string_among_memories_is_read_as_the_content_of_one(memories: object, read: list[object]) -> None:
-    assert plain({"memories": memories}, by_name()["ingest_memories"].schema) == {"memories": read}
+    assert coerce_arguments({"memories": memories}, by_name()["ingest_memories"].schema) == {"memories": read}
 
 
 @pytest.mark.parametrize(
@@ -83,15 +83,15 @@ def test_a_string_among_memories_is_read_as_the_content_of_one(memories: object,
     ],
 )
 def test_an_id_in_square_brackets_as_in_the_answers_is_accepted(tool: str, name: str) -> None:
-    assert plain({name: f" [{MEMORY_ID}] "}, by_name()[tool].schema) == {name: MEMORY_ID}
-    assert plain({name: f"[{MEMORY_ID}"}, by_name()[tool].schema) == {name: f"[{MEMORY_ID}"}
+    assert coerce_arguments({name: f" [{MEMORY_ID}] "}, by_name()[tool].schema) == {name: MEMORY_ID}
+    assert coerce_arguments({name: f"[{MEMORY_ID}"}, by_name()[tool].schema) == {name: f"[{MEMORY_ID}"}
 
 
 def test_several_ids_in_square_brackets_are_accepted() -> None:
     schema = by_name()["ingest_status"].schema
-    assert plain({"request_ids": [f"[{MEMORY_ID}]"] * 2}, schema) == {"request_ids": [MEMORY_ID] * 2}
+    assert coerce_arguments({"request_ids": [f"[{MEMORY_ID}]"] * 2}, schema) == {"request_ids": [MEMORY_ID] * 2}
 
 
 def test_a_content_in_square_brackets_is_unchanged() -> None:
     content = f"[{MEMORY_ID}]"
-    assert plain({"content": content}, by_name()["ingest_memory"].schema) == {"content": content}
+    assert coerce_arguments({"content": content}, by_name()["ingest_memory"].schema) == {"content": content}

@@ -172,7 +172,7 @@ class AuthHandlers:
         """Show the consent page, or redirect to the client if the person has consented before."""
         key = _key(call.cookie, id_ := call.parameter("request"))
         if answer := self._flow.decided(key):
-            return self._answered(answer)
+            return self._answer_page(answer)
         try:
             question = self._flow.question(key)
         except OAuth2Error as exc:
@@ -187,9 +187,9 @@ class AuthHandlers:
         """Store the person's decision and redirect to the client."""
         self._check_origin(call)
         approved = call.parameter("answer") == "allow"
-        return self._answered(self._flow.decide(_key(call.cookie, call.parameter("request")), approved=approved))
+        return self._answer_page(self._flow.decide(_key(call.cookie, call.parameter("request")), approved=approved))
 
-    def _answered(self, answer: Answer) -> Response:
+    def _answer_page(self, answer: Answer) -> Response:
         if answer.location:
             return redirect(answer.location)
         if answer.status == 200:

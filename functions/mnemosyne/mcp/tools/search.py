@@ -206,7 +206,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
 
 def search_hits(found_hits: Sequence[Hit], characters: int) -> list[SearchHit]:
     """Convert hits to results whose contents have at most this many characters."""
-    return hits.fitted([_search_hit(hit) for hit in found_hits], characters)
+    return hits.shorten_contents([_search_hit(hit) for hit in found_hits], characters)
 
 
 def _search_hit(hit: Hit) -> SearchHit:

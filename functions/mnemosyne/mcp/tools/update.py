@@ -100,7 +100,7 @@ class UpdateArguments(Input):
 
     @model_validator(mode="before")
     @classmethod
-    def _several(cls, values: Any) -> Any:
+    def _accept_ids(cls, values: Any) -> Any:
         """Accept `ids` in place of `id`. In the schema that agents see, `id` stays required."""
         if not isinstance(values, dict) or not isinstance(ids := values.get("ids"), list) or not ids:
             return values
@@ -109,7 +109,7 @@ class UpdateArguments(Input):
         return values | {"id": ids[0]}
 
     @model_validator(mode="after")
-    def _something(self) -> Self:
+    def _check_changes(self) -> Self:
         names = self.model_fields_set - {"id", "ids", "timezone"}
         if not names:
             raise ValueError(
@@ -161,7 +161,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
     memory = manage.update(arguments.id, change, memories=services.memories_of(principal.namespace))
     if not principal.may(Scope.READ):
         return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
-    return Reply(_echoed(memory), text=f"Changed memory {memory.id}: {memory.title}")
+    return Reply(_shortened_record(memory), text=f"Changed memory {memory.id}: {memory.title}")
 
 
 def _future(arguments: UpdateArguments, now: datetime) -> datetime | None:
@@ -177,7 +177,7 @@ def _future(arguments: UpdateArguments, now: datetime) -> datetime | None:
     return moment
 
 
-def _echoed(memory: Memory) -> Result:
+def _shortened_record(memory: Memory) -> Result:
     """Return the record for the answer. Long content is cut, and long metadata is left out."""
     record = vars(MemoryRecord.model_validate(memory))
     cut: dict[str, object] = {}
