@@ -55,9 +55,10 @@ def read(
 ) -> Iterator[Item]:
     """Yield the records of the stream in order, after the first `skip`. An empty note yields nothing.
 
-    `packed` says whether the data is gzip. By default the name decides. `path` is the path of a note in its folder. By
-    default it is the name. A text file without chronicles is a note. Raises InvalidRequest if the gzip data is damaged
-    or larger than UNPACKED_BYTES.
+    `packed` says whether the data is compressed with gzip. By default the extension of the name decides. `path` is the
+    path of a note in its folder, by default the name. A text file is one note, unless it contains chronicles (blocks
+    from CHRONICLE_START to CHRONICLE_END). Raises InvalidRequest if the gzip data is damaged or larger than
+    UNPACKED_BYTES.
     """
     stream = unpacked(stream, name, packed=packed)
     if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
@@ -74,7 +75,7 @@ def read(
 
 
 def _chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
-    """Yield the chronicles of a stream. A text file without chronicles is a note that is too large."""
+    """Yield the chronicles of a stream; for a text file without chronicles, the error that the note is too large."""
     has_chronicles = False
     for item in chronicle.read(stream, name):
         has_chronicles = True
@@ -86,8 +87,8 @@ def _chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
 def unpacked(stream: BinaryIO, name: str, *, packed: bool | None = None) -> BinaryIO:
     """Return the stream, decompressed if it is gzip.
 
-    `packed` says whether the data is gzip. By default the name decides. Reading the result raises InvalidRequest if the
-    data is damaged or larger than UNPACKED_BYTES.
+    `packed` says whether the data is compressed with gzip. By default the extension of the name decides. Reading the
+    result raises InvalidRequest if the data is damaged or larger than UNPACKED_BYTES.
     """
     if not (unpacked_name(name) != name if packed is None else packed):
         return stream

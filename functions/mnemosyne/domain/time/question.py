@@ -20,20 +20,21 @@ _CUES = {
     "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few",
 }  # fmt: skip
 # Every time expression contains one of these words or a digit.
-_TELL_TIME = frozenset({
+_TIME_WORDS = frozenset({
     *_ALONE, *MONTHS, *WEEKDAYS, *SEASONS, *UNITS, "half", "night", "season", "weekend", "christmas", "easter",
     "halloween", "juneteenth", "thanksgiving", "valentines", "valentine", "xmas",
 })  # fmt: skip
-_WITH_DIGITS = re.compile(r".*\d")
+_HAS_DIGIT = re.compile(r".*\d")
 _WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
-_OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
-_OF_ONE_TIME = re.compile(
+_NAMED_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
+# An expression without these words, such as "in March", may also mean an earlier year.
+_NAMED_PERIOD = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
-# Expressions without a certain day or month: in a question, "at five" and "at the end of the month" may refer to any
-# day or month.
-_OF_ANY = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
+# Expressions that belong to no particular period, such as "at the end of the month" (of any month) and "at five" (on
+# any day). A question with such an expression names no time.
+_OF_ANY_PERIOD = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
 _CLOCK_ALONE = re.compile(
     r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
     r"|\b\d{1,2}([:.]\d\d)?( ?[ap]\.?m\b\.?)?)*"
@@ -67,14 +68,14 @@ def _find(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _
     words = question.split()
     if len(words) > _QUESTION_WORDS:
         return None  # a text, not a question
-    telling = [_tells_time(word) for word in words]
+    is_time_word = [_is_time_word(word) for word in words]
     for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             candidate = words[start : start + length]
-            if not any(telling[start : start + length]):
+            if not any(is_time_word[start : start + length]):
                 continue
             expression = " ".join(candidate).strip("?.!,")
-            if not _may_be_meant(expression.casefold()):
+            if not _probably_means_time(expression.casefold()):
                 continue
             if budget.left <= 0:
                 return None
@@ -87,9 +88,9 @@ def _find(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _
     return None
 
 
-def _tells_time(word: str) -> bool:
+def _is_time_word(word: str) -> bool:
     plain = word.casefold().strip("?.!,;:'\"()").removesuffix("'s")
-    return plain in _TELL_TIME or _WITH_DIGITS.match(plain) is not None
+    return plain in _TIME_WORDS or _HAS_DIGIT.match(plain) is not None
 
 
 def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[TimeWindow, ...]:
@@ -101,7 +102,7 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
     if not (match := _find(question, now, timezone, budget)):
         return ()
     windows = [match.window]
-    if not _OF_ONE_TIME.search(match.expression.casefold()):
+    if not _NAMED_PERIOD.search(match.expression.casefold()):
         windows += _of_earlier_years(match.expression, now, timezone, budget)
     return tuple(dict.fromkeys(windows))
 
@@ -116,13 +117,13 @@ def _of_earlier_years(expression: str, now: datetime, timezone: str, budget: Mat
     return windows
 
 
-def _may_be_meant(expression: str) -> bool:
+def _probably_means_time(expression: str) -> bool:
     """Whether words that can be parsed as a time probably mean a time."""
     first, *more = expression.split() or [""]
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
-    if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
+    if _PART_OF_A_YEAR.search(expression) and not _NAMED_YEAR.search(expression):
         return False  # for example "the first half of a book"
-    if _OF_ANY.fullmatch(expression) or _CLOCK_ALONE.fullmatch(expression):
+    if _OF_ANY_PERIOD.fullmatch(expression) or _CLOCK_ALONE.fullmatch(expression):
         return False
     return first.strip(".,") in _CUES or first[:1].isdigit()
