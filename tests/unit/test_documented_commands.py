@@ -44,4 +44,4 @@ def test_a_document_shows_how_to_create_an_api_key_before_a_command_that_uses_on
     text = document.read_text()
     (first, *_) = [c.line for c in commands(document) if "mnk_…" in c.text] or [0]
     before = "\n".join(text.splitlines()[: max(0, first - 1)])
-    assert not first or re.search(r"make key |mnemosyne keys create|#give-a-key", before)
+    assert not first or re.search(r"make key |mnemosyne keys create|#use-an-api-key", before)
