@@ -1,5 +1,6 @@
 """Rules for counted times: two Mondays ago, the last week of October, the nineties. Pure."""
 
+import re
 from datetime import date, timedelta
 
 from mnemosyne.domain.time.calendar_spans import Span, Unit
@@ -176,16 +177,17 @@ def _days_before_or_after(grammar: Grammar, match: Match) -> Span | None:
     return (Span(start=None, end=span.start) if match["side"] == "before" else None) if match["more"] else span
 
 
-_PARTS = r"(?P<parts>\d{1,4} (?:year|month|week|day)s?(?:,? (?:and )?\d{1,4} (?:month|week|day)s?)+)"
+_PART = rf"(?:\d{{1,4}}|{alternatives(NUMBERS)}) (?:year|month|week|day)s?"
+_PARTS = rf"(?P<parts>{_PART}(?:,? (?:and )?{_PART})+)"
 
 
 @RULES.reading(rf"{_PARTS} ago", rf"(?:the )?(?P<past>last|past) {_PARTS}")
 def _parts_ago(grammar: Grammar, match: Match) -> Span | None:
     """Subtract several units, as in "two weeks and two days ago"."""
     day = grammar.today
-    words = match["parts"].replace(",", " ").replace(" and ", " ").split()
-    for count, unit in zip(words[::2], words[1::2], strict=True):
-        day = _back(day, int(count), unit.rstrip("s"))
+    for part in re.findall(_PART, match["parts"]):
+        count, unit = part.rsplit(" ", 1)
+        day = _back(day, number_of(count), unit.rstrip("s"))
     span = grammar.calendar.day(day)
     return Span(start=span.start, end=grammar.calendar.now) if match.groupdict().get("past") else span
 
