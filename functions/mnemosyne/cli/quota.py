@@ -49,9 +49,7 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
         say(json.dumps([values | {"namespace": values["namespace"] or None} for values in quotas]))
         return
     for values in quotas:
-        parts = (
-            f"{values[used]:,} of {_format_limit(values[limit])} {used.replace('_', ' ')}" for used, limit in COLUMNS
-        )
+        parts = (_usage(values[used], values[limit], used.replace("_", " ")) for used, limit in COLUMNS)
         say(f"{plain(values['namespace']) or '(all others)':30}  {', '.join(parts)}")
 
 
@@ -74,5 +72,5 @@ def set_(namespace: str, as_json: bool, **options: Any) -> None:
     say(json.dumps({"namespace": namespace or None, **limits}) if as_json else f"Set for {subject}, within a minute.")
 
 
-def _format_limit(limit: int | None) -> str:
-    return "any" if limit is None else f"{limit:,}"
+def _usage(used: int, limit: int | None, unit: str) -> str:
+    return f"{used:,} {unit} (no limit)" if limit is None else f"{used:,} of {limit:,} {unit}"
