@@ -35,7 +35,7 @@ class _PollingDestination:
 
 
 class PubSubDestination(_PollingDestination):
-    """Publishes memories to the topic, and reads their outcomes (final states) from the database."""
+    """Publishes memories to the topic, and reads their outcomes from the database."""
 
     def __init__(self, services: ConfiguredServices, namespace: str) -> None:
         self._services = services

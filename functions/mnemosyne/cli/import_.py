@@ -1,4 +1,4 @@
-"""`mnemosyne import`: ingest the memories in files, with a progress bar that counts outcomes (final states)."""
+"""`mnemosyne import`: ingest the memories in files, with a progress bar that counts outcomes."""
 
 import json
 import re

@@ -1,6 +1,6 @@
 """Ingest many memories: publish them in batches, follow each request to its outcome, and resume if interrupted.
 
-An outcome is the final state of a request. The journal is a file with the progress of the import.
+An outcome is the state of a request that is no longer queued. The journal is a file with the progress of the import.
 """
 
 import hashlib

@@ -76,7 +76,7 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Number of outcomes (final states) by state, and of unknown fields by name, in all batches."""
+    """Number of outcomes by state, and of unknown fields by name, in all batches."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -169,7 +169,7 @@ class Journal:
         failures: Sequence[Failure] = (),
         stored: Sequence[tuple[str, UUID, bool]] = (),
     ) -> None:
-        """Record the number of requests of a batch in each final state.
+        """Record the number of outcomes of a batch in each state.
 
         `stored` has the content hash and the id of each stored memory, and whether the memory is new.
         """

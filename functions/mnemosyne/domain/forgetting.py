@@ -37,7 +37,7 @@ class Selection:
 
         Raises InvalidRequest if none or several of them are set.
         """
-        if sum((bool(ids), filters.narrow, everything)) != 1:
+        if sum((bool(ids), filters.has_condition, everything)) != 1:
             raise InvalidRequest("give either ids, or filters (tags, session, after, before, metadata), or all=true")
         return cls(ids=tuple(ids or ()), filters=replace(filters, include_superseded=True))
 

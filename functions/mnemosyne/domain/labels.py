@@ -27,7 +27,7 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
 
 
 def differing(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
-    """Return the names of the labels that `chosen` gives and a memory of `stored` does not take."""
+    """Return the names of the labels of a duplicate request that the memory of the request `stored` does not have."""
     labels = given_labels(chosen)
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored, name)]

@@ -58,7 +58,7 @@ class OutcomePage:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Final state of a request, or of a dead-lettered message."""
+    """Outcome of a request, or of a dead-lettered message without requests."""
 
     namespace: str
     message_id: str
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def state(self) -> IngestState:
-        """The final state of the request."""
+        """State of the request after the delivery."""
         return self.status.state if self.status else IngestState.DEAD_LETTERED
 
     def encode(self) -> tuple[bytes, dict[str, str]]:

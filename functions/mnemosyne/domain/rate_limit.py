@@ -55,7 +55,7 @@ def cost_of_memories(memories: object) -> float:
 
 
 def cost_of_search(arguments: Mapping[str, Any]) -> float:
-    """Return the additional cost of a search in a mode, by default hybrid. Without a query, it is that of a list."""
+    """Return the additional cost of a search. A search without a query costs as much as a list."""
     mode = arguments.get("mode", "hybrid")
     earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has earlier labels, so all are read
     if not arguments.get("query"):

@@ -13,7 +13,7 @@ from mnemosyne.domain.time.window import TimeWindow
 
 
 class SearchMode(StrEnum):
-    """Search by meaning, by exact words, or both."""
+    """Search by meaning and words (hybrid), by meaning, or for an exact text."""
 
     SEMANTIC = "semantic"
     EXACT = "exact"
@@ -51,8 +51,8 @@ class Filters:
     metadata and successors that they had."""
 
     @property
-    def narrow(self) -> bool:
-        """Whether the filter has a condition on time, tags, session or metadata."""
+    def has_condition(self) -> bool:
+        """Whether the filters have a condition on time, tags, session or metadata."""
         return bool(self.after or self.before or self.tags or self.session or self.metadata)
 
 

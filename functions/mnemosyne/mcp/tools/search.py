@@ -175,7 +175,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     text = (arguments.query or "").strip()
     as_of = past_time("as_of", arguments.as_of, now=now, timezone=arguments.timezone)
     filters = arguments.filters(span, as_of=as_of)
-    if not text and not filters.narrow:
+    if not text and not filters.has_condition:
         raise InvalidRequest("give a query, or a filter instead: tags, session, metadata, after, before or time_expr")
     if len(arguments.query or "") > EXACT_LENGTH and arguments.mode is SearchMode.EXACT:
         raise InvalidRequest(

@@ -53,9 +53,9 @@ def _expiry(value: object) -> object:
 
 
 def _visible(label: str) -> str:
-    """Return a label unchanged. Raises ValueError if nothing is left of it on one line.
+    """Return a label unchanged. Raises ValueError if it has no visible character.
 
-    The memory would get a blank label. An ingest request with a blank title gets a title from the content instead.
+    An ingest request with such a title is accepted, because its title can be taken from the content.
     """
     if not one_line(label).strip():
         raise ValueError(f"must contain at least one visible character, got {excerpt(label)}")
