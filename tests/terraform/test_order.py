@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.workspace import Workspace
+from tests.terraform.workspace import Workspace, workspace
 
 Resources = dict[str, dict[str, Any]]
 
@@ -81,3 +81,23 @@ def test_grants_on_serving_functions_are_made_after_the_migration(resources: Res
     for address in ("mcp", "auth", "push"):
         before = _before(f"google_cloud_run_v2_service_iam_member.{address}", resources)
         assert "google_cloud_run_v2_job.migrate" in before
+
+
+def test_alerts_no_longer_use_a_channel_or_an_uptime_check_that_is_deleted() -> None:
+    """Google refuses to delete a channel or a check that an alert uses."""
+    recipients = ["ada@example.com", "bob@example.com"]
+    with workspace() as own:
+        own.apply(alert_emails=recipients)
+        printed = own.apply(alert_emails=recipients[:1]).printed.splitlines()
+        (deleted,) = [number for number, line in enumerate(printed) if "Destroying" in line]
+        changed = [number for number, line in enumerate(printed) if "alert_policy" in line and "complete" in line]
+        assert "bob@example.com" in printed[deleted]
+        assert len(changed) > 15
+        assert max(changed) < deleted
+        # The host of the check contains the number of the project.
+        own.plan(alert_emails=recipients[:1], project_number="42")
+        for address in (
+            "google_monitoring_uptime_check_config.mcp[0]",
+            'google_monitoring_alert_policy.this["canary"]',
+        ):
+            assert own.changes()[f"module.mnemosyne.{address}"] == ["delete", "create"]

@@ -6,6 +6,12 @@ resource "google_monitoring_notification_channel" "email" {
   type         = "email"
   labels       = { email_address = each.key }
   depends_on   = [time_sleep.services]
+
+  # Google refuses to delete a channel that an alert uses. With this setting, Terraform changes the alerts first:
+  # https://github.com/hashicorp/terraform-provider-google/issues/3008
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_monitoring_uptime_check_config" "mcp" {
@@ -41,6 +47,13 @@ resource "google_monitoring_uptime_check_config" "mcp" {
   }
 
   depends_on = [google_cloud_run_v2_service_iam_member.mcp]
+}
+
+# Another host, for example with domain_only, replaces the check. Google refuses to delete a check that an alert uses
+# (https://github.com/hashicorp/terraform-provider-google/issues/10176), so the alerts are replaced too. The check cannot
+# be created before the old one is destroyed, because this would also apply to mcp, on which the check depends.
+resource "terraform_data" "canary_host" {
+  input = local.canary_host
 }
 
 locals {
@@ -93,6 +106,10 @@ resource "google_monitoring_alert_policy" "this" {
   documentation {
     content   = "First command:\n\n    ${each.value.command}\n\n${local.labels_of[each.key]}${format(local.next_page, each.value.title)}"
     mime_type = "text/markdown"
+  }
+
+  lifecycle {
+    replace_triggered_by = [terraform_data.canary_host]
   }
 
   depends_on = [time_sleep.metrics]

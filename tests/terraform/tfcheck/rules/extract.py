@@ -39,7 +39,8 @@ FOLDERS = {
     "iap": "iap_web_backend_service_iam_member",
     "kms": "kms_crypto_key_iam_member",
     "logging": "logging_metric",
-    "monitoring": "monitoring_alert_policy monitoring_dashboard monitoring_notification_channel",
+    "monitoring": "monitoring_alert_policy monitoring_dashboard monitoring_notification_channel "
+    "monitoring_uptime_check_config",
     "pubsub": "pubsub_subscription pubsub_subscription_iam_member pubsub_topic pubsub_topic_iam_member",
     "resourcemanager": "project_iam_member project_service project_service_identity service_account "
     "service_account_iam_member",
