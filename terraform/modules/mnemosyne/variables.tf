@@ -21,7 +21,7 @@ variable "billing_account" {
 }
 
 variable "budget" {
-  description = "Monthly budget in the currency of the billing account. E-mails are sent at 50, 90 and 100 percent of the budget."
+  description = "Monthly budget of the whole project in the currency of the billing account. E-mails are sent at 50, 90 and 100 percent of the budget."
   type        = number
   default     = 100
 
