@@ -23,6 +23,14 @@ const events = ["dragover", "drop"].map((name) => new DragEvent(name, options));
 for (const event of events) document.querySelector("#content").dispatchEvent(event);
 return events.some(({ defaultPrevented }) => defaultPrevented);
 """
+# Drops a file on the page, and returns whether the page has prevented that the browser opens the file.
+DROP_FILE = """
+const data = new DataTransfer();
+data.items.add(new File(["Eve plays chess."], "eve.txt"));
+const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+document.body.dispatchEvent(drop);
+return drop.defaultPrevented;
+"""
 # Each dropped item is a folder that the browser cannot read.
 UNREADABLE = """
 const readEntries = (_, reject) => reject(new DOMException("The folder cannot be read.", "NotReadableError"));
@@ -130,3 +138,10 @@ def test_saving_by_keyboard_stores_the_tag_that_is_still_being_typed(system: Dev
     id_ = _contents(system)["Kim sails."]
     assert system.call("get_memory", {"id": id_})["tags"] == ["boats"]
     assert not add.driver.find_elements(By.CSS_SELECTOR, ".tokens .tag"), "the next memory gets no tag"
+
+
+@pytest.mark.parametrize("path", ["/", "/tags", "/overview"])
+def test_a_dropped_file_does_not_replace_the_console(site: str, browser: Chromium, path: str) -> None:
+    browser.open(f"{site}{path}")
+    find(browser, "h1")
+    assert browser.driver.execute_script(DROP_FILE) is True

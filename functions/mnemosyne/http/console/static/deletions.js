@@ -67,7 +67,8 @@ export async function bringBack(ids, callTool) {
   }
 }
 
-// Delete memories, a hundred with each call. Returns the ids that are left, and the error that ended the work.
+// Delete memories, a hundred with each call. Returns the ids that are left, and the error that ended the work. A memory
+// that somebody else has deleted meanwhile is no error.
 export async function deleteAll(ids, callTool) {
   const left = [...ids];
   try {
@@ -77,7 +78,7 @@ export async function deleteAll(ids, callTool) {
     }
     return { left, error: null };
   } catch (error) {
-    return { left, error };
+    return error.code === "not_found" ? { left: [], error: null } : { left, error };
   }
 }
 

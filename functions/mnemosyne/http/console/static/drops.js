@@ -22,6 +22,12 @@ async function takeDrop(dataTransfer) {
 // A person may also drag a text or a link, for example into the field of the page Add.
 const hasFiles = ({ dataTransfer }) => dataTransfer.types.includes("Files");
 
+// On pages without an import, too: the browser would open a dropped file instead of the console, and the log-in would be
+// lost.
+for (const name of ["dragover", "drop"]) {
+  globalThis.addEventListener?.(name, (event) => hasFiles(event) && event.preventDefault());
+}
+
 // `onOver` is called with true while something is dragged over the page, and `onTaken` with the number of imported
 // files.
 export function useDrops({ onOver, onTaken = () => {}, isOn = true }) {
@@ -29,16 +35,10 @@ export function useDrops({ onOver, onTaken = () => {}, isOn = true }) {
     if (!isOn) return undefined;
     const leave = new AbortController();
     const { signal } = leave;
-    // The browser would open a file that is dropped.
-    addEventListener("dragover", (event) => {
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      onOver(true);
-    }, { signal });
+    addEventListener("dragover", (event) => hasFiles(event) && onOver(true), { signal });
     addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || onOver(false), { signal });
     addEventListener("drop", async (event) => {
       if (!hasFiles(event)) return;
-      event.preventDefault();
       onOver(false);
       try {
         const count = await takeDrop(event.dataTransfer);

@@ -8,12 +8,14 @@ const ERROR_META = "mnemosyne/error"; // docs/reference/errors.md
 const sleep = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
 // An error that the server answered, in its own words. `status` is the HTTP status: 0 if the server cannot be reached,
-// 200 for a tool's error, 503 for a tool's error that is retryable. `seconds` is when to try again, 0 if unknown.
+// 200 for a tool's error, 503 for a tool's error that is retryable. `seconds` is when to try again, 0 if unknown. `code`
+// is the code of a tool's error.
 export class Refused extends Error {
-  constructor(message, status, seconds = 0) {
+  constructor(message, status, seconds = 0, code = "") {
     super(message);
     this.status = status;
     this.seconds = seconds;
+    this.code = code;
   }
 }
 
@@ -23,8 +25,8 @@ export const isRetryable = ({ status }) => status === 0 || status === 429 || (st
 // Convert the result of a failed tool call to an error.
 export function toolError({ content = [], _meta: meta }) {
   const message = content.map((block) => block.text ?? "").join("\n");
-  const { retryable, retry_after: seconds } = meta?.[ERROR_META] ?? {};
-  return new Refused(message, retryable ? 503 : 200, seconds);
+  const { code, retryable, retry_after: seconds } = meta?.[ERROR_META] ?? {};
+  return new Refused(message, retryable ? 503 : 200, seconds, code);
 }
 
 // The page uses one client. A test creates its own client.
