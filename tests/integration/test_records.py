@@ -79,24 +79,24 @@ def test_the_memory_of_a_newer_version_with_the_same_content_takes_its_labels(re
     memory = records.memory(newer)
     assert (memory.title, memory.tags, memory.metadata) == ("Tea", ("x",), {"price": 2})
     assert memory.timestamp == NOW + timedelta(seconds=2)
-    assert newer.note == "the memory has taken the new metadata, tags, timestamp, title"
+    assert newer.note == "the memory has got the new metadata, tags, timestamp, title"
 
 
 def test_the_memory_keeps_its_labels_for_an_older_version_with_the_same_content(records: Records) -> None:
     records.deliver(version("1", "tea", 2, title="Tea"))
     (older,) = records.deliver(version("1", "tea", 1, title="Other"))
     assert records.memory(older).title == "Tea"
-    assert older.note == "the memory already has other values, so these of the request were not taken: timestamp, title"
+    assert older.note == "the memory already exists, and these values of the request were not stored: timestamp, title"
 
 
 @pytest.mark.parametrize(
     ("labels", "note"),
     [
         ({}, None),
-        ({"title": "Tea"}, "the memory already has other values, so these of the request were not taken: title"),
+        ({"title": "Tea"}, "the memory already exists, and these values of the request were not stored: title"),
         (
             {"tags": ("hot",), "metadata": {"n": 1.5}},
-            "the memory already has other values, so these of the request were not taken: metadata, tags",
+            "the memory already exists, and these values of the request were not stored: metadata, tags",
         ),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_duplicate_without_a_key_names_an_expiry_unless_the_memory_takes_it(re
     (at, later) = (datetime(2100, 1, 1, tzinfo=UTC), datetime(2100, 1, 2, tzinfo=UTC))
     records.deliver(request("green tea"))
     (kept,) = records.deliver(request("green tea", expires_at=at))
-    assert kept.note == "the memory already has other values, so these of the request were not taken: expires_at"
+    assert kept.note == "the memory already exists, and these values of the request were not stored: expires_at"
     assert records.memory(kept).expires_at is None
     records.deliver(request("white tea", expires_at=at))
     (longer,) = records.deliver(request("white tea", expires_at=later))

@@ -56,7 +56,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
     'the memory is superseded by ' || p_superseded_by || ', so searches leave it out: update_memory with superseded_by '
         || '"none" brings it back',
-    'the memory already has other values, so these of the request were not taken: ' || nullif(array_to_string(p_differing, ', '), '')
+    'the memory already exists, and these values of the request were not stored: ' || nullif(array_to_string(p_differing, ', '), '')
 ), '');
 
 -- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.
@@ -256,7 +256,7 @@ BEGIN
                     tags = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tags')),
                     tag_keys = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tag_keys'))
                 WHERE m.id = memory.id;
-                note := concat_ws('; ', note, 'the memory has taken the new ' || array_to_string(differing, ', '));
+                note := concat_ws('; ', note, 'the memory has got the new ' || array_to_string(differing, ', '));
                 differing := '{}';
             EXCEPTION WHEN SQLSTATE 'MH001' THEN
                 note := concat_ws('; ', note, 'a legal hold keeps the memory as it is');
