@@ -83,4 +83,7 @@ def test_a_memory_that_is_not_stored_is_an_error_with_the_reason(state: str, mon
 def test_labels_that_a_stored_memory_did_not_take_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = {"status": "duplicate", "memory_id": "9", "note": "these values of the request were not stored: tags"}
     result = _remembered(monkeypatch, outcome)
-    assert result.output.splitlines() == ["Already stored as 9.", "Note: these values of the request were not stored: tags"]
+    assert result.output.splitlines() == [
+        "Already stored as 9.",
+        "Note: these values of the request were not stored: tags",
+    ]
