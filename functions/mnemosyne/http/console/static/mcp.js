@@ -8,8 +8,8 @@ const ERROR_META = "mnemosyne/error"; // docs/reference/errors.md
 const sleep = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
 // An error that the server answered, in its own words. `status` is the HTTP status: 0 if the server cannot be reached,
-// 200 for a tool's error, 503 for a tool's error that is retryable. `seconds` is when to try again, 0 if unknown. `code`
-// is the code of a tool's error.
+// 200 for a tool's error, 503 for a tool's error that is retryable. `seconds` is when to try again, 0 if unknown.
+// `code` is the code of a tool's error.
 export class Refused extends Error {
   constructor(message, status, seconds = 0, code = "") {
     super(message);
