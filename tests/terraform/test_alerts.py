@@ -61,6 +61,7 @@ def test_an_alert_watches_the_subscriptions_of_its_own_deployment_only(monitorin
     assert watched([f"{other}-{name}" for name in [*names, "publisher-erp", "bucket-other"]]) == set()
 
 
+@pytest.mark.nightly
 def test_the_filter_of_an_alert_has_at_most_2048_characters_whatever_the_number_of_entries(empty: Workspace) -> None:
     names = [f"customer-{number:03}-of-thirty-letters"[:30] for number in range(100)]
     monitoring = planned(

@@ -167,4 +167,5 @@ def test_domain_only_is_refused_until_the_domain_resolves_to_the_load_balancer(t
         assert own.changes() == {
             'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]': ["update"],
             "module.mnemosyne.google_workflows_workflow.check": ["update"],  # the check calls mcp at its domain
+            "module.mnemosyne.terraform_data.canary_host": ["update"],  # as the uptime check does, if there are alerts
         }

@@ -39,7 +39,7 @@ class _Endpoint(JsonServer):
         return (503 if self.deliveries[text] == 1 else 204), ""
 
 
-@pytest.mark.parametrize("listens", [False, True])
+@pytest.mark.parametrize("listens", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_an_emulator_that_does_not_answer_is_reported_with_its_variable(
     listens: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
