@@ -172,10 +172,7 @@ def writing(
     server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, database: str = postgres.DATABASE
 ) -> Iterator[Bench]:
     """Yield a store with new connections, for WRITERS concurrent writers."""
-    with (
-        owner_of(server, database) as owner,
-        opened(server, SPACE, WRITERS, database=database) as memories,
-    ):
+    with owner_of(server, database) as owner, opened(server, SPACE, WRITERS, database=database) as memories:
         yield Bench(memories, embedder, owner, (), WRITERS)
 
 
@@ -206,12 +203,11 @@ def recall(bench: Bench, namespace: str, query_texts: Sequence[str], filters: Fi
     shares, filters = [], filters or Filters()
     since = filters.after or START
     for question in query_texts:
-        vector = json.dumps(bench.vector(namespace, question).tolist())
-        rows = bench.owner.run(EXACT, namespace=namespace, tags=list(filters.tags), after=since, vector=vector)
+        vector = bench.vector(namespace, question)
+        text = json.dumps(vector.tolist())
+        rows = bench.owner.run(EXACT, namespace=namespace, tags=list(filters.tags), after=since, vector=text)
         true = {str(row["id"]) for row in rows}
-        hit_ids = bench.search(
-            namespace, question, bench.vector(namespace, question), mode=SearchMode.SEMANTIC, filters=filters
-        )
+        hit_ids = bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=filters)
         shares.append(len(true & set(hit_ids)) / len(true))
     return shares
 

@@ -71,7 +71,8 @@ def as_utf_8(stream: BinaryIO) -> BinaryIO:
 def read_unicode(stream: BinaryIO, name: object) -> str:
     """Return the text of a stream in UTF-8, UTF-16 or UTF-32.
 
-    Raises InvalidRequest, with the name of the stream, for other data."""
+    Raises InvalidRequest, with the name of the stream, for other data.
+    """
     data = as_utf_8(stream).read()
     try:
         return data.decode("utf-8-sig")

@@ -170,7 +170,8 @@ def _spanned(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
 def _endpoint(text: str, grammar: Grammar) -> Span | None:
     """Return the span that an expression names as the start or end of another span.
 
-    "3 p.m." is then a point in time, and not an hour."""
+    "3 p.m." is then a point in time, and not an hour.
+    """
     span = _start_or_end(text, grammar) or grammar.span(text)
     return Span(start=span.start, end=span.start) if span and span.is_hour else span
 
