@@ -39,6 +39,7 @@ from mnemosyne.mcp.tools.search import RESPONSE_CHARACTERS
 
 CONNECTIONS = 8
 SEARCHERS = 64
+ATTEMPTS = 20
 WARM_SECONDS = 1.0
 BATCH = 100
 
@@ -137,15 +138,20 @@ async def _over_http(mcp: functions.FunctionProcess, bodies: Sequence[bytes], se
 
 
 async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> None:
-    """Send a request and read its answer. Raises RuntimeError if the answer is an error."""
-    writer.write(request)
-    head = await reader.readuntil(b"\r\n\r\n")
-    if not head.startswith(b"HTTP/1.1 200 "):
-        raise RuntimeError(head.decode())
-    length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
-    answer = await reader.readexactly(length)
-    if b'"isError":true' in answer:
-        raise RuntimeError(answer.decode())
+    """Send a request and read its answer. If the function is too busy, wait and repeat it, as a client does.
+
+    Raises RuntimeError if the answer is an error.
+    """
+    for _ in range(ATTEMPTS):
+        writer.write(request)
+        status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        answer = await reader.readexactly(int(headers["content-length"]))
+        if status.split()[1] != "429":
+            break
+        await asyncio.sleep(float(headers["retry-after"]))
+    if status.split()[1] != "200" or b'"isError":true' in answer:
+        raise RuntimeError(f"{status}: {answer.decode()}")
 
 
 def cpu_seconds(pid: int) -> float:
