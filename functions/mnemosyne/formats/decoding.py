@@ -83,13 +83,24 @@ def read_unicode(stream: BinaryIO, name: object) -> str:
         ) from exc
 
 
+def _lone_surrogate(error: UnicodeError) -> tuple[str, int]:
+    """Replace invalid input by a lone surrogate. This is an error handler of codecs."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "\udcff", error.end
+
+
+_INVALID = "mnemosyne.invalid"
+codecs.register_error(_INVALID, _lone_surrogate)
+
+
 class _Utf8Stream(io.RawIOBase):
-    """A stream converted to UTF-8. Invalid input becomes replacement characters."""
+    """A stream converted to UTF-8. Invalid input becomes invalid UTF-8, so that its record is refused."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
         super().__init__()
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors=_INVALID)
         self._ready = b""
 
     def readable(self) -> bool:
@@ -98,7 +109,7 @@ class _Utf8Stream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
             data = self._stream.read(io.DEFAULT_BUFFER_SIZE)
-            self._ready = self._decoder.decode(data, final=not data).encode()
+            self._ready = self._decoder.decode(data, final=not data).encode(errors="surrogatepass")
             if not data:
                 break
         count = min(len(buffer), len(self._ready))

@@ -346,6 +346,16 @@ def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
     assert good.fields == {"content": "good"}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_line_with_a_lone_surrogate_is_one_failure_in_each_encoding(tmp_path: Path, encoding: str) -> None:
+    lines = [json.dumps({"content": text, "timestamp": "2026-05-20"}, ensure_ascii=False) for text in ("a\ud83d", "b")]
+    path = tmp_path / "memories.jsonl"
+    path.write_bytes("\n".join(lines).encode(encoding, "surrogatepass"))
+    invalid, valid = read(path)
+    assert "surrogate" in _refusal(invalid)
+    assert _request(valid).content == "b"
+
+
 def test_a_note_without_a_time_has_its_file_s_modification_time(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Just a thought.")
     (tmp_path / "b.md").write_text("---\ntags: home, garden\n---\nBuy seeds.")
