@@ -29,7 +29,7 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
     try:
         text, encoding = text_of(data)
         properties, body = front_matter.split(text)
-        if _HASH.fullmatch(str(properties.values.get("content_hash"))):
+        if _is_exported(properties):
             return _exported(name, properties, body)
         if not body.strip() and not properties.values:
             return None
@@ -42,6 +42,12 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
 def too_large(name: str, path: str) -> Item:
     """Return the failed item of a note that is too large."""
     return Item(name, None, f"a note must have at most {ITEM_BYTES:,} bytes", path=path)
+
+
+def _is_exported(properties: Properties) -> bool:
+    """Whether the properties are those of a memory written by `mnemosyne export`. Other programs write hashes, too."""
+    values = properties.values
+    return bool(_HASH.fullmatch(str(values.get("content_hash")))) and {"timestamp", "created_at"} <= values.keys()
 
 
 def _exported(name: str, properties: Properties, body: str) -> Item:

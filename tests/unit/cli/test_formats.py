@@ -346,6 +346,14 @@ def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
     assert good.fields == {"content": "good"}
 
 
+def test_a_note_of_another_program_with_a_content_hash_is_read_as_a_note(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"---\ntitle: A\nmood: good\ncontent_hash: {'a' * 64}\n---\nText.")
+    (item,) = read(tmp_path)
+    request = _request(item)
+    assert (request.title, request.content) == ("A", "Text.")
+    assert request.metadata == {"mood": "good", "content_hash": "a" * 64, "path": "a.md"}
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_line_with_a_lone_surrogate_is_one_failure_in_each_encoding(tmp_path: Path, encoding: str) -> None:
     lines = [json.dumps({"content": text, "timestamp": "2026-05-20"}, ensure_ascii=False) for text in ("a\ud83d", "b")]
