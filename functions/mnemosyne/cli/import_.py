@@ -18,7 +18,7 @@ from mnemosyne.app.operator import SystemOperator
 from mnemosyne.cli import destinations, formats, importer
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
-from mnemosyne.cli.listing import Listing, list_files
+from mnemosyne.cli.listing import Listing, check_notes, list_files
 from mnemosyne.cli.open_services import (
     DEFAULT_NAMESPACE,
     data_directory,
@@ -83,6 +83,8 @@ def import_(
         restore_files(files, namespace or DEFAULT_NAMESPACE, data_dir, as_json=as_json)
         return
     listings = {path: _listing(path, format_) for path in files}
+    if source:
+        check_notes(listings.values())
     counts = {path: _count(listing) for path, listing in listings.items()}  # check all files before anything is sent
     for path in files:
         FailuresFile(path).check()

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -68,6 +68,24 @@ def list_files(path: Path, format_: str | None) -> Listing:
         _add(listing, file, format_)
     _reserve(listing)
     return listing
+
+
+def check_notes(listings: Iterable[Listing]) -> None:
+    """Check that the notes of one source have different paths, because the path of a note is its key.
+
+    Raises InvalidRequest with two notes of the same path. Otherwise one of them would supersede the other.
+    """
+    notes: dict[str, Path] = {}
+    for listing in listings:
+        for file, format_ in listing.files:
+            place = reading.unpacked_name(listing.place(file))
+            may_be_note = format_ == "markdown" or place.lower().endswith(reading.TEXT)
+            other = notes.setdefault(place, file) if may_be_note else file
+            if other != file and not (unsupported_files.is_chronicle(file) or unsupported_files.is_chronicle(other)):
+                raise InvalidRequest(
+                    f"{other} and {file} have the same path {place} in their folders, and --source gives both the same "
+                    "source, so one would replace the other: import each folder with its own --source"
+                )
 
 
 def guess(path: Path) -> str | None:

@@ -7,11 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from mnemosyne.cli import import_
 from mnemosyne.cli.formats import read, read_files
 from mnemosyne.cli.import_source import Source
-from mnemosyne.cli.listing import list_files
+from mnemosyne.cli.listing import check_notes, list_files
+from mnemosyne.cli.main import cli
 from mnemosyne.cli.private import FailuresFile
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import Item
@@ -202,6 +204,28 @@ def test_the_source_of_a_folder_s_notes_does_not_depend_on_the_working_directory
     named = [Source.at(path).vault for path in (folder, Path("vault"), Path("vault/../vault"), folder / "a.md")]
     assert set(named) == {str(folder)}
     assert Source.at(folder, vault="mine").vault == "mine"
+
+
+@pytest.mark.parametrize("name", ["README.md", "notes.txt"])
+def test_one_source_for_two_notes_with_the_same_path_is_refused_before_anything_is_sent(
+    tmp_path: Path, name: str
+) -> None:
+    for folder in ("home", "work"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(f"About {folder}.")
+    command = ["import", str(tmp_path / "home"), str(tmp_path / "work"), "--source", "mine", "--data-dir", "nowhere"]
+    result = CliRunner().invoke(cli, command)
+    assert isinstance(result.exception, InvalidRequest)
+    assert f"home/{name} and {tmp_path}/work/{name} have the same path {name}" in str(result.exception)
+
+
+def test_files_of_chronicles_with_the_same_name_may_have_one_source(tmp_path: Path) -> None:
+    listings = []
+    for folder in ("home", "work"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "log.txt").write_text("[[[CHRONICLE_START]]]\nTS: 2026-05-20\n[[[CHRONICLE_END]]]")
+        listings.append(list_files(tmp_path / folder, None))
+    check_notes(listings)
 
 
 @pytest.mark.parametrize("name", ["Price (EUR)", "Last, First", "note.md", "a, b (c)"])
