@@ -158,6 +158,21 @@ def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: 
     assert (corrected.stdout, corrected.stderr) == ("1 stored, 0 duplicate, 0 failed.\n", "")
 
 
+def test_a_record_whose_memory_was_deleted_is_counted_as_not_stored(dev: DevServer, tmp_path: Path) -> None:
+    source = tmp_path / "rows.jsonl"
+    row = {"content": "The wheelbarrow is lent out.", "source": "garden", "key": "1", "timestamp": "2026-05-20"}
+    source.write_text(json.dumps(row))
+    where = ("--data-dir", dev.directory / "data")
+    assert _import(source, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    (memory,) = dev.call("memory_search", {"query": "wheelbarrow lent", "limit": 1})["memories"]
+    dev.call("delete_memory", {"id": memory["id"]})
+    again = _import(source, *where)
+    assert (again.returncode, again.stdout) == (0, "0 stored, 0 duplicate, 0 failed, 1 not stored.\n")
+    assert "rows.jsonl: 1 memory not stored: each was deleted or has expired" in again.stderr
+    source.write_text(json.dumps({"op": "delete", "source": "garden", "key": "1", "timestamp": "2026-05-21"}))
+    assert _import(source, *where).stdout == "0 stored, 0 duplicate, 0 failed, 1 deleted.\n"
+
+
 @pytest.mark.parametrize("token", [{}, {"MNEMOSYNE_TOKEN": "mnk_x"}])
 def test_an_import_without_a_target_creates_no_system(tmp_path: Path, token: dict[str, str]) -> None:
     source = tmp_path / "a.md"

@@ -157,11 +157,9 @@ def _import(
 
 
 def _report(path: Path, journal: Journal, listing: Listing) -> bool:
-    """Write the failures to a file or, if there are none, delete the file of an earlier run.
+    """Write the failures to a file, or delete the file of an earlier run. Return whether there are failures.
 
-    Return whether there are failures.
-
-    Print where the failures are, and notices about fields and files that were left out.
+    Print where the failures are, and notices about memories, fields and files that were left out.
     """
     failures = FailuresFile(path)
     count = failures.write(
@@ -170,17 +168,18 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
     if count:
         say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
         say(f"Correct the records in {plain(failures.path)} or in {plain(path)}, and import again.", err=True)
-    _print_notices(listing, journal.totals().left_out)
+    totals = journal.totals()
+    if kept_out := totals.states[importer.NOT_STORED]:
+        why = "each was deleted or has expired; to store it, give it a later timestamp"
+        say(f"{plain(path.name)}: {counted(kept_out, 'memory', 'memories')} not stored: {why}", err=True)
+    _print_notices(listing, totals.left_out)
     for sentence in listing.sentences():
         say(f"{plain(path.name)}: {sentence}", err=True)
     return count > 0
 
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
-    """Print which fields were omitted.
-
-    For an unknown field, print the number of memories with it; for a note, each omitted property.
-    """
+    """Print the omitted fields: an unknown field with its number of memories, and each property of a note."""
     path, notes = listing.root, {unpacked_name(listing.place(file)) for file, _ in listing.files}
 
     def is_notice(text: str) -> bool:  # it begins with the path of a note, and a comma or bracket

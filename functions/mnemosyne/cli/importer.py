@@ -26,6 +26,8 @@ BATCH_BYTES = 1_000_000
 WINDOW = 40
 """Maximum number of unfinished batches at a time. This is enough to keep the subscriber busy, and few enough that the
 progress bar does not run ahead."""
+NOT_STORED = "not stored"
+"""In the counts of an import: memories that were deleted or have expired."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 
 
@@ -227,7 +229,8 @@ def _follow(batch: _Batch, destination: Destination) -> int:
             batch.states["failed"] += 1
             batch.failures.append(Failure(record.item.source, error, record.line))
             continue
-        batch.states[state] += 1
+        is_kept_out = state is IngestState.DELETED and isinstance(reading, IngestRequest)
+        batch.states[NOT_STORED if is_kept_out else state] += 1
         if record.item.path is not None and note and f"memory {memory_id} is superseded by" in note:
             problem = f"stored, but an earlier version of the note has a later time, so searches show that one: {note}"
             advice = "delete the other memory"
