@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
 
 import pytest
 
 from infra.smoke import SmokeError, smoke
 from tests.dev import DevServer
+from tests.fakes_wire.http import served
 from tests.terraform.workspace import ROOT
 
 
@@ -33,3 +36,18 @@ def test_an_unreachable_server_fails(url: str) -> None:
 def test_an_address_without_the_endpoint_fails(dev: DevServer) -> None:
     with pytest.raises(SmokeError, match="answers 40"):
         smoke(dev.url.replace("/mcp", "/nothing"))
+
+
+def test_a_date_in_retry_after_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Busy(BaseHTTPRequestHandler):
+        statuses: ClassVar[list[int]] = [503, 404]
+
+        def do_POST(self) -> None:
+            self.send_response(self.statuses.pop(0))
+            self.send_header("Retry-After", "Sun, 06 Nov 2044 08:49:37 GMT")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with served(HTTPServer(("127.0.0.1", 0), Busy)) as address, pytest.raises(SmokeError, match="answers 404"):
+        smoke(f"{address}/mcp")

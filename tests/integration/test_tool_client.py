@@ -3,7 +3,10 @@
 import http.server
 import ssl
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import trustme
@@ -114,3 +117,31 @@ def test_an_answer_of_another_server_or_a_proxy_is_reported_with_what_to_change(
     with served(server), pytest.raises(kind, match=advice) as refused:
         ToolClient(f"http://127.0.0.1:{server.server_port}/mcp").call("memory_stats", {})
     assert type(refused.value) is kind
+
+
+TOMORROW, YESTERDAY = (format_datetime(datetime.now(UTC) + timedelta(days=days), usegmt=True) for days in (1, -1))
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"),
+    [("2", 2), ("0", 1), ("3600", 60), (TOMORROW, 60), (YESTERDAY, 1), ("-5", 1), ("soon", 1), ("", 1)],
+)
+def test_a_call_over_the_rate_limit_is_repeated_after_the_time_in_seconds_or_the_date_of_the_answer(
+    retry_after: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class RateLimiting(_Refusing):
+        statuses: ClassVar[list[int]] = [429, 200]
+
+        def do_POST(self) -> None:
+            body = b'{"result": {"structuredContent": {"memories": 7}}}'
+            self.send_response(self.statuses.pop(0))
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Retry-After", retry_after)
+            self.end_headers()
+            self.wfile.write(body)
+
+    waits: list[float] = []
+    monkeypatch.setattr("mnemosyne.cli.tool_client.time.sleep", waits.append)
+    with served(http.server.HTTPServer(("127.0.0.1", 0), RateLimiting)) as address:
+        assert ToolClient(f"{address}/mcp").call("memory_stats", {}) == {"memories": 7}
+    assert waits == [seconds]

@@ -6,6 +6,7 @@ import re
 import ssl
 import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2
@@ -67,7 +68,7 @@ class ToolClient:
         try:
             response = self._client.post(self.url, json=body)
             while response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
-                time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
+                time.sleep(_seconds(response.headers.get("retry-after", "")))
                 response = self._client.post(self.url, json=body)
         except UnicodeEncodeError as exc:  # undecodable bytes that a shell passes on
             invalid = (
@@ -98,6 +99,18 @@ class ToolClient:
         if response.is_server_error:
             raise Unavailable(f"{tool}: {message}")
         raise InvalidRequest(f"{tool}: {message}")
+
+
+def _seconds(retry_after: str) -> float:
+    """Return the seconds to wait: a number of seconds or a date in a Retry-After header (RFC 9110, 10.2.3), else 1."""
+    try:
+        if retry_after.strip().isdecimal():
+            seconds = float(retry_after)
+        else:  # a proxy before the server may send a date
+            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
+    except ValueError:
+        seconds = 1
+    return min(max(seconds, 1), PATIENCE_SECONDS)
 
 
 def _token() -> str:
