@@ -93,10 +93,12 @@ def main() -> None:
         say(f"Error: {exc.format_message()}{_how_to_begin_with_a_hyphen(exc)}", err=True)
         sys.exit(exc.exit_code)
     except OSError as exc:
-        if exc.errno not in (errno.ENOSPC, errno.EDQUOT):
+        is_full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
+        if not (is_full or exc.filename):
             raise
         where = f" for {exc.filename}" if exc.filename else ""
-        say(f"mnemosyne: {exc.strerror}{where}: free some space, then run the command again", err=True)
+        advice = ": free some space, then run the command again" if is_full else ""
+        say(f"mnemosyne: {exc.strerror}{where}{advice}", err=True)
         sys.exit(1)
     except click.Abort:
         say("Aborted!", err=True)

@@ -79,7 +79,7 @@ class ToolClient:
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"
             ) from exc
-        except (httpx2.HTTPError, ValueError) as exc:
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as exc:
             fix = "name a running server with --url or a directory with --data-dir, or start `mnemosyne dev`"
             raise Unavailable(f"{self.url} cannot be reached: {exc}; {fix}") from exc
         answer = _json_object(response)

@@ -107,6 +107,37 @@ def test_an_error_escapes_control_characters_of_the_value(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["outcomes", "--data-dir", "a" * 300], "File name too long"),
+        (["outcomes", "--data-dir", "~nobody-here/x"], "~nobody-here/x has no home directory"),
+        (["search", "tea", "--url", "http://[::1"], "http://[::1 cannot be reached"),
+        (["search", "tea", "--url", "http://127.0.0.1:port/mcp"], "http://127.0.0.1:port/mcp cannot be reached"),
+    ],
+)
+def test_a_target_that_cannot_exist_is_one_line_and_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], problem: str
+) -> None:
+    monkeypatch.setattr(main, "on_termination", lambda leave: None)
+    monkeypatch.setattr(sys, "argv", ["mnemosyne", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    (error,) = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 1
+    assert error.startswith("mnemosyne: ") and problem in error
+
+
+def test_a_relative_directory_in_a_deleted_working_directory_is_one_line(tmp_path: Path) -> None:
+    command = f"rmdir ../gone && {REAL} outcomes --data-dir data"
+    (tmp_path / "gone").mkdir()
+    completed = subprocess.run(
+        ["/bin/sh", "-c", command], cwd=tmp_path / "gone", capture_output=True, text=True, check=False, timeout=120
+    )
+    problem = "the working directory no longer exists: change to another, or name data by its full path"
+    assert (completed.returncode, completed.stderr) == (1, f"mnemosyne: {problem}\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "advice"),
     [
         (["remember", "-5 degrees"], " If it belongs to the TEXT, write `--` before the TEXT."),

@@ -118,7 +118,15 @@ class DataDir:
 
 
 def _path(chosen: str | None) -> Path:
-    return Path(chosen or platformdirs.user_data_path("mnemosyne")).expanduser().absolute()
+    path = Path(chosen or platformdirs.user_data_path("mnemosyne"))
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as exc:
+        raise Misconfigured(f"the user of the data directory {path} has no home directory") from exc
+    except FileNotFoundError as exc:  # a relative path in a working directory that was deleted
+        raise Misconfigured(
+            f"the working directory no longer exists: change to another, or name {path} by its full path"
+        ) from exc
 
 
 def _local_systems() -> set[Path]:
