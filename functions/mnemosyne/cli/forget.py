@@ -33,7 +33,10 @@ SHOWN = 20
     "--continue", "continued", type=click.UUID, metavar="ID", help="Continue a forgetting that was interrupted."
 )
 @click.option(
-    "--receipt", type=click.Path(path_type=Path), metavar="FILE", help="Write the signed receipt to this file."
+    "--receipt",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the signed receipt to this file.",
 )
 @target(DATA_DIR, PROJECT)
 def forget(
@@ -51,6 +54,8 @@ def forget(
     """
     place = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
     namespace = options["namespace"]
+    if receipt is not None and not receipt.parent.is_dir():  # checked before anything is deleted
+        raise click.UsageError(f"--receipt must be a file in an existing directory, got {receipt}")
     same = f"--namespace {shlex.quote(namespace)}{named_again(place)}"
     with memory_system(**place) as system:
         if continued is None:
@@ -59,14 +64,17 @@ def forget(
             if dry_run:
                 _list(system, chosen, preview, options["timezone"], same)
                 return
+            if not (preview["memories"] or confirm or yes):
+                say("0 memories; nothing was deleted.")
+                return
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or preview["token"]))["id"])
         forgotten = _run(system, namespace, continued, same)
+        say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
             with private(receipt) as file:
                 file.write(json.dumps(fetched(system, namespace, continued), indent=1) + "\n")
-    say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
     if receipt is None:
         say(f"`mnemosyne receipt show {same} {continued}` writes the receipt.")
 

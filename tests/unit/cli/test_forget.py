@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,20 +24,25 @@ TARGETS = [
 
 
 class FakeSystem:
-    """A system with one memory. `stop` is raised in the middle of a forgetting."""
+    """A system with `memories` that the selection matches. `stop` is raised in the middle of a forgetting."""
 
-    def __init__(self, stop: BaseException | None = None, holds: Sequence[dict[str, str]] = ()) -> None:
+    def __init__(
+        self, stop: BaseException | None = None, holds: Sequence[dict[str, str]] = (), memories: int = 1
+    ) -> None:
         self._stop = stop
         self._holds = holds
+        self._memories = memories
+        self.operations: list[str] = []
 
     def run(self, operation: Operation) -> dict[str, Any]:
+        self.operations.append(type(operation).__name__)
         if isinstance(operation, BeginForgetting):
             return {"id": ID}
         if isinstance(operation, ContinueForgetting):
             if self._stop:
                 raise self._stop
             return {"memories": 1}
-        return {"token": "t", "memories": 1, "holds": self._holds, "page": [], "cursor": None}
+        return {"token": "t", "memories": self._memories, "holds": self._holds, "page": [], "cursor": None}
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target[0])
@@ -78,3 +84,33 @@ def test_tags_with_commas_are_refused_before_anything_is_selected(command: list[
     result = CliRunner().invoke(cli, [*command, "--data-dir", "x", "--tag", "a,b"])
     assert result.exit_code == 2
     assert "'a,b': repeat --tag for each" in " ".join(result.output.split())
+
+
+def test_a_selection_without_memories_is_reported_without_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = FakeSystem(memories=0)
+    monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(system))
+    result = CliRunner().invoke(forget.forget, ["--data-dir", "x", "--tag", "tea"])
+    assert (result.exit_code, result.output) == (0, "0 memories; nothing was deleted.\n")
+    assert system.operations == ["PreviewForgetting"]
+
+
+@pytest.mark.parametrize("name", ["missing/receipt.json", "."])
+def test_a_receipt_that_cannot_be_written_is_refused_before_anything_is_deleted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    system = FakeSystem()
+    monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(system))
+    command = ["--data-dir", "x", "--id", ID, "--yes", "--receipt", str(tmp_path / name)]
+    result = CliRunner().invoke(forget.forget, command)
+    assert (result.exit_code, system.operations) == (2, [])
+
+
+def test_the_id_of_a_forgetting_is_printed_even_if_its_receipt_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(FakeSystem()))
+    monkeypatch.setattr(forget, "fetched", lambda *_: {})
+    command = ["--data-dir", "x", "--id", ID, "--yes", "--receipt", "/dev/full"]
+    result = CliRunner().invoke(forget.forget, command)
+    assert isinstance(result.exception, OSError)
+    assert f"1 memory forgotten. The forgetting's id is {ID}." in result.output
