@@ -1,8 +1,10 @@
 """`mnemosyne export`: write a namespace's memories to files that `mnemosyne import` reads."""
 
 import io
+import secrets
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -56,18 +58,33 @@ def _export(format_: str, output: Path | None, namespace: str, place: Mapping[st
                     file.write(text)
                 count += 1
         else:
-            stream = private(output) if output else _standard_output()
-            for record in records:
-                _write(stream, record)
-                count += 1
-            for operation in (ExportRequests(namespace=namespace), ExportRecords(namespace=namespace)):
-                for page in pages(system, operation):
-                    for line in page["lines"]:
-                        _write(stream, line)
-            stream.flush()
-            if output:
-                stream.close()
+            with _replacement(output) if output else nullcontext(_standard_output()) as stream:
+                for record in records:
+                    _write(stream, record)
+                    count += 1
+                for operation in (ExportRequests(namespace=namespace), ExportRecords(namespace=namespace)):
+                    for page in pages(system, operation):
+                        for line in page["lines"]:
+                            _write(stream, line)
+                stream.flush()
     return count
+
+
+@contextmanager
+def _replacement(output: Path) -> Iterator[TextIO]:
+    """Open a private file that replaces the output when it is complete. Until then, an earlier export stays."""
+    target = output.resolve()
+    if target.exists() and not target.is_file():  # a device or a pipe
+        with private(output) as stream:
+            yield stream
+        return
+    part = target.with_name(f".{secrets.token_hex(8)}.export")
+    try:
+        with private(part, follow=False) as stream:
+            yield stream
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _standard_output() -> TextIO:
