@@ -208,9 +208,12 @@ BEGIN
 END
 $$;
 
-GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer), cause_group(text),
-    select_dead_letters(text, jsonb), mark_redriven(text, text, text, uuid[], boolean),
-    unmark_redriven(text, uuid, text, uuid[]), drop_dead_letters(text, text[]) TO mnemosyne_runtime, mnemosyne_mcp;
+-- `ingest` and `dead_letter` read a dead letter, with its due time, to learn whether it is kept.
+GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer)
+    TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT EXECUTE ON FUNCTION cause_group(text), select_dead_letters(text, jsonb),
+    mark_redriven(text, text, text, uuid[], boolean), unmark_redriven(text, uuid, text, uuid[]),
+    drop_dead_letters(text, text[]) TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION lock_dead_letter(text, uuid), fail_dead_letter_again(text, uuid, text, boolean),
     conclude_dead_letter(text, uuid, uuid[])
     TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
