@@ -65,6 +65,8 @@ class Defaults:
     """Source of a record without a source."""
     key: str = ""
     """Key of a record without a key."""
+    key_problem: str = ""
+    """Error of a record without a key, if its message gives an invalid one."""
     place: ExternalId | None = None
     """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
@@ -206,7 +208,9 @@ class MemoryInput(Input):
         if self.namespace is not None and defaults.namespace and (wrong := foreign(self.namespace, defaults.namespace)):
             raise InvalidRequest(wrong)
         source, key = self.source or defaults.source, self.key or defaults.key
-        if self.key and not source:
+        if not self.key and defaults.key_problem:
+            raise InvalidRequest(defaults.key_problem)
+        if key and not source:
             raise InvalidRequest("key needs a source: the system in which the key is unique")
         external_id = ExternalId(source, key) if source and key else None
         return self._deletion(external_id, defaults) if self.op == "delete" else self._upsert(external_id, defaults)

@@ -196,6 +196,7 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
         namespace=namespace,
         source=unwrapped.source,
         key=f"{unwrapped.key}{place}" if unwrapped.key else "",
+        key_problem=unwrapped.key_problem,
         deleted_at=published,
         published=published,
     )

@@ -131,6 +131,9 @@ class MessageBody:
     version: object
     source: str
     key: str
+    """Source and key for memories that have none of their own; empty if absent or invalid."""
+    key_problem: str = ""
+    """Error for memories without a key of their own, if the key is invalid; else empty."""
 
     def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
         """Return the namespace (empty if there is none) and an error (empty if it is valid).
@@ -177,14 +180,29 @@ def unwrap(message: Published) -> MessageBody:
     batch = body if "memories" in body else {}  # the source and key of a single memory are not defaults for a batch
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
+    key, key_problem = _key(attributes.get("key"), batch.get("key"), event.get("id"))
     return MessageBody(
         body=body,
         problem=problem,
         namespaces=tuple(name for name in namespaces if name not in (None, "")),
         version=next((version for version in versions if version not in (None, "")), None),
         source=_first(SOURCE_LIMIT, attributes.get("source"), batch.get("source"), event.get("source")),
-        key=_first(KEY_LIMIT, attributes.get("key"), batch.get("key"), event.get("id")),
+        key=key,
+        key_problem=key_problem,
     )
+
+
+def _key(*values: object) -> tuple[str, str]:
+    """Return the first key, and an error if a value before it is present and invalid.
+
+    Without the error, the memory would be stored without its key: its next version would be a second memory.
+    """
+    for value in values:
+        if key := storable_name(value, characters=KEY_LIMIT):
+            return key, ""
+        if value not in (None, ""):
+            return "", f"key must have 1 to {KEY_LIMIT} characters, got {excerpt(value)}"
+    return "", ""
 
 
 def _first(characters: int, *values: object) -> str:

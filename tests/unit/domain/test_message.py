@@ -251,6 +251,38 @@ def test_a_deletion_names_its_record(row: dict[str, object]) -> None:
     assert "source and key" in _errors(message)[0]
 
 
+LONG = "k" * 301
+KEYED = {**IN_NS, "source": "s", "key": LONG}
+
+
+@pytest.mark.parametrize(
+    ("data", "attributes", "error"),
+    [
+        (GOOD, KEYED, "key must have 1 to 300 characters, got "),
+        (GOOD, {**IN_NS, "source": "s", "key": "a\x00"}, "key must have 1 to 300 characters, got "),
+        (GOOD, {**IN_NS, "key": "k"}, "key needs a source"),
+        ({"memories": [GOOD]}, KEYED, "key must have 1 to 300 characters, got "),
+        (
+            GOOD,
+            {**IN_NS, "ce-specversion": "1.0", "ce-source": "s", "ce-id": LONG},
+            "key must have 1 to 300 characters",
+        ),
+    ],
+)
+def test_a_memory_is_not_stored_without_the_key_of_its_message(
+    data: object, attributes: dict[str, str], error: str
+) -> None:
+    """Its next version would be a second memory, and no deletion would find it."""
+    message = _read(data, attributes)
+    assert message.requests == ()
+    assert _errors(message)[0].startswith(error)
+
+
+def test_a_memory_with_a_key_of_its_own_does_not_need_the_key_of_its_message() -> None:
+    (read,) = _read({**GOOD, "key": "1"}, KEYED).requests
+    assert read.external_id == ExternalId("s", "1")
+
+
 def test_the_memories_of_a_batch_with_one_key_are_numbered() -> None:
     message = _read({"memories": [GOOD, {**GOOD, "content": "b"}]}, {**IN_NS, "source": "s", "key": "k"})
     assert [request.external_id for request in message.requests] == [ExternalId("s", "k#0"), ExternalId("s", "k#1")]
