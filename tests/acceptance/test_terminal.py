@@ -99,6 +99,16 @@ def test_the_command_that_a_forgetting_prints_shows_its_receipt(dev: DevServer, 
     assert json.loads(shown.stdout or shown.stderr)["receipt"]["namespace"] == "Ada's team"
 
 
+def test_a_command_of_an_operator_prints_its_result_and_no_log(dev: DevServer) -> None:
+    where = ("--data-dir", dev.directory / "data")
+    command: list[str | Path] = [COMMAND, "quota", "set", "--namespace", "quiet", "--memories", "5", *where]
+    completed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert (completed.stdout, completed.stderr) == ("Set for namespace quiet, within a minute.\n", "")
+    command = [COMMAND, "audit", "--namespace", "quiet", "--json", *where]
+    audited = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert [json.loads(line)["action"] for line in audited.stdout.splitlines()] == ["quota_set"]
+
+
 def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer) -> None:
     request_id = dev.ingest("Since when?")
     dev.outcome(request_id)
