@@ -230,6 +230,10 @@ def test_an_ordinary_import_reads_the_memories_of_a_complete_export(archive: Arc
         ({EXTRAS: None}, "import the file without --restore"),
         ({"id": "7"}, "id must be"),
         ({EXTRAS: {"request": {"state": "queued"}}}, "state must be one of"),
+        ({"title": None}, "title must be"),
+        ({"tags": "a, b"}, "tags must be"),
+        ({"timestamp": "yesterday"}, "timestamp must be RFC 3339"),
+        ({"metadata": {"n": float("nan")}}, "metadata must hold finite numbers"),
     ],
 )
 def test_a_changed_line_of_an_export_is_refused(archive: Archives, change: dict[str, Any], error: str) -> None:

@@ -3,7 +3,6 @@
 A line is a memory, an ingest request, or a record, which has the source and key of a publisher's object.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -11,9 +10,8 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from mnemosyne.domain.memory import IngestRequest, MemoryFields, content_hash
-from mnemosyne.domain.parsing import Content, Id, Input, Instant, Text, parse
-from mnemosyne.domain.rfc3339 import instant
+from mnemosyne.domain.memory import MEMORY_FIELDS, IngestRequest, content_hash
+from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Text, parse
 from mnemosyne.errors import InvalidRequest
 
 EXTRAS: Final = "mnemosyne_export"
@@ -52,9 +50,17 @@ class _Extras(_ArchiveInput):
 
 
 class _Line(_ArchiveInput):
+    """A memory: the fields of MemoryFields, and others."""
+
     id: Id
     content: Content
+    timestamp: Instant
+    title: Text
+    tags: list[Text] = Field(default_factory=list)
+    metadata: JsonObject = Field(default_factory=dict)
     session: Text | None = None
+    expires_at: Instant | None = None
+    pinned: bool = False
     content_hash: Text
     created_at: Instant
     mnemosyne_export: _Extras
@@ -105,25 +111,12 @@ def read_line(fields: Mapping[str, Any]) -> Line:
     line = parse(_Line, fields, of="a memory")
     if content_hash(line.content, line.session) != line.content_hash:
         raise InvalidRequest(f"content_hash of memory {line.id} does not fit its content: the file was changed")
-    values = {field.name: _value(field.type, fields[field.name]) for field in _FIELDS if field.name in fields}
+    values = {name: getattr(line, name) for name in MEMORY_FIELDS} | {"tags": tuple(line.tags)}
     return ArchivedMemory(
         id=line.id,
         request=IngestRequest(request_id=NOTHING, **values),
         extras={"created_at": fields["created_at"], **_dumped(line.mnemosyne_export)},
     )
-
-
-_FIELDS: Final = dataclasses.fields(MemoryFields)
-
-
-def _value(type_: Any, value: Any) -> Any:
-    """Convert a JSON value to the type of a field of MemoryFields."""
-    if "datetime" in str(type_) and isinstance(value, str):
-        try:
-            return instant(value)
-        except ValueError as exc:
-            raise InvalidRequest(f"a time {exc}") from exc
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _dumped(model: _ArchiveInput) -> dict[str, Any]:
