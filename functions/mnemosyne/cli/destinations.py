@@ -3,13 +3,14 @@
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.import_source import Record, Source
+from mnemosyne.cli.terminal import say
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.batches import batches
 from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, IngestState, IngestStatus
@@ -28,7 +29,21 @@ Outcomes = Mapping[UUID, IngestStatus]
 
 
 class _PollingDestination:
-    """A destination that waits a moment between two requests for outcomes."""
+    """A destination that waits a moment between two requests for outcomes, and for a system that is unavailable."""
+
+    _is_waiting = False
+
+    def _available(self, ask: Callable[[], Outcomes]) -> Outcomes:
+        """Return the outcomes, or none while the system is unavailable. Print when the wait for it begins."""
+        try:
+            outcomes = ask()
+        except Unavailable as exc:
+            if not self._is_waiting:
+                say(f"Waiting until the outcomes can be read: {exc}. Ctrl-C stops the import.", err=True)
+            self._is_waiting = True
+            return {}
+        self._is_waiting = False
+        return outcomes
 
     def pause(self) -> None:
         time.sleep(PAUSE_SECONDS)
@@ -53,10 +68,7 @@ class PubSubDestination(_PollingDestination):
         self._services.queue.publish(self.namespace, [record.reading for record in records], publisher)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        try:
-            return self._services.memories_of(self.namespace).statuses(request_ids)
-        except Unavailable:
-            return {}
+        return self._available(lambda: self._services.memories_of(self.namespace).statuses(request_ids))
 
     def content_hash(self, status: IngestStatus) -> str | None:
         return status.content_hash
@@ -101,12 +113,11 @@ class McpDestination(_PollingDestination):
             self._client.call("import_memories", arguments | {"text": text})
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        try:
-            answer = self._client.call(
-                "ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]}
-            )
-        except Unavailable:
-            return {}
+        return self._available(lambda: self._outcomes(request_ids))
+
+    def _outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
+        ids = {"request_ids": [str(request_id) for request_id in request_ids]}
+        answer = self._client.call("ingest_status", ids)
         statuses = [
             IngestStatus(
                 request_id=UUID(request["request_id"]),

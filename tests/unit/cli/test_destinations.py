@@ -19,7 +19,9 @@ from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.errors import Unavailable
 from mnemosyne.formats.item import Item, read_item
+from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS, by_name
 from mnemosyne.service import ingest
@@ -67,6 +69,23 @@ ROWS: list[dict[str, Any]] = [
     {"content": "", "timestamp": "2026-05-20"},
     {"content": "theirs", "timestamp": "2026-05-20", "namespace": "another"},
 ]
+
+
+def test_each_wait_for_a_system_that_is_away_is_printed_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = iter([None, "away", "away", None, "away"])  # the first is the check of the token
+
+    def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if problem := next(answers):
+            raise Unavailable(f"the server is {problem}")
+        return {"requests": []}
+
+    monkeypatch.setattr(ToolClient, "call", answer)
+    destination = McpDestination("http://localhost:8000/mcp")
+    assert [destination.outcomes([new_id()]) for _ in range(4)] == [{}] * 4
+    notice = "Waiting until the outcomes can be read: the server is away. Ctrl-C stops the import.\n"
+    assert capsys.readouterr().err == notice * 2
 
 
 def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(
