@@ -3,17 +3,15 @@
 import io
 import json
 import sys
-from datetime import datetime
 from typing import Any
 
 import click
 
 from mnemosyne.cli.target import DATA_DIR, URL, target, tool_client
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.cli.times import local_date, machine_zone, timezone_option
+from mnemosyne.cli.times import local_date, local_time, machine_zone, timezone_option
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.confidence import Confidence
-from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.decoding import read_unicode
@@ -133,8 +131,7 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
         if memory.get("supersedes"):
             say(f"    (replaces {', '.join(memory['supersedes'])})")
         if memory.get("expires_at"):
-            expires_at = datetime.fromisoformat(memory["expires_at"]).astimezone(zone(timezone))
-            say(f"    (expires {expires_at:%Y-%m-%d %H:%M %Z})")
+            say(f"    (expires {local_time(memory['expires_at'], timezone):%Y-%m-%d %H:%M %Z})")
         if memory.get("near_duplicates"):
             say(f"    (the same, but for white space or a full stop: {', '.join(memory['near_duplicates'])})")
     if not answer["memories"]:

@@ -70,9 +70,18 @@ def _zone(context: click.Context, parameter: click.Parameter, value: str) -> str
     return value
 
 
+def local_time(timestamp: str, timezone: str) -> datetime:
+    """Return an RFC 3339 time in a zone, or in UTC if the local year would not be between 1 and 9999."""
+    moment = datetime.fromisoformat(timestamp)
+    try:
+        return moment.astimezone(zone(timezone))
+    except OverflowError:  # such as 9999-12-31T23:59:59Z, which means "never" in many systems
+        return moment
+
+
 def local_date(timestamp: str, timezone: str) -> str:
     """Return the local date of an RFC 3339 time in a zone."""
-    return datetime.fromisoformat(timestamp).astimezone(zone(timezone)).date().isoformat()
+    return local_time(timestamp, timezone).date().isoformat()
 
 
 def age(value: str, timezone: str) -> timedelta:

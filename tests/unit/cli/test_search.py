@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ def search(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> Search:
 
     monkeypatch.setattr(remember, "tool_client", client)
     return lambda *arguments: CliRunner().invoke(
-        remember.search, [*arguments, "--timezone", "UTC", "--url", "http://x"]
+        remember.search, ["--timezone", "UTC", *arguments, "--url", "http://x"]
     )
 
 
@@ -111,3 +112,13 @@ def test_a_long_memory_ends_with_the_matching_passage_and_a_note_that_it_is_cut_
     note = lines.index("    (cut off here; get_memory and the console show the whole memory)")
     assert lines[note - 1].startswith("    … ")
     assert "The zebra key is under the pot." in lines[note - 1]
+
+
+def test_a_memory_that_expires_at_the_end_of_the_calendar_is_printed_in_each_zone(
+    search: Search, services: FakeServices
+) -> None:
+    end = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    store_content(services.memories, "The warranty never ends.", timestamp=end, expires_at=end)
+    result = search("the warranty never ends", "--limit", "1", "--timezone", "Asia/Tokyo")
+    assert result.exit_code == 0, result.exception
+    assert result.stdout.startswith("9999-12-31  ") and "(expires 9999-12-31 23:59 UTC)" in result.stdout

@@ -70,3 +70,16 @@ def test_the_expiry_of_a_key_is_at_most_a_hundred_years_away() -> None:
     ended = CliRunner().invoke(cli, ["keys", "create", "--name", "agent", "--expires-in", "9999999"])
     assert ended.exit_code == 2
     assert "9999999 is not in the range 1<=x<=36500" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "timezone", "date"),
+    [
+        ("2026-05-20T23:30:00Z", "Asia/Tokyo", "2026-05-21"),
+        ("9999-12-31T23:59:59Z", "Asia/Tokyo", "9999-12-31"),
+        ("9999-12-31T23:59:59Z", "America/New_York", "9999-12-31"),
+        ("0001-01-01T00:00:00Z", "America/New_York", "0001-01-01"),
+    ],
+)
+def test_a_time_at_the_ends_of_the_calendar_has_a_date_in_each_zone(timestamp: str, timezone: str, date: str) -> None:
+    assert local_date(timestamp, timezone) == date
