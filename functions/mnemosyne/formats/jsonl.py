@@ -6,15 +6,16 @@ from typing import BinaryIO
 from mnemosyne.domain.archive import EXTRAS
 from mnemosyne.domain.parsing import excerpt, read_json
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
+from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
 
-_EXTRAS = EXTRAS.encode()
+_NOT_A_RECORD = ({EXTRAS}, {FAILURE})
+"""Fields of a line that is no record: a line of an export for --restore, or a failure of a memory that is stored."""
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
     """Yield one item per line that is not blank, after the first `skip` items. A line over the limit becomes an error.
 
-    Lines of an export that are only for `--restore` are no items.
+    Lines of an export that are only for `--restore`, and failures without a record, are no items.
     """
     number = 0
     while line := stream.readline(ITEM_BYTES):
@@ -26,14 +27,14 @@ def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
                 pass
         if not is_long and not line.strip():
             continue
-        if skip and (is_long or _EXTRAS not in line):
+        if skip and (is_long or not (EXTRAS.encode() in line or FAILURE.encode() in line)):
             skip -= 1
             continue
         if is_long:
             yield Item(source, None, f"a line must have at most {ITEM_BYTES:,} bytes", line=number)
             continue
         item = _item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
-        if item.fields is not None and item.fields.keys() == {EXTRAS}:  # a line of an export for --restore
+        if item.fields is not None and item.fields.keys() in _NOT_A_RECORD:
             continue
         if skip:
             skip -= 1

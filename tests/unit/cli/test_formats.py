@@ -24,7 +24,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.item import Item, read_item
+from mnemosyne.formats.item import FAILURE, Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import new_id
 
@@ -352,6 +352,17 @@ def test_a_note_of_another_program_with_a_content_hash_is_read_as_a_note(tmp_pat
     request = _request(item)
     assert (request.title, request.content) == ("A", "Text.")
     assert request.metadata == {"mood": "good", "content_hash": "a" * 64, "path": "a.md"}
+
+
+@pytest.mark.parametrize("skip", [0, 1])
+def test_a_failure_of_a_stored_memory_has_no_record_to_import_again(tmp_path: Path, skip: int) -> None:
+    failure = {FAILURE: {"place": "f:1", "error": "stored, but its successor is not in these files"}}
+    records = [{"content": text, "timestamp": "2026-05-20", **failure} for text in ("a", "b")]
+    path = tmp_path / "f.failures.jsonl"
+    path.write_text("\n".join(map(json.dumps, [failure, records[0], failure, records[1]])))
+    with path.open("rb") as stream:
+        items = list(reading.read(stream, "f.failures.jsonl", "jsonl", skip=skip))
+    assert [_request(item).content for item in items] == ["a", "b"][skip:]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
