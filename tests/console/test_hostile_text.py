@@ -122,6 +122,6 @@ def test_markup_in_a_tag_is_shown_as_text_in_dialogs(site: str, browser: Chromiu
     _shows_markup_as_text(browser, 2)
     press(browser, "Cancel")
     click(browser, f'[aria-label="Rename {MARKUP}"]')
-    shows(browser, "A name that another tag has merges the two.")
+    shows(browser, "The name of an existing tag merges the two tags.")
     _shows_markup_as_text(browser, 3)
     press(browser, "Cancel")

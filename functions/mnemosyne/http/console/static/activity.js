@@ -34,7 +34,7 @@ export function Activity({ address, may }) {
     const { items } = await load();
     const merged = mergeRequests(pages.items, items);
     if (items.length >= LIMIT && merged.length === items.length + pages.items.length) {
-      await pages.reload(); // others may be between these and the list
+      await pages.reload(); // more new items may exist between this page and the list
       return true;
     }
     const isSame = merged.every((item, index) => item === pages.items[index]);

@@ -5,7 +5,7 @@ import { isSeveral, splitText } from "./split.js";
 import { memories as countMemories, number, plain, shorten } from "./text.js";
 
 const MOST_SHOWN = 20;
-const MOST_CHARACTERS = 90; // of the preview of a part
+const MOST_CHARACTERS = 90; // maximum characters in the preview of a part
 
 // `parts` are the texts of the memories, null for one memory. `question` is shown below the field, and `onPaste` asks.
 export function useParts({ form, change, draft, may, field }) {

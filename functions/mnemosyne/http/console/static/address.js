@@ -49,7 +49,7 @@ export function markRead() {
 
 const keep = (values) => history.replaceState({ y: 0, height: 0, link: null, ...history.state, ...values }, "");
 
-// A state of the page that is the same after going back.
+// A state of the page that the history keeps, so that going back restores it.
 export function useKept(name, initial) {
   const [value, setValue] = useState(history.state?.[name] ?? initial);
   const change = (next) => {

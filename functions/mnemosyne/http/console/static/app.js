@@ -75,8 +75,8 @@ function Page({ address, may }) {
   return html`<${allowed.page} key=${key} id=${id && decode(id)} address=${address} may=${may} />`;
 }
 
-// The account: `may` has the tools that may be called, `refused` the error if a log-in is needed, and `logIns` is the
-// number of log-ins for other memories than before.
+// The account: `may` has the tools that may be called, `refused` the error if a log-in is needed. `logIns` counts the
+// log-ins that may have changed the namespace.
 function useAccount() {
   const [may, setMay] = useState(null);
   const [refused, setRefused] = useState(null);

@@ -9,7 +9,7 @@ import { ZONE } from "./time.js";
 const LIMIT = 50;
 const FIELDS = ["person", "action", "after", "before"];
 const SHOWN_IDS = 3; // further ids are folded
-const END = 8; // characters of an id that are shown: the first characters of new ids are alike
+const END = 8; // number of shown characters, from the end of an id, because recent ids begin alike
 
 // Return the filters of an address or a form. Values are trimmed, and empty filters are left out.
 export function auditFilters(values) {

@@ -16,7 +16,7 @@ export function partsOf(ids) {
   return parts;
 }
 
-// What to say about memories that were deleted elsewhere in the meantime.
+// A sentence about memories that somebody else has deleted in the meantime.
 const deletedText = (count) => (count ? ` ${countMemories(count)} had been deleted.` : "");
 
 async function exportMemories(ids) {

@@ -49,7 +49,7 @@ export const Problem = ({ error }) =>
 
 const WAIT_MS = 300;
 
-// Grey rows of the real height, if loading takes longer than 0.3 s.
+// Grey rows in place of a list that is loading, after 0.3 s.
 export function Loading({ rows = 6 }) {
   const [isLate, setIsLate] = useState(false);
   useEffect(() => {

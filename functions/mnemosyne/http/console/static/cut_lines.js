@@ -5,8 +5,8 @@ import { useEffect, useRef } from "./vendor/htm-preact.js";
 // `visible` are the lines on the screen, `waiting` the lines to measure.
 const lines = { visible: new Set(), waiting: new Set(), observers: null };
 
-// How far the last word of a cut line ends before the edge, in pixels: to the left, or to the right if the text runs
-// from right to left.
+// The offset of the ellipsis from the edge to the last whole word of a cut line, in pixels. It is negative if the text
+// runs from left to right.
 function dotsOf(line) {
   const box = line.getBoundingClientRect();
   const isRtl = getComputedStyle(line.firstElementChild).direction === "rtl";

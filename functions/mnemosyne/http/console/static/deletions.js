@@ -48,8 +48,8 @@ async function commit(ids, callTool) {
   return showToast(`Not deleted${count}: ${error.message}`);
 }
 
-// Offer to make the memories current again that a deleted memory had replaced. Another deletion may wait in the message
-// at the foot of the page, which must not end.
+// Offer to make the memories current again that the deleted memory had replaced. If the page shows a message, do
+// nothing: the message may be the Undo of another deletion, and must not be replaced.
 function offerReplaced(ids, callTool) {
   if (!ids.length || isToastShown()) return;
   const onAction = () => bringBack(ids, callTool);

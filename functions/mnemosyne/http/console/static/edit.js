@@ -9,7 +9,7 @@ import { formatMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
 
-// The form of a memory's labels. A title that was cut from the text is not shown.
+// The fields of the form, from a memory. A title that the server has taken from the text is left empty.
 export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_at: expiresAt, pinned = false }) => ({
   title: isGiven === false ? "" : title,
   tags,

@@ -4,8 +4,8 @@ const END = "[[[CHRONICLE_END]]]";
 const MOST_MEMORIES = 100;
 const MOST_CHRONICLES = 50;
 const CHARACTERS = 1_000_000; // a part ends after this number of characters
-const MOST_VALUES = 20_000; // JSON values in a request, such as the numbers of vectors
-const MOST_CHARACTERS = 2_000_000; // of a line, a chronicle or a note; a request may have a little more
+const MOST_VALUES = 20_000; // maximum JSON values in a request; a vector has many
+const MOST_CHARACTERS = 2_000_000; // maximum of a line, a chronicle or a note; a request may have a little more
 
 const KNOWN = /\.(jsonl|ndjson|txt|text|chronicle|md|markdown|mdown|mkd)$/i;
 const isNote = (name) => /\.(md|markdown|mdown|mkd)$/i.test(name);
@@ -17,7 +17,7 @@ export const isKnown = (name) => KNOWN.test(plainName(name));
 
 // The reason why a readable file has no memories.
 export const emptyReason = (name) =>
-  (isChronicles(plainName(name)) ? `it has no chronicle, which begins with ${START}` : "it has no memories");
+  (isChronicles(plainName(name)) ? `it has no chronicle; a chronicle begins with ${START}` : "it has no memories");
 
 // The text of a file, piece by piece. Throws if it is not UTF-8 or not a complete gzip file.
 async function* texts(file) {

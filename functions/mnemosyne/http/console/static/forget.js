@@ -1,4 +1,4 @@
-// The page Forget: choose memories, list all of them, and delete them with their texts everywhere.
+// The page Forget: choose memories, list all of them, and delete them with all their texts.
 import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Heading, Note, Problem, Time, useAction } from "./components.js";
@@ -23,7 +23,7 @@ function selectionOf({ isAll, tags, ...form }) {
   return isAll ? { all: true } : filters;
 }
 
-// Forget the memories of a preview, some hundreds a call. `onProgress` gets the state after each call.
+// Forget the memories of a preview, some hundreds with each call. `onProgress` gets the state after each call.
 async function forgetAll({ selection, token }, onProgress) {
   const callTool = client.retrying();
   let state = await call("forget_memories", { ...selection, token });
@@ -70,8 +70,8 @@ export function Forget() {
     forgetting.reset();
   };
   return html`<div class="narrow"><div class="page-head"><${Heading}>Forget</></div><div class="stack">
-    <p class="soft">Forgetting deletes memories with all their texts in the database, also in messages that were not
-      stored. It cannot be undone. A signed receipt names what was deleted, and where copies remain for a while.</p>
+    <p class="soft">Forgetting deletes memories with all their texts in the database, including dead letters. It
+      cannot be undone. A signed receipt states what was deleted, and where copies remain and until when.</p>
     ${!busy && !done && html`<${Choice} ...${{ chosen, looking }}
       onChange=${(part) => setChosen({ ...chosen, ...part })} />`}
     ${!busy && !done && preview && html`<${Preview} ...${{ preview, more }}

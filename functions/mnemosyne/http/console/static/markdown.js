@@ -80,7 +80,7 @@ function parseQuote(lines, index, depth) {
   return { block: { tag: "blockquote", children: parseBlocks(inner, depth + 1) }, next };
 }
 
-// Whether a line begins an item of the list that another item began.
+// Whether a line begins another item of the list whose first item is `first`.
 function isSibling(line, first) {
   const item = line.match(ITEM);
   return Boolean(item && Boolean(item[3]) === Boolean(first[3]) && item[1].length < first[1].length + 2);
@@ -110,7 +110,7 @@ function parseList(lines, index, depth) {
   return { block: { tag: first[3] ? "ol" : "ul", ...(start !== 1 && { start }), children: items }, next };
 }
 
-// Remove the indentation of numbered items, which may be more than two spaces.
+// Remove the common indentation of the lines that remain within an item. Below a number, it may exceed two spaces.
 function dedent([first, ...rest]) {
   const indents = rest.filter((line) => !isBlank(line)).map((line) => line.match(/^ */)[0].length);
   const least = Math.min(...indents, 2);

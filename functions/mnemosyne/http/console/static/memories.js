@@ -155,7 +155,7 @@ function useFresh(pages, load) {
   const insert = (items) => {
     setFresh([]);
     tellChange();
-    if (items.length >= LIMIT) return pages.reload(); // others may be between these and the list
+    if (items.length >= LIMIT) return pages.reload(); // more new items may exist between this page and the list
     const ids = new Set(items.map(({ id }) => id));
     return pages.change((before) => [...items, ...before.filter(({ id }) => !ids.has(id))]);
   };

@@ -23,7 +23,7 @@ export function Memory({ id, may }) {
   const isDeleted = useValue(deletedIds).has(id);
   const memory = reading.done;
   if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted, load }} history=${history.done} />`;
-  // The heading is an element in all states, so that it keeps the focus.
+  // The heading is the same element before and after loading, so that it keeps the focus.
   return html`<${Position} id=${id} /><div class="stack"><${Heading}>Memory</>
     <${Problem} error=${reading.error} />${reading.busy && html`<${Loading} rows=${4} />`}</div>`;
 }

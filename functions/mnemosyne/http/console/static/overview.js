@@ -11,7 +11,7 @@ import { formatTime, ZONE } from "./time.js";
 
 const NEARLY_FULL = 0.8;
 const MONTHS = 12;
-const MOST_BAR = 136; // maximum width of a bar, of 1200
+const MOST_BAR = 136; // maximum width of a bar; the chart is 1200 wide
 const TAGS = 7;
 const RESET = ", resets at midnight UTC";
 const CHART_HEIGHT = 100;

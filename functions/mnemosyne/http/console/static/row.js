@@ -8,7 +8,8 @@ import { plain, shorten } from "./text.js";
 const MOST_TAGS = 2;
 const MOST_LABEL = 60;
 
-// Title and text of a row. A title that was cut from the content is not shown, because the text begins with it.
+// Title and text of a row. A title that the server has taken from the content is not shown, because the
+// text begins with it.
 export function labelsOf({ title, title_given: isGiven, preview }) {
   const text = preview ? plain(preview) : "";
   const isCut = isGiven === false || (isGiven === undefined && text.startsWith(plain(title)));

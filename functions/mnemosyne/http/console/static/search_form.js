@@ -54,7 +54,7 @@ export function listArguments(form, limit) {
 export const hasFilter = (form) => FILTERS.some((name) => form[name]);
 export const withoutFilters = (form) => ({ ...form, ...Object.fromEntries(FILTERS.map((name) => [name, ""])) });
 
-// Filter by a tag in addition, or remove that filter.
+// Add a tag to the filters, or remove it.
 export function toggleTag(form, tag) {
   const tags = parseTags(form.tags);
   const isOn = tags.includes(tag);

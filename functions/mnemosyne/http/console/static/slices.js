@@ -43,7 +43,7 @@ export function partsOf(items, known) {
   for (const item of items.filter(isKnown)) count(known.get(item.id));
   const [first, last] = [items.findIndex(isKnown), items.findLastIndex(isKnown)];
   const top = known.get(items[first]?.id);
-  const isRoom = counts.get(top) + first <= MOST_PART; // whether all items above the first known item fit into its part
+  const isRoom = counts.get(top) + first <= MOST_PART; // whether the new items above fit
   const parts = [];
   items.forEach((item, index) => {
     const key = parts.at(-1)?.key ?? (isRoom ? top : undefined);

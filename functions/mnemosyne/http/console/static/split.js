@@ -3,7 +3,7 @@
 const FENCE = /^\s*(?:```|~~~)/u;
 const ITEM = /^(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?/u;
 const HEADING = /^#{1,6}\s/u;
-export const MOST_PARTS = 100; // of one call of ingest_memories
+export const MOST_PARTS = 100; // maximum memories of a call of ingest_memories
 
 // Blocks between blank lines. A block of code is not divided.
 function blocksOf(text) {
@@ -33,8 +33,8 @@ function itemsOf(lines) {
   return items.map((item) => item.join("\n").trim()).filter(Boolean);
 }
 
-// The memories that a text may be: `kind` is "list items" or "paragraphs", `parts` are their texts. A list with its
-// introduction is one paragraph of several; a heading belongs to the block after it.
+// Split a text into `parts`, the texts of memories; `kind` is "list items" or "paragraphs". A list and the
+// sentence that introduces it are one paragraph. A heading belongs to the block after it.
 export function splitText(text) {
   const blocks = blocksOf(text.trim());
   const lists = blocks.map(itemsOf);

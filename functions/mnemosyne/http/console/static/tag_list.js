@@ -12,10 +12,10 @@ import { showToast } from "./toast.js";
 const LIMIT = 100;
 const WAIT_MS = 200;
 
-// Accents, which in other scripts make other letters, and separators.
+// Accents and separators. Only accents of Latin and Greek are ignored, because in other scripts they change the letter.
 const IGNORED = /^#|(?<=[\p{Script=Latin}\p{Script=Greek}]\p{M}*)\p{M}|[\s\p{Pd}\p{Pc}./:]/gu;
 
-// A tag without what differs between tags that look alike. C, C++ and C# are different.
+// A key that is equal for tags which look alike: without case, accents and separators. C, C++ and C# differ.
 const skeleton = (tag) => tag.normalize("NFKD").toLowerCase().replace(IGNORED, "");
 
 // Pairs of tags that look alike. The tag with more memories is kept.
@@ -148,8 +148,8 @@ function Rename({ tags: [tag], memories, onClose, onDone }) {
       value=${name} autofocus
       onInput=${(event) => setName(event.target.value)} />
       <span class="help">
-        ${countMemories(memories)} ${memories === 1 ? "has" : "have"} this tag. A name that another tag has
-        merges the two.</span></div></>`;
+        ${countMemories(memories)} ${memories === 1 ? "has" : "have"} this tag. The name of an existing tag
+        merges the two tags.</span></div></>`;
 }
 
 function Merge({ tags, to = tags[0], onClose, onDone }) {

@@ -73,14 +73,15 @@ export function markSegments(text, ranges, start = 0, end = text.length) {
   return segments;
 }
 
-// The place in a text, or the place before it if a character of two UTF-16 units would be divided.
+// An index in a text. An index between the two UTF-16 units of a character is moved back by one.
 const wholePlace = (text, place) => (/[\uDC00-\uDFFF]/.test(text.charAt(place)) ? place - 1 : place);
 
 // The first characters of a text: at most `most` UTF-16 units. Half a character would be shown as �, and refused in a
 // request.
 export const beginning = (text, most) => text.slice(0, wholePlace(text, most));
 
-// The next place between two words from `place`, in the direction of `step`.
+// The index of the nearest white space within 40 characters from `place`, in the direction of `step` (1 or -1). If
+// there is none, `place`.
 function wordEdge(text, place, step) {
   for (let edge = place, count = 0; count < 40 && edge > 0 && edge < text.length; edge += step, count += 1) {
     if (/\s/u.test(text[edge - (step > 0 ? 0 : 1)])) return edge;

@@ -17,7 +17,7 @@ export function Transfer({ may }) {
   return html`<div class="narrow"><div class="page-head"><${Heading}>Import & export</></div><div class="stack">
     ${mayImport && html`<${Drop} /><${Imports} />`}<${Export} />
     ${may.has("forget_memories") && html`<section class="panel pad stack-s" aria-labelledby="forget">
-      <h2 id="forget">Forget</h2><p class="soft small">Delete many memories with their texts everywhere, with a
+      <h2 id="forget">Forget</h2><p class="soft small">Delete many memories with all their texts in the database, with a
         receipt.${" "}
         <a href="/forget">Choose what to forget</a></p></section>`}</div></div>`;
 }
@@ -170,9 +170,9 @@ function Export() {
   const choice = ([value, name]) => html`<${Button} aria-pressed=${String(value === format)}
     onClick=${() => setFormat(value)}>${name}</>`;
   return html`<section class="panel pad stack" aria-labelledby="export"><div class="stack-s"><h2 id="export">Export</h2>
-      <p class="soft small">JSON lines can be imported again, here or elsewhere: content, times, tags, titles and
-        replacements. They are the memories that <span class="mono">mnemosyne export</span> writes, without ratings,
-        outcomes and the links of records. Markdown is a zip file with one note a memory.</p></div>
+      <p class="soft small">JSON lines have all fields of the memories, and can be imported again, here or elsewhere.
+        Only <span class="mono">mnemosyne export</span> also writes ratings, outcomes and the links of records. Markdown
+        is a zip file with one note per memory.</p></div>
     <div class="btns"><span class="joined" role="group" aria-label="Format">${FORMATS.map(choice)}</span>
       <span class="grow"></span>
       ${busy && html`<${Button} icon="stop" onClick=${() => { isStopped.current = true; }}>Stop</>`}

@@ -8,10 +8,11 @@ const LONG_PAUSE_MS = 600; // pause after many requests: a request is sent only 
 const LEAST = 2; // minimum characters
 const LIMIT = 20;
 const MINUTE_MS = 60_000;
-const MANY_IN_A_MINUTE = 100; // searches, which cost two units each of the 600 that a caller has by default
+const MANY_IN_A_MINUTE = 100; // searches; each costs 2 of the 600 units a minute of a caller
 const REFUSED_SECONDS = 5; // pause after a refusal without Retry-After
 
-// Milliseconds from a key to its request, after requests at `starts`, and a refusal until a time.
+// Milliseconds to wait before the next request. `starts` has the times of earlier requests, and `refusedUntil` the time
+// until which the server refuses requests.
 export function pauseAfter(starts, refusedUntil, now) {
   const recent = starts.filter((start) => start > now - MINUTE_MS);
   return Math.max(recent.length < MANY_IN_A_MINUTE ? PAUSE_MS : LONG_PAUSE_MS, refusedUntil - now);

@@ -3,9 +3,9 @@
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
-const VERSION = 20; // 2.0, the least that has directories
+const VERSION = 20; // 2.0, the lowest version with directories
 const UTF8 = 0x0800; // names are UTF-8
-const DAY = 0x21; // 1 January 1980, the earliest date, because a memory's time is in its text
+const DAY = 0x21; // 1 January 1980, the earliest date; the text of a memory has its time
 const POLYNOMIAL = 0xedb88320;
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
