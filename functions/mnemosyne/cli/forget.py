@@ -1,4 +1,4 @@
-"""`mnemosyne forget`: delete memories for good, with all copies of their texts, and write a receipt."""
+"""`mnemosyne forget`: delete memories for good, with all their texts in the database, and write a receipt."""
 
 import json
 import shlex
@@ -47,7 +47,7 @@ def forget(
     receipt: Path | None,
     **options: Any,
 ) -> None:
-    """Delete selected memories for good, with their texts everywhere.
+    """Delete selected memories for good, with all their texts in the database.
 
     The command deletes memories, embeddings, words, ratings, dead letters and texts of requests. Messages that were
     sent before do not store the memories again. If a legal hold keeps one of the memories, the command is refused.
@@ -56,13 +56,13 @@ def forget(
     namespace = options["namespace"]
     if receipt is not None and not receipt.parent.is_dir():  # checked before anything is deleted
         raise click.UsageError(f"--receipt must be a file in an existing directory, got {receipt}")
-    same = f"--namespace {shlex.quote(namespace)}{named_again(place)}"
+    target_options = f"--namespace {shlex.quote(namespace)}{named_again(place)}"
     with memory_system(**place) as system:
         if continued is None:
             chosen = selection(**options)
             preview = system.run(PreviewForgetting(**chosen))
             if dry_run:
-                _list(system, chosen, preview, options["timezone"], same)
+                _list(system, chosen, preview, options["timezone"], target_options)
                 return
             if not (preview["memories"] or confirm or yes):
                 say("0 memories; nothing was deleted.")
@@ -70,23 +70,23 @@ def forget(
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or preview["token"]))["id"])
-        forgotten = _run(system, namespace, continued, same)
+        forgotten = _run(system, namespace, continued, target_options)
         say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
             with private(receipt) as file:
                 file.write(json.dumps(fetched(system, namespace, continued), indent=1) + "\n")
     if receipt is None:
-        say(f"`mnemosyne receipt show {same} {continued}` writes the receipt.")
+        say(f"`mnemosyne receipt show {target_options} {continued}` writes the receipt.")
 
 
-def _run(system: System, namespace: str, forgetting_id: UUID, same: str) -> int:
-    """Delete the memories, and return their number. `same` are the options of a command on the same namespace."""
+def _run(system: System, namespace: str, forgetting_id: UUID, target_options: str) -> int:
+    """Delete the memories, and return their number. `target_options` choose the same namespace in another command."""
     try:
         *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))
     except NotFound:  # the id belongs to no forgetting, so nothing can continue
         raise
     except BaseException:
-        say(f"Interrupted: `mnemosyne forget {same} --continue {forgetting_id}` continues.", err=True)
+        say(f"Interrupted: `mnemosyne forget {target_options} --continue {forgetting_id}` continues.", err=True)
         raise
     forgotten: int = last["memories"]
     return forgotten
@@ -101,7 +101,9 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     click.confirm(f"Forget {count} for good? Messages that were sent before will not store them again.", abort=True)
 
 
-def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, same: str) -> None:
+def _list(
+    system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, target_options: str
+) -> None:
     page = preview
     while True:
         _show(page["page"], timezone)
@@ -111,7 +113,7 @@ def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any],
     say(f"{counted(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
     for hold in preview["holds"]:
         say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of them, so none can be forgotten.")
-        say(f"`mnemosyne holds release {same} {hold['id']}` releases the hold.")
+        say(f"`mnemosyne holds release {target_options} {hold['id']}` releases the hold.")
     if not preview["holds"]:
         say(f"The same command with --confirm {preview['token']} deletes them.")
 

@@ -1,4 +1,4 @@
-"""`forget_memories`: delete memories and all copies of their texts, after a dry run."""
+"""`forget_memories`: delete memories with all their texts in the database, after a dry run."""
 
 import time
 from datetime import datetime
@@ -122,7 +122,7 @@ def _preview(
 FORGET_MEMORIES = Tool(
     name="forget_memories",
     title="Forget memories",
-    description="Delete memories with their texts everywhere, also in messages that were sent before. "
+    description="Delete memories with all their texts in the database. Earlier messages cannot store them again. "
     "The first call is a dry run, which returns a token.",
     arguments=ForgetArguments,
     result=Forgotten,
