@@ -133,7 +133,7 @@ def build_app(
         except TimeoutError:
             return _retry(408, f"the push did not arrive within {bodies.BODY_SECONDS} s")
         if body is None:
-            return JSONResponse({"error": f"a push has at most {PUSH_BYTES:,} bytes"}, status_code=413)
+            return JSONResponse({"error": f"a push may have at most {PUSH_BYTES:,} bytes"}, status_code=413)
         return await anyio.to_thread.run_sync(_answer, handle, body, request.url.path, services, limiter=limiter)
 
     app = Starlette(

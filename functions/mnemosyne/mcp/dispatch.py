@@ -19,7 +19,7 @@ from mnemosyne.errors import (
     UncertainCommit,
 )
 from mnemosyne.mcp.coerce import coerce_arguments
-from mnemosyne.mcp.hits import stored_by_someone
+from mnemosyne.mcp.hits import stored_text_notice
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tool_errors import error_code, failure
 from mnemosyne.observability import EventLog, current_trace, milliseconds, notify, trace
@@ -148,7 +148,7 @@ def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
     text = reply.text if reply.text is not None else to_json(structured).decode()
     blocks = [text]
     if has_stored_text:
-        blocks.append("\n".join([stored_by_someone(text), *reply.notes]))
+        blocks.append("\n".join([stored_text_notice(text), *reply.notes]))
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],
         structured_content=structured,

@@ -48,7 +48,7 @@ _LIKE_A_SEPARATOR = re.compile(
 _WORD = re.compile(r"\w+")
 
 
-def stored_by_someone(text: str) -> str:
+def stored_text_notice(text: str) -> str:
     """Return the notice that follows a text of stored memories.
 
     No content can contain its own notice, because it would have to contain its own digest.
@@ -64,7 +64,7 @@ def whole_contents(memories: Sequence[SearchHit]) -> str:
 def passages(memories: Sequence[SearchHit], query: str) -> str:
     """Format a passage of each hit, and its title if the passage does not contain it.
 
-    A passage has at most 2,100 characters divided by the number of hits, but not less than 210.
+    A passage has at most 2,100 characters divided by the number of hits. This maximum is never below 210.
     """
     length = max(SHORTEST_PASSAGE, TEXT_CHARACTERS // max(1, len(memories)))
     texts = ((hit, passage(_content(hit), query, length)) for hit in memories)

@@ -12,7 +12,7 @@ _NAMED = {
     "resources/read": ("uri", "the URI of a resource"),
     "tools/call": ("name", "the name of a tool"),
 }
-"""The parameter, a string, that a method needs, with its description."""
+"""The string parameter that each method needs, with its description."""
 DEPTH = 30
 """Maximum number of levels of nesting in a message. Metadata may have 20 of these levels."""
 

@@ -74,19 +74,19 @@ class _Conversation:
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
         self._write: Any = None
-        self._begun = anyio.Event()
-        self._shaken = False
-        self._asked: set[str] = set()
-        self._answered = anyio.Event()
+        self._started = anyio.Event()
+        self._is_initialized = False
+        self._pending: set[str] = set()
+        self._response_sent = anyio.Event()
 
     def begin(self, write: Any) -> None:
         """Set the stream for answers, and begin to read."""
         self._write = write
-        self._begun.set()
+        self._started.set()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         """Yield each line that is a valid message."""
-        await self._begun.wait()
+        await self._started.wait()
         while line := await anyio.to_thread.run_sync(self._source.readline, abandon_on_cancel=True):
             if not line.strip():
                 continue
@@ -98,31 +98,33 @@ class _Conversation:
             if problem := _problem(posted):
                 await self._refuse(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(posted))
                 continue
-            if self._comes_too_early(posted):
+            if self._lacks_handshake(posted):
                 await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(posted))
                 continue
             self._note(posted)
             changed = jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted)
             yield json.dumps(posted) if changed else line.decode()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
-            while self._asked:
-                self._answered = anyio.Event()
-                await self._answered.wait()
+            while self._pending:
+                self._response_sent = anyio.Event()
+                await self._response_sent.wait()
 
-    def _comes_too_early(self, posted: dict[str, Any]) -> bool:
+    def _lacks_handshake(self, posted: dict[str, Any]) -> bool:
         """Whether a request arrives before the handshake and does not name its protocol revision."""
         method = posted.get("method")
-        self._shaken |= method == "initialize"
+        self._is_initialized |= method == "initialize"
         has_version = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")
         return (
-            "id" in posted and method is not None and not (self._shaken or has_version or method in WITHOUT_HANDSHAKE)
+            "id" in posted
+            and method is not None
+            and not (self._is_initialized or has_version or method in WITHOUT_HANDSHAKE)
         )
 
     def _note(self, posted: dict[str, Any]) -> None:
         if "method" in posted and "id" in posted:
-            self._asked.add(str(posted["id"]))
+            self._pending.add(str(posted["id"]))
         if posted.get("method") == "notifications/cancelled":
-            self._asked.discard(str(jsonrpc.member(posted, "params").get("requestId")))
+            self._pending.discard(str(jsonrpc.member(posted, "params").get("requestId")))
 
     async def _refuse(self, code: int, message: str, identifier: str | int | None) -> None:
         error = mcp_types.ErrorData(code=code, message=message)
@@ -132,8 +134,8 @@ class _Conversation:
         """Write a message of the server."""
         await self._write.send(item)
         if isinstance(item.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
-            self._asked.discard(str(item.message.id))
-            self._answered.set()
+            self._pending.discard(str(item.message.id))
+            self._response_sent.set()
 
     async def aclose(self) -> None:
         """Close the stream for answers."""

@@ -179,7 +179,7 @@ class Gateway:
     async def _read(self, request: Request, limit: EndpointLimit) -> Call:
         host = request.headers.get("host", "")
         if host.lower() != self.issuer.partition("://")[2].partition("/")[0].lower():
-            raise InvalidRequest(f"Host must be that of {self.issuer}")
+            raise InvalidRequest(f"Host must be the host of {self.issuer}")
         try:
             with anyio.fail_after(bodies.BODY_SECONDS):
                 body = await bodies.read(request.receive, BODY_BYTES)
@@ -187,7 +187,7 @@ class Gateway:
             raise InvalidRequest(f"the request did not arrive within {bodies.BODY_SECONDS} s") from exc
         query = request.url.query
         if body is None or len(query) > QUERY_LENGTH:
-            raise InvalidRequest(f"a request has at most {BODY_BYTES:,} bytes, and a query of {QUERY_LENGTH:,}")
+            raise InvalidRequest(f"a body may have at most {BODY_BYTES:,} bytes, and a query {QUERY_LENGTH:,}")
         form = body if "x-www-form-urlencoded" in request.headers.get("content-type", "") else b""
         call = Call(
             query=_pairs(query),
@@ -241,4 +241,4 @@ def _pairs(encoded: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(encoded, keep_blank_values=True, max_num_fields=50)
     except ValueError as exc:
-        raise InvalidRequest("a request has at most 50 parameters") from exc
+        raise InvalidRequest("a request may have at most 50 parameters") from exc

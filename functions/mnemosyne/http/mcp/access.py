@@ -179,7 +179,7 @@ class Access:
         where = f"; its issuer is {self.issuer}" if self.issuer else ""
         return JSONResponse({"error": "invalid_request", "error_description": needs + where}, status_code=404)
 
-    def limits(self, principal: Principal) -> bool:
+    def is_limited(self, principal: Principal) -> bool:
         """Whether rate limits apply to the principal. The only user of a local server has none."""
         return principal is not LOCAL and self.budgets.per_minute > 0
 
@@ -190,14 +190,18 @@ class Access:
 
         `paid` is the cost that was already charged for this request.
         """
-        if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.spend(principal.id, units, paid)):
+        if (
+            units <= 0
+            or not self.is_limited(principal)
+            or not (seconds := self.budgets.spend(principal.id, units, paid))
+        ):
             return None
         log.warning("audit", action="call", **_refused(principal), reason="rate", units=units)
         limit = self.budgets.per_minute
         message = f"the budget of {limit} units a minute is used up, this takes {units:.4g}; try again in {seconds} s"
         return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
-    def crowded(self, principal: Principal) -> Response:
+    def reject_concurrent(self, principal: Principal) -> Response:
         """Return 429 for a principal with too many concurrent requests."""
         log.warning("audit", action="call", **_refused(principal), reason="concurrency")
         message = (
@@ -206,7 +210,7 @@ class Access:
         )
         return error_response(429, message, headers={"Retry-After": "1"})
 
-    def overloaded(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:
+    def reject_busy(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:
         """Return 429 for a call that would wait `wait` seconds for the database."""
         log.warning("audit", action="call", **_refused(principal), reason="database", wait_s=wait)
         seconds = math.ceil(wait)

@@ -94,7 +94,7 @@ class McpMiddleware:
                     response = self._access.spend(principal, rate_limit.REQUEST)
                     response = response or request_headers.reject_unsupported(scope, headers)
                 else:
-                    response = self._access.crowded(principal)
+                    response = self._access.reject_concurrent(principal)
                 if response is not None:
                     await bodies.drain(received.receive)
                 else:
@@ -102,11 +102,13 @@ class McpMiddleware:
                 if response is not None:
                     await reply.send(response, scope, received.receive)
         finally:
-            if (units := reply.bytes // rate_limit.BYTES_OUT) and self._access.limits(principal):
+            if (units := reply.bytes // rate_limit.BYTES_OUT) and self._access.is_limited(principal):
                 self._access.budgets.charge(principal.id, units)
 
     def _slot(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
-        return self._access.concurrency.acquire(principal.id) if self._access.limits(principal) else nullcontext(True)
+        return (
+            self._access.concurrency.acquire(principal.id) if self._access.is_limited(principal) else nullcontext(True)
+        )
 
     async def _answer(
         self, principal: Principal, scope: Scope, headers: Headers, received: "_ReceivedRequest", reply: Reply
@@ -137,7 +139,7 @@ class McpMiddleware:
         id_ = jsonrpc.id_of(posted)
         wait = self._database.wait_seconds(principal)
         if wait > LONGEST_WAIT_SECONDS and needs_database(posted):
-            return self._access.overloaded(principal, wait, id_)
+            return self._access.reject_busy(principal, wait, id_)
         if (restricted := self._access.restrict(scope, headers, principal, posted, paid, id_)) is not None:
             return restricted
         with principal_context(principal), site_context(self._access.origin(scope, headers)):

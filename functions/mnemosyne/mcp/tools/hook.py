@@ -100,7 +100,7 @@ def _context(recalled: list[SearchHit], query: str, *notes: str | None) -> HookC
     if not recalled:
         return None
     text = hits.passages(recalled, query)
-    notice = "\n".join(filter(None, (hits.stored_by_someone(text), *notes)))
+    notice = "\n".join(filter(None, (hits.stored_text_notice(text), *notes)))
     return HookContext(additionalContext=f"From long-term memory:\n{text}{notice}")
 
 

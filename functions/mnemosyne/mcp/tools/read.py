@@ -59,7 +59,7 @@ class ReadMemory(MemoryRecord):
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
     as_of = past_time("as_of", arguments.as_of, now=services.clock(), timezone=arguments.timezone)
     if as_of and arguments.neighbours:
-        raise InvalidRequest("neighbours are those of now: omit as_of or neighbours")
+        raise InvalidRequest("neighbours are always the current ones: omit as_of or neighbours")
     memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace), as_of=as_of)
     record = ReadMemory.model_validate(memory).model_copy(update={"as_of": as_of})
     notes = (as_of and f"As of {rfc3339(as_of)}.", state_note([record]))

@@ -180,7 +180,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     if len(arguments.query or "") > EXACT_LENGTH and arguments.mode is SearchMode.EXACT:
         raise InvalidRequest(
             f"query must be at most {EXACT_LENGTH} characters long in mode exact, got {len(arguments.query or ''):,}: "
-            "a part of it will do"
+            "give a part of it"
         )
     if arguments.typing and arguments.mode is not SearchMode.HYBRID:
         raise InvalidRequest(f"typing needs mode hybrid, got mode {arguments.mode.value}: omit one of them")
