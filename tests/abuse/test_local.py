@@ -15,7 +15,7 @@ import pytest
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir, is_root
 from mnemosyne.cli.local.functions import FunctionProcess, free_port
-from mnemosyne.cli.local.traversal import let_pass
+from mnemosyne.cli.local.traversal import grant_traversal
 from mnemosyne.errors import Misconfigured
 from tests.fakes import FAKE_SPACE
 from tests.fakes_wire.http import JsonServer
@@ -125,7 +125,7 @@ def test_only_the_server_s_user_may_enter_the_data_directory(tmp_path: Path) -> 
     (private / "data").mkdir(parents=True)
     (private / "data" / "file").write_text("x")
     private.chmod(0o700)
-    let_pass(NOBODY, private / "data" / "file")
+    grant_traversal(NOBODY, private / "data" / "file")
     assert _reads(NOBODY, private / "data" / "file")
     assert not _reads(NOBODY - 1, private / "data" / "file")
 
@@ -135,9 +135,9 @@ def test_users_removed_from_a_directory_s_access_list_stay_excluded(tmp_path: Pa
     private = tmp_path / "private"
     (private / "data").mkdir(parents=True)
     (private / "data" / "file").write_text("x")
-    let_pass(NOBODY - 2, private / "data")  # an earlier call admitted this user
+    grant_traversal(NOBODY - 2, private / "data")  # an earlier call admitted this user
     private.chmod(0o700)  # excludes all users; this empties the mask of the access list
-    let_pass(NOBODY, private / "data")
+    grant_traversal(NOBODY, private / "data")
     assert _reads(NOBODY, private / "data" / "file")
     assert not _reads(NOBODY - 2, private / "data" / "file")
 
@@ -166,7 +166,7 @@ def test_if_access_cannot_be_granted_the_error_suggests_another_data_directory(
     closed.mkdir(mode=0o700)
     monkeypatch.setattr(os, "setxattr", refused)
     with pytest.raises(Misconfigured, match=r"may not enter .*choose a --data-dir under .*/var/lib/mnemosyne"):
-        let_pass(NOBODY, closed / "data")
+        grant_traversal(NOBODY, closed / "data")
 
 
 def test_logs_are_readable_by_their_owner_only(tmp_path: Path) -> None:

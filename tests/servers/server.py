@@ -15,7 +15,7 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import is_root
-from mnemosyne.cli.local.traversal import let_pass
+from mnemosyne.cli.local.traversal import grant_traversal
 from mnemosyne.errors import MnemosyneError
 from tests.fakes import FAKE_SPACE
 from tests.servers.programs import embedded
@@ -102,7 +102,7 @@ class Server:
         postgres.make_server_user(postgres.SERVER_USER)
         user = pwd.getpwnam(postgres.SERVER_USER).pw_uid
         os.chown(self.socket_directory, user, -1)
-        let_pass(user, self.programs / "postgres")
+        grant_traversal(user, self.programs / "postgres")
         return user
 
     def _answers(self) -> bool:

@@ -54,7 +54,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     from mnemosyne.cli.local import functions, stack
     from mnemosyne.cli.local.data_dir import DataDir, is_root
 
-    if auth_mode == "oauth" and functions.stands_for_all(host):
+    if auth_mode == "oauth" and functions.is_wildcard(host):
         raise Misconfigured(
             f"--host must be a name or address that clients connect to, got {host}: with --auth-mode oauth it is in "
             "every token"

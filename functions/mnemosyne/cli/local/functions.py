@@ -79,23 +79,23 @@ def require_free(host: str, port: int, purpose: str) -> None:
 
 
 def url(host: str, port: int) -> str:
-    """Return a URL that this machine can open. If the host means all addresses, the URL has the loopback address."""
-    if stands_for_all(host):
+    """Return a URL that this machine can open. For a wildcard host, the URL has the loopback address."""
+    if is_wildcard(host):
         host = "::1" if ":" in host else "127.0.0.1"
     return f"http://{_bracketed(host)}:{port}"
 
 
 def _bracketed(host: str) -> str:
-    """Put an IPv6 address in brackets, as a port follows."""
+    """Put an IPv6 address in brackets, because a port follows."""
     return f"[{host}]" if ":" in host else host
 
 
 def other_urls(host: str, port: int) -> list[str]:
     """Return the URLs by which other machines reach a server on the host.
 
-    The result is empty unless the host means all addresses of this machine.
+    The result is empty unless the host is a wildcard (all addresses of this machine).
     """
-    if not stands_for_all(host):
+    if not is_wildcard(host):
         return []
     families = (socket.AF_INET, socket.AF_INET6) if ":" in host else (socket.AF_INET,)
     cards = psutil.net_if_addrs().values()
@@ -108,8 +108,8 @@ def other_urls(host: str, port: int) -> list[str]:
     return [url(address, port) for address in addresses if not ipaddress.ip_address(address).is_loopback]
 
 
-def stands_for_all(host: str) -> bool:
-    """Whether a server on the host listens at every address of the machine."""
+def is_wildcard(host: str) -> bool:
+    """Whether the host is 0.0.0.0 or ::, with which a server listens at every address of the machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

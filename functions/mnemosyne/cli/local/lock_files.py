@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 60.0
 """Seconds to wait for a server that is starting or stopping, as long as `pg_ctl` waits."""
 
 
-def settle(cluster: Path) -> None:
+def remove_stale_locks(cluster: Path) -> None:
     """Wait until the cluster's server is ready or has ended, and remove the lock files of a killed server.
 
     After a crash, the process id in the lock file may belong to another program or to a zombie, and PostgreSQL and its
@@ -32,7 +32,7 @@ def settle(cluster: Path) -> None:
             return
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
-            # The socket has its own lock file. The fifth line names its directory, which may not be the cluster.
+            # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket.
             for directory in filter(None, (*lines[4:5], str(cluster))):
                 Path(directory, ".s.PGSQL.5432.lock").unlink(missing_ok=True)
             pid_file.unlink(missing_ok=True)

@@ -28,7 +28,7 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.cli.local import lock_files
 from mnemosyne.cli.local.data_dir import DataDir, is_root
-from mnemosyne.cli.local.traversal import let_pass
+from mnemosyne.cli.local.traversal import grant_traversal
 from mnemosyne.cli.terminal import say
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
@@ -132,7 +132,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         # to a shell without quotes.
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
     if is_root():  # the package would open each directory above the cluster to all users
-        postgres_server.ensure_prefix_permissions = _let_server_pass  # type: ignore[attr-defined]
+        postgres_server.ensure_prefix_permissions = _grant_server_traversal  # type: ignore[attr-defined]
     postgres_server.pgexec = _run  # type: ignore[attr-defined]
     try:
         if is_root():
@@ -142,7 +142,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         _make_cluster(server, directory)
         _configure(directory.postgres)
-        lock_files.settle(directory.postgres)
+        lock_files.remove_stale_locks(directory.postgres)
         _remove_killed_users(server)
         server.start()
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
@@ -157,7 +157,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
 def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
     """Restart a server that has died. It gets the same socket, so that clients can reconnect."""
     try:
-        lock_files.settle(directory.postgres)
+        lock_files.remove_stale_locks(directory.postgres)
         with postgres.server._lock:
             postgres.server.ensure_postgres_running()
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
@@ -231,10 +231,10 @@ def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
     directory.making_cluster.unlink(missing_ok=True)
 
 
-def _let_server_pass(path: Path) -> None:
+def _grant_server_traversal(path: Path) -> None:
     from pwd import getpwnam
 
-    let_pass(getpwnam(SERVER_USER).pw_uid, path)
+    grant_traversal(getpwnam(SERVER_USER).pw_uid, path)
 
 
 def _configure(cluster: Path) -> None:

@@ -15,7 +15,7 @@ _NOBODY = 0xFFFFFFFF
 _PASS = 0o1
 
 
-def let_pass(user: int, path: Path) -> None:
+def grant_traversal(user: int, path: Path) -> None:
     """Grant a user the right to traverse every directory above the path, by an access control list entry.
 
     Directories that everybody may traverse are not changed. The mode of the other directories and the rights of other
