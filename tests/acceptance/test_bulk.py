@@ -105,8 +105,8 @@ def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: D
             '{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n',
             "looks like JSON lines",
         ),
-        ("empty.dir", None, "holds no file with a memory"),
-        ("pipe", "", "is no file: import reads it twice"),
+        ("empty.dir", None, "has no file that can be imported"),
+        ("pipe", "", "is not a regular file: import reads it twice"),
     ],
 )
 def test_an_import_of_an_empty_file_fails(

@@ -35,7 +35,7 @@ def test_a_search_in_a_terminal_names_near_duplicates(dev: DevServer) -> None:
     command: list[str | Path] = [COMMAND, "search", "Ada's kettle", "--limit", "2", "--url", dev.url]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.count("kettle is from") == 2
-    assert printed.count("(the same, but for white space or a full stop: ") == 1
+    assert printed.count("(the same text except for white space or a full stop: ") == 1
 
 
 @pytest.mark.parametrize("way", ["pubsub", "mcp"])

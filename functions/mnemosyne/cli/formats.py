@@ -80,7 +80,7 @@ def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Ite
             has_memories = True
             yield _memory(memory, f"{name}:memories[{number}]", number + 1)
     except (JSONError, RecursionError) as exc:
-        raise ValueError(f"it is no JSON from some place on: {exc}") from exc
+        raise ValueError(f"it is not valid JSON: {exc}") from exc
     if not has_memories and not _has_memories(text(), path):
         yield Item(name, None, 'it must be a JSON array of memories, or an object with such an array as "memories"')
 

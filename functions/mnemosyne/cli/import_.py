@@ -173,8 +173,8 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
         why = "each was deleted or has expired; to store it, give it a later timestamp"
         say(f"{plain(path.name)}: {counted(kept_out, 'memory', 'memories')} not stored: {why}", err=True)
     _print_notices(listing, totals.left_out)
-    for sentence in listing.sentences():
-        say(f"{plain(path.name)}: {sentence}", err=True)
+    for notice in listing.notices():
+        say(f"{plain(path.name)}: {notice}", err=True)
     return count > 0
 
 
@@ -182,7 +182,7 @@ def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
     """Print the omitted fields: an unknown field with its number of memories, and each property of a note."""
     path, notes = listing.root, {unpacked_name(listing.place(file)) for file, _ in listing.files}
 
-    def is_notice(text: str) -> bool:  # it begins with the path of a note, and a comma or bracket
+    def is_notice(text: str) -> bool:  # a note's path, then a comma or bracket
         return any(text[: match.start()] in notes for match in re.finditer(r", | \(", text))
 
     names = {name: count for name, count in left_out.items() if not is_notice(name)}
@@ -201,7 +201,8 @@ def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
 def _listing(path: Path, format_: str | None) -> Listing:
     if not path.is_file() and not path.is_dir():
         raise InvalidRequest(
-            f"{path} is no file: import reads it twice and keeps a journal next to it, so write it to a file first"
+            f"{path} is not a regular file: import reads it twice and keeps a journal next to it; "
+            "copy it to a file first"
         )
     try:
         return list_files(path, format_)
@@ -223,9 +224,9 @@ def _count(listing: Listing) -> int:
         return total
     if not listing.is_folder:
         format_ = listing.files[0][1]
-        raise InvalidRequest(f"{path} holds no memory, read as {format_}: name its format with --format")
-    reasons = "".join(f"\n  {sentence}" for sentence in listing.sentences())
-    raise InvalidRequest(f"{path} holds no file with a memory, such as .md, .txt, .jsonl or .json{reasons}")
+        raise InvalidRequest(f"{path} has no memory in the format {format_}: name its format with --format")
+    reasons = "".join(f"\n  {notice}" for notice in listing.notices())
+    raise InvalidRequest(f"{path} has no file that can be imported, such as .md, .txt, .jsonl or .json{reasons}")
 
 
 @contextmanager
@@ -240,10 +241,10 @@ def _destination(
     if url or via == "mcp":
         if namespace is not None:
             raise click.UsageError("--namespace excludes --url and --via mcp: the key chooses the namespace")
-        with tools_address(url, data_dir, make=True) as address:
+        with tools_address(url, data_dir, create=True) as address:
             yield destinations.McpDestination(address, url or f"tools of {data_dir and Path(data_dir).resolve()}")
         return
-    with open_services(data_dir, make=True) as services:
+    with open_services(data_dir, create=True) as services:
         yield destinations.PubSubDestination(services, namespace or DEFAULT_NAMESPACE)
 
 
@@ -272,7 +273,7 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield the fields of each line, and the bytes of the line."""
     for path in files:
         if not path.is_file():
-            raise InvalidRequest(f"{path} is no file: --restore reads a file that `mnemosyne export` has written")
+            raise InvalidRequest(f"{path} is not a file: --restore reads a file that `mnemosyne export` has written")
         with path.open("rb") as stream:
             for number, line in enumerate(formats.utf_8_text(stream, str(path)), 1):
                 if not line.strip():
@@ -294,6 +295,6 @@ def _owner(data_dir: str | None) -> Iterator[System]:
         return
     from mnemosyne.cli.local import postgres, stack
 
-    directory = data_directory(data_dir, make=True)
+    directory = data_directory(data_dir, create=True)
     with stack.ingest_stack(directory) as settings, stack.database(directory) as server:
         yield LocalSystem(SystemOperator(settings.model_copy(update={"database_url": server.url(postgres.OWNER)})))

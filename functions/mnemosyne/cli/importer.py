@@ -81,7 +81,7 @@ class _Batch:
     @property
     def contents(self) -> str:
         """Digest of the batch's records, to detect that the source has changed."""
-        records = [_without_run(record) for record in self.records]
+        records = [_comparable(record) for record in self.records]
         return hashlib.sha256(repr(records).encode(errors="replace")).hexdigest()
 
     @property
@@ -90,9 +90,9 @@ class _Batch:
         return [record.reading.request_id for record in self.records]
 
     @property
-    def later(self) -> list[PostImportUpdate]:
-        """Changes to make to the batch's memories once all memories of the import are stored."""
-        return [later for record in self.records if (later := _later(record))]
+    def updates(self) -> list[PostImportUpdate]:
+        """Changes to make to the batch's memories after all memories of the import are stored."""
+        return [update for record in self.records if (update := _update_of(record))]
 
     @property
     def left_out(self) -> Counter[str]:
@@ -101,13 +101,13 @@ class _Batch:
         return Counter(name for item in items for name in item.left_out)
 
 
-def _without_run(record: Record) -> tuple[Reading, object]:
-    """Return what the source says of a record: without its request id and, with a ttl, without the end of the ttl."""
+def _comparable(record: Record) -> tuple[Reading, object]:
+    """Return the part of a record that is the same in each run: no new request id, and a ttl instead of its end."""
     reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
     return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
 
-def _later(record: Record) -> PostImportUpdate | None:
+def _update_of(record: Record) -> PostImportUpdate | None:
     item, reading = record.item, record.reading
     if not isinstance(reading, IngestRequest):
         return None
@@ -173,7 +173,7 @@ def _unsent(batch: _Batch, published: Published | None, destination: Destination
         outcomes = destination.outcomes(batch.request_ids)
         return [record for record in batch.records if record.reading.request_id not in outcomes]
     _find_earlier(batch, destination)
-    journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later, batch.present)
+    journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.updates, batch.present)
     return [record for record in batch.records if record.reading.request_id not in batch.present]
 
 
@@ -193,8 +193,8 @@ def _find_earlier(batch: _Batch, destination: Destination) -> None:
     batch.earlier = {request_id: outcome for request_id, outcome in outcomes.items() if outcome.state in failed}
 
 
-def _is_of(status: IngestStatus, record: Record, destination: Destination) -> bool:
-    """Whether the outcome of an earlier import is the outcome of this record, and not of another with its id."""
+def _belongs_to(status: IngestStatus, record: Record, destination: Destination) -> bool:
+    """Whether an earlier import's outcome belongs to this record, and not to another record with its request id."""
     if not record.names_request or status.state is IngestState.DELETED:
         return True
     if not isinstance(record.reading, IngestRequest):
@@ -223,7 +223,7 @@ def _follow(batch: _Batch, destination: Destination) -> int:
         if (is_present or record.is_repeated) and state is IngestState.STORED:
             state = IngestState.DUPLICATE
         error = "" if state in _SUCCESSES else status.error or state
-        if is_present and not _is_of(status, record, destination):
+        if is_present and not _belongs_to(status, record, destination):
             error = f"request_id must be another one, got {reading.request_id}: an earlier request has it"
         if error:
             batch.states["failed"] += 1
@@ -278,7 +278,7 @@ def apply_post_import_updates(journals: Sequence[Journal], destination: Destinat
 
     for journal in journals:
         journal.forget_update_failures()
-        for update in list(journal.later()):
+        for update in list(journal.updates()):
             memory = stored(update.content)
             if memory is None:
                 continue
@@ -288,7 +288,7 @@ def apply_post_import_updates(journals: Sequence[Journal], destination: Destinat
                 if successor := stored(update.successor):
                     changes.append(MemoryChange(superseded_by=successor[0]))
                 else:
-                    journal.fail(
+                    journal.add_update_failure(
                         update.source,
                         "stored, but its successor is not in these files: set superseded_by with update_memory",
                     )
@@ -296,4 +296,5 @@ def apply_post_import_updates(journals: Sequence[Journal], destination: Destinat
                 try:
                     destination.change(memory_id, change)
                 except (InvalidRequest, NotFound, Conflict) as exc:
-                    journal.fail(update.source, f"stored, but its tags or successor could not be set: {exc}")
+                    error = f"stored, but its tags or successor could not be set: {exc}"
+                    journal.add_update_failure(update.source, error)

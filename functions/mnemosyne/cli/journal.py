@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from mnemosyne.cli.private import create_own, own_place, require_own
+from mnemosyne.cli.private import create_own, private_path, require_own
 from mnemosyne.errors import InvalidRequest
 
 VERSION = 1
@@ -90,7 +90,7 @@ class Journal:
 
     def __init__(self, source: Path, destination: str) -> None:
         digest = hashlib.sha256(destination.encode()).hexdigest()[:8]
-        self.path = own_place(source, f".{digest}.import-journal")
+        self.path = private_path(source, f".{digest}.import-journal")
         for name in ("-wal", "-shm", "-journal"):
             require_own(Path(f"{self.path}{name}"), "the journal")
         create_own(self.path, "the journal")
@@ -124,13 +124,13 @@ class Journal:
         contents: str,
         request_ids: Sequence[UUID],
         left_out: Mapping[str, int],
-        later: Sequence[PostImportUpdate],
+        updates: Sequence[PostImportUpdate],
         present: Collection[UUID] = (),
     ) -> None:
         """Record a batch before it is published.
 
         The batch will be published with `request_ids`, except those in `present`, whose memories are stored already.
-        `later` are changes to make after all memories of the import are stored.
+        `updates` are changes to make after all memories of the import are stored.
         """
         ids = b"".join(request_id.bytes for request_id in request_ids)
         with self._database as database:
@@ -158,7 +158,7 @@ class Journal:
                         update.successor,
                         None if update.tags is None else json.dumps(update.tags),
                     )
-                    for update in later
+                    for update in updates
                 ],
             )
 
@@ -195,17 +195,17 @@ class Journal:
             database.execute("DELETE FROM later WHERE batch >= ?", (number,))
 
     def forget_update_failures(self) -> None:
-        """Delete the failures that `fail` has recorded. A resumed run records them again."""
+        """Delete the failures that `add_update_failure` has recorded. A resumed run records them again."""
         with self._database as database:
             database.execute("DELETE FROM failures WHERE batch = -1")
 
-    def fail(self, source: str, error: str) -> None:
+    def add_update_failure(self, source: str, error: str) -> None:
         """Record that a stored memory differs from its record in the source."""
         with self._database as database:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 
-    def later(self) -> Iterator[PostImportUpdate]:
-        """Yield the changes to make once all memories are stored."""
+    def updates(self) -> Iterator[PostImportUpdate]:
+        """Yield the changes to make after all memories are stored."""
         rows = self._database.execute("SELECT DISTINCT content, source, successor, tags FROM later")
         for content, source, successor, tags in rows:
             yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))

@@ -64,7 +64,7 @@ def create(
         secret_hash=key.secret_hash.hex(),
         expires_at=key.expires_at,
     )
-    with owners_system(**place, make=True) as system:
+    with owners_system(**place, create=True) as system:
         system.run(operation)
     if as_json:
         say(json.dumps({"id": key.id, "token": token}))

@@ -42,12 +42,12 @@ class Listing:
         return file.relative_to(self.root).as_posix() if self.is_folder else file.name
 
     def skip(self, file: Path, reason: str) -> None:
-        """Add a file to those that are skipped."""
+        """Record that a file is skipped, and why."""
         place = self.place(file)
         if place not in self.skipped[reason]:
             self.skipped[reason].append(place)
 
-    def sentences(self) -> Iterator[str]:
+    def notices(self) -> Iterator[str]:
         """Yield a line for each reason to skip files."""
         for reason, paths in self.skipped.items():
             more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
@@ -66,7 +66,7 @@ def list_files(path: Path, format_: str | None) -> Listing:
         return listing
     for file in _walk(listing):
         _add(listing, file, format_)
-    _reserve(listing)
+    _skip_reserved(listing)
     return listing
 
 
@@ -106,7 +106,7 @@ def _format(path: Path) -> str:
         return format_
     if unsupported_files.is_chronicle(path):
         return "chronicle"
-    kind, advice = unsupported_files.of_unknown_ending(path)
+    kind, advice = unsupported_files.unknown_extension(path)
     raise InvalidRequest(f"{path} is {kind}: {advice}")
 
 
@@ -131,9 +131,9 @@ def _walk(listing: Listing) -> Iterator[Path]:
             if name.startswith("."):
                 listing.skip(parent / name, "hidden files")
             elif name.endswith(_OWN):
-                listing.skip(parent / name, "what an import wrote")
+                listing.skip(parent / name, "files that an import has written")
             elif not (parent / name).is_file():
-                listing.skip(parent / name, "no files, or links to nothing")
+                listing.skip(parent / name, "special files, or broken links")
             else:
                 yield parent / name
 
@@ -143,7 +143,7 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
     try:
         unsupported = unsupported_files.unsupported_kind(file)
         if unsupported is None and guessed is None:
-            unsupported = unsupported_files.of_unknown_ending(file)
+            unsupported = unsupported_files.unknown_extension(file)
     except OSError:
         unsupported = None  # reading the file fails, too, and reports the reason
     if unsupported is not None:
@@ -154,7 +154,7 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
         listing.skip(file, f"another format than {format_}")
 
 
-def _reserve(listing: Listing) -> None:
+def _skip_reserved(listing: Listing) -> None:
     """Skip the files with reserved names if the folder is a bundle of Open Knowledge Format."""
     reserved = [file for file, _ in listing.files if file.name in _RESERVED]
     notes = [file for file, format_ in listing.files if format_ == "markdown" and file not in reserved]

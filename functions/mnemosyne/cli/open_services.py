@@ -31,13 +31,13 @@ def settings_of_a_system() -> list[str]:
 
 @contextmanager
 def open_services(
-    data_dir: str | None, *, make: bool = False, any_space: bool = False, delivers: bool = True
+    data_dir: str | None, *, create: bool = False, any_space: bool = False, delivers: bool = True
 ) -> Iterator[ConfiguredServices]:
     """Yield the system that the settings name or, without settings, the local system, which is started if necessary.
 
     If `delivers` is false, only the database of the local system is started, because commands that read need no queue,
-    and starting the functions takes seconds. `make` has the same meaning as in `data_directory`, and `any_space` as in
-    ConfiguredServices.
+    and starting the functions takes seconds. `create` has the same meaning as in `data_directory`, and `any_space`
+    as in ConfiguredServices.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:
@@ -47,21 +47,21 @@ def open_services(
 
     start = stack.ingest_stack if delivers else stack.reading_stack
     with (
-        start(data_directory(data_dir, make)) as settings,
+        start(data_directory(data_dir, create)) as settings,
         closing(ConfiguredServices(settings, any_space=any_space)) as services,
     ):
         yield services
 
 
-def data_directory(data_dir: str | None, make: bool) -> "DataDir":
+def data_directory(data_dir: str | None, create: bool) -> "DataDir":
     """Return the directory of a local system: `data_dir` or, without it, the user's data directory.
 
-    A missing system is created, with a note on standard error, if `make` is true and `data_dir` names the directory.
+    A missing system is created, with a note on standard error, if `create` is true and `data_dir` names the directory.
     Otherwise Misconfigured is raised.
     """
     from mnemosyne.cli.local.data_dir import DataDir
 
-    if data_dir is None or not make:
+    if data_dir is None or not create:
         return DataDir.existing(data_dir)
     if absence := DataDir.absence(data_dir):
         say(f"Note: {absence}; creating one.", err=True)

@@ -32,7 +32,7 @@ def private(path: Path, *, follow: bool = True) -> TextIO:
     return os.fdopen(descriptor, "w", encoding="utf-8", newline="")
 
 
-def own_place(path: Path, suffix: str) -> Path:
+def private_path(path: Path, suffix: str) -> Path:
     """Return the path of a private file that belongs to the file or folder at `path`.
 
     The file is next to `path`. If the user cannot write there, or if others may create files there (as in /tmp), the
@@ -90,7 +90,7 @@ class FailuresFile:
     """The file of records that an import could not store, one JSON object per line."""
 
     def __init__(self, source: Path) -> None:
-        self.path = own_place(source, ".failures.jsonl")
+        self.path = private_path(source, ".failures.jsonl")
 
     def check(self) -> None:
         """Raise InvalidRequest if the path exists and is not the failures file of an earlier run."""

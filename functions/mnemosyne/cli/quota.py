@@ -55,13 +55,16 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
 
 @quota.command(name="set")
 @namespace_or_all(help="The namespace [default: all without limits of their own].")
-@click.option("--memories", type=_Limit(), help="Most memories.")
-@click.option("--bytes", type=_Limit(), help="Most bytes of contents, titles, tags and metadata.")
-@click.option("--texts-a-day", type=_Limit(), help="Most texts embedded in a day (UTC).")
+@click.option("--memories", type=_Limit(), help="Maximum number of memories.")
+@click.option("--bytes", type=_Limit(), help="Maximum bytes of contents, titles, tags and metadata.")
+@click.option("--texts-a-day", type=_Limit(), help="Maximum number of texts embedded a day (UTC).")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def set_(namespace: str, as_json: bool, **options: Any) -> None:
-    """Set limits. Others do not change. `any` means no limit, `default` the default of all namespaces."""
+    """Set limits. Limits without an option do not change.
+
+    `any` means no limit, `default` the default of all namespaces.
+    """
     values = {name: options.pop(name) for name in LIMITS}
     limits = {name: None if limit == DEFAULT else limit for name, limit in values.items() if limit is not None}
     if not limits:
@@ -69,7 +72,8 @@ def set_(namespace: str, as_json: bool, **options: Any) -> None:
     with owners_system(**options) as system:
         system.run(SetQuota(namespace=namespace or EVERYBODY, limits=limits))
     subject = f"namespace {plain(namespace)}" if namespace else "all namespaces without limits of their own"
-    say(json.dumps({"namespace": namespace or None, **limits}) if as_json else f"Set for {subject}, within a minute.")
+    result = f"Set for {subject}; takes effect within a minute."
+    say(json.dumps({"namespace": namespace or None, **limits}) if as_json else result)
 
 
 def _usage(used: int, limit: int | None, unit: str) -> str:

@@ -60,7 +60,7 @@ def redrive(
         every = system.run(FindDeadLetters(**chosen))["message_ids"]
         due = system.run(FindDeadLetters(**chosen, redrivable=redrivable))["message_ids"]
         waiting = len(every) - len(due)
-        ids = _among(message_ids, due) if message_ids else due
+        ids = _in_redrive_order(message_ids, due) if message_ids else due
         for answer in _redrive(system, namespace, ids, now=redrivable is Redrivable.NOW, into=into, dry_run=dry_run):
             for problem in answer["problems"]:
                 problems.append(problem)
@@ -90,7 +90,7 @@ def _check_target(namespace: str, into: str | None) -> None:
         )
 
 
-def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
+def _in_redrive_order(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
     """Return the message ids in the order of redriving: due dead letters, oldest first, then ids without a due dead
     letter."""
     requested = dict.fromkeys(message_ids)

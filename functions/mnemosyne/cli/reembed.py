@@ -138,7 +138,7 @@ def _report(report: dict[str, Any], space: dict[str, Any], *, as_json: bool) -> 
     if report["recall_before"] is not None and report["recall_after"] is not None:
         texts = counted(report["sampled"], "memory", "memories")
         recalls = f"{report['recall_before']:.2f} before, {report['recall_after']:.2f} after"
-        say(f"Recall@10 of {texts} by words from their middle: {recalls}.")
+        say(f"Recall@10 of searches for {texts} by words from the middle of each: {recalls}.")
     elif report["sampled"]:
         say("Recall@10 was not measured, because the embedding service did not embed the queries.")
     say(

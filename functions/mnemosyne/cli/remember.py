@@ -39,7 +39,7 @@ def remember(
     arguments = {"content": content, "wait": WAIT} | {
         name: value for name, value in labels.items() if value is not None
     }
-    with tool_client(url, data_dir, make=True) as client:
+    with tool_client(url, data_dir, create=True) as client:
         _remember(client, arguments)
 
 
@@ -99,7 +99,7 @@ def search(
 ) -> None:
     """Find memories by meaning and words, best first, with their confidence: strong, related or weak.
 
-    Without a query, list the newest memories with a tag or of a time. Notes on stderr tell if no result is close to the
+    Without a query, list the newest memories with a tag or of a time. Notes on stderr say if no result is close to the
     query, and if only words were searched, and why.
     """
     if not (query or tags or when):
@@ -133,7 +133,7 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
         if memory.get("expires_at"):
             say(f"    (expires {local_time(memory['expires_at'], timezone):%Y-%m-%d %H:%M %Z})")
         if memory.get("near_duplicates"):
-            say(f"    (the same, but for white space or a full stop: {', '.join(memory['near_duplicates'])})")
+            say(f"    (the same text except for white space or a full stop: {', '.join(memory['near_duplicates'])})")
     if not answer["memories"]:
         say("No memories found.")
 

@@ -62,9 +62,9 @@ def list_(as_json: bool, **place: Any) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
 @target(DATA_DIR, PROJECT)
 def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **place: Any) -> None:
-    """Set both lifetimes, also of stored memories. One that is not given is removed.
+    """Set both lifetimes, also of stored memories. A lifetime without an option is removed.
 
-    Lifetimes begin when a memory was last sent.
+    A lifetime begins when the memory was last sent.
     """
     if default is None and maximum is None:
         raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")

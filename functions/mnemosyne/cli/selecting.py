@@ -39,7 +39,12 @@ selection_options: Final = options(
     click.option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD, RFC 3339 or a local time."),
     click.option("--before", metavar="DATE", help="Memories until this time, inclusive."),
     timezone_option(machine_zone, help="Time zone of dates; an IANA name."),
-    click.option("--metadata", multiple=True, metavar=_METADATA, help="Memories with this metadata; all must hold."),
+    click.option(
+        "--metadata",
+        multiple=True,
+        metavar=_METADATA,
+        help="Memories with all of this metadata; repeat for several.",
+    ),
     click.option("--all", "everything", is_flag=True, help="All memories of the namespace."),
 )
 """The options that select memories of a namespace."""

@@ -53,11 +53,11 @@ def _user() -> str:
 
 @contextmanager
 def owners_system(
-    *, project: str | None, region: str, deployment: str, data_dir: str | None = None, make: bool = False
+    *, project: str | None, region: str, deployment: str, data_dir: str | None = None, create: bool = False
 ) -> Iterator[System]:
     """Yield a system for operations as the role that owns the schema.
 
-    `make` has the same meaning as in `data_directory`.
+    `create` has the same meaning as in `data_directory`.
     """
     if project is not None:
         yield Deployment(project, region, deployment)
@@ -66,7 +66,7 @@ def owners_system(
     else:
         from mnemosyne.cli.local import postgres, stack
 
-        with stack.database(data_directory(data_dir, make)) as server:
+        with stack.database(data_directory(data_dir, create)) as server:
             yield LocalSystem(OwnerStores(connection_factory(server.url(postgres.OWNER))))
 
 

@@ -110,16 +110,16 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
 
 
 @contextmanager
-def tools_address(url: str | None, data_dir: str | None, *, make: bool = False) -> Iterator[str]:
+def tools_address(url: str | None, data_dir: str | None, *, create: bool = False) -> Iterator[str]:
     """Yield `url` or, without a URL, the URL of the local system in a directory, which is started if necessary.
 
     Without a URL and a directory, use the user's data directory. Raises Misconfigured if there is no local system,
-    unless `make` is true and `data_dir` names the directory.
+    unless `create` is true and `data_dir` names the directory.
     """
     if url is not None:
         yield url
         return
-    directory = data_directory(data_dir, make)
+    directory = data_directory(data_dir, create)
     from mnemosyne.cli.local.tools import tools_url
 
     with tools_url(directory) as address:
@@ -127,7 +127,7 @@ def tools_address(url: str | None, data_dir: str | None, *, make: bool = False) 
 
 
 @contextmanager
-def tool_client(url: str | None, data_dir: str | None, *, make: bool = False) -> Iterator[ToolClient]:
+def tool_client(url: str | None, data_dir: str | None, *, create: bool = False) -> Iterator[ToolClient]:
     """Yield a client of the server at `tools_address`."""
-    with tools_address(url, data_dir, make=make) as address:
+    with tools_address(url, data_dir, create=create) as address:
         yield ToolClient(address)

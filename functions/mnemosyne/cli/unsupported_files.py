@@ -14,7 +14,7 @@ from mnemosyne.formats.reading import format_of
 _TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
 _TO_MARKDOWN = "convert it to Markdown"
 _UNPACK = "unpack it and import the folder"
-_BY_ENDING: Final = {
+_BY_EXTENSION: Final = {
     **dict.fromkeys(("csv", "tsv", "xlsx", "xls", "ods", "parquet", "numbers"), ("a table", _TO_LINES)),
     **dict.fromkeys(("html", "htm", "mhtml", "webarchive"), ("a web page", f"{_TO_MARKDOWN}, such as with pandoc")),
     **dict.fromkeys(("zip", "tar", "tgz", "7z", "rar", "bz2", "xz", "zst"), ("an archive", _UNPACK)),
@@ -33,13 +33,13 @@ _BY_ENDING: Final = {
     **dict.fromkeys(("db", "sqlite", "sqlite3", "kdbx"), ("a database", f"query it, and {_TO_LINES}")),
     **dict.fromkeys(
         ("png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "bmp", "tif", "tiff", "avif", "ico"),
-        ("an image", "write down what it shows"),
+        ("an image", "describe it in a text file"),
     ),
     **dict.fromkeys(
         ("mp3", "m4a", "wav", "ogg", "flac", "opus", "webm", "mp4", "mov", "mkv", "avi"),
         ("a recording", "import a transcript"),
     ),
-    **dict.fromkeys(("canvas", "excalidraw", "drawio"), ("a drawing", "write down what it shows")),
+    **dict.fromkeys(("canvas", "excalidraw", "drawio"), ("a drawing", "describe it in a text file")),
     **dict.fromkeys(
         ("xml", "yaml", "yml", "toml", "opml", "ics", "vcf", "eml", "mbox"), ("structured text", _TO_LINES)
     ),
@@ -70,29 +70,29 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
 
     Returns None if the file may be supported.
     """
-    ending = path.suffix.lower().removeprefix(".")
+    extension = path.suffix.lower().removeprefix(".")
     beginning = _beginning(path, SAMPLE_BYTES)
     if beginning.startswith(b"PK\x03\x04"):
         return _package(path)
-    if beginning.startswith(b"\x1f\x8b") and ending not in (*_BY_ENDING, "gz"):
-        return "a gzip file without the ending .gz", "add .gz to its name"
+    if beginning.startswith(b"\x1f\x8b") and extension not in (*_BY_EXTENSION, "gz"):
+        return "a gzip file without the extension .gz", "add .gz to its name"
     for mark, kind in _BY_BEGINNING:
         if beginning.startswith(mark) and not (mark.isascii() and _is_note(path, beginning)):
-            return _BY_ENDING[kind]
+            return _BY_EXTENSION[kind]
     if beginning.startswith(_RTF):
-        return _BY_ENDING["rtf"]
+        return _BY_EXTENSION["rtf"]
     if beginning[257:262] == b"ustar":
-        return _BY_ENDING["jex" if ending == "jex" else "tar"]
+        return _BY_EXTENSION["jex" if extension == "jex" else "tar"]
     start = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<?xml", b"<!doctype en-export")) and b"<en-export" in beginning:
-        return _BY_ENDING["enex"]
-    if ending not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
-        return _BY_ENDING["html"]
-    if ending in ("txt", "text", "json", "") and _is_json_lines(path, 2 if ending == "json" else 1):
+        return _BY_EXTENSION["enex"]
+    if extension not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
+        return _BY_EXTENSION["html"]
+    if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
         return "JSON lines", "name it .jsonl, or import it alone with --format jsonl"
-    if ending == "json":
+    if extension == "json":
         return _conversations(_beginning(path, CHAT_BYTES))
-    return _BY_ENDING.get(ending)
+    return _BY_EXTENSION.get(extension)
 
 
 def _is_note(path: Path, beginning: bytes) -> bool:
@@ -100,12 +100,12 @@ def _is_note(path: Path, beginning: bytes) -> bool:
     return format_of(path.name) is not None and is_text(beginning)
 
 
-def of_unknown_ending(path: Path) -> tuple[str, str]:
-    """Describe a file with an unknown extension, and say how to import it."""
+def unknown_extension(path: Path) -> tuple[str, str]:
+    """Describe a file without a known extension, and say how to import it."""
     beginning = _beginning(path, SAMPLE_BYTES)
     if b"\x00" in beginning:
         return "a binary file", "import text"
-    return "a file whose ending says no format", "name it .md, .txt or .jsonl, or import it alone with its --format"
+    return "a file without a known extension", "name it .md, .txt or .jsonl, or import it alone with its --format"
 
 
 def _beginning(path: Path, size: int) -> bytes:
@@ -120,20 +120,21 @@ def is_chronicle(path: Path) -> bool:
 
 def _package(path: Path) -> tuple[str, str]:
     """Return the kind of a ZIP file: an export, a book or document, or some other archive."""
-    ending = path.suffix.lower().removeprefix(".")
+    extension = path.suffix.lower().removeprefix(".")
     try:
         with zipfile.ZipFile(path) as package:
             names = package.namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
         names = []
     if "META-INF/container.xml" in names:
-        return _BY_ENDING["epub"]
+        return _BY_EXTENSION["epub"]
     if chat := next(filter(_IS_CHAT.search, names), None):
-        return "the ZIP of a ChatGPT or Claude export", f"unpack it, and of its {Path(chat).name} {CHAT_EXPORT}"
+        return "the ZIP of a ChatGPT or Claude export", f"unpack it; from its {Path(chat).name}, {CHAT_EXPORT}"
     if any(_IS_NOTION.search(name) for name in names):
         return "a Notion export", _UNPACK
     if any(name.startswith(("word/", "xl/", "ppt/")) for name in names) or "content.xml" in names:
-        return _BY_ENDING["docx" if ending in ("", "zip") else ending] if ending in _BY_ENDING else _BY_ENDING["docx"]
+        is_named = extension in _BY_EXTENSION and extension != "zip"
+        return _BY_EXTENSION[extension if is_named else "docx"]
     return "a ZIP archive", _UNPACK
 
 

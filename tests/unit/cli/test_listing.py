@@ -53,8 +53,8 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("a.mp3", b"ID3", "a recording"),
         ("a.txt", b'{"content": "x", "timestamp": "2026-05-20"}\n', "JSON lines"),
         ("a.tar", b"\x00" * 257 + b"ustar", "an archive"),
-        ("a.jsonl", gzip.compress(b"{}", mtime=0), "a gzip file without the ending .gz"),
-        ("a.md", gzip.compress(b"note", mtime=0), "a gzip file without the ending .gz"),
+        ("a.jsonl", gzip.compress(b"{}", mtime=0), "a gzip file without the extension .gz"),
+        ("a.md", gzip.compress(b"note", mtime=0), "a gzip file without the extension .gz"),
         ("a.tgz", gzip.compress(b"x", mtime=0), "an archive"),
     ],
 )
@@ -111,7 +111,7 @@ LINE = {"content": "tea", "timestamp": "2026-05-20"}
         ("today.log", ["Tea at four."], "markdown"),
     ],
 )
-def test_the_advice_for_a_file_without_a_usable_ending_works_for_the_file_and_its_folder(
+def test_the_advice_for_a_file_without_a_usable_extension_works_for_the_file_and_its_folder(
     tmp_path: Path, name: str, lines: list[object], format_: str
 ) -> None:
     path = tmp_path / name
@@ -132,7 +132,7 @@ def test_the_advice_for_a_file_without_a_usable_ending_works_for_the_file_and_it
     [
         (["Export/Plan 0123456789abcdef0123456789abcdef.md"], "a Notion export"),
         (["conversations.json", "chat.html"], "a ChatGPT or Claude export"),
-        (["chat.html", "x/conversations-000.json"], "a ChatGPT or Claude export.*of its conversations-000.json"),
+        (["chat.html", "x/conversations-000.json"], "a ChatGPT or Claude export.*from its conversations-000.json"),
         (["META-INF/container.xml"], "an EPUB book"),
         (["word/document.xml"], "a document"),
         (["a.md"], "a ZIP archive"),

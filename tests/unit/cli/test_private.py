@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mnemosyne.cli.journal import Journal
-from mnemosyne.cli.private import FailuresFile, own_place, private
+from mnemosyne.cli.private import FailuresFile, private, private_path
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
 
@@ -135,11 +135,11 @@ def test_in_a_directory_writable_by_others_the_files_of_an_import_go_to_the_user
         shared.mkdir()
         shared.chmod(mode)
         (shared / "notes.jsonl").touch()
-    first, second = (own_place(tmp_path / name / "notes.jsonl", ".x") for name in ("one", "two"))
+    first, second = (private_path(tmp_path / name / "notes.jsonl", ".x") for name in ("one", "two"))
     assert first.parent == second.parent == tmp_path / "state" / "mnemosyne" / "imports"
     assert first != second
     assert _mode(first.parent) == 0o700
-    assert own_place(tmp_path / "one" / "notes.jsonl", ".x") == first, "a later run finds it again"
+    assert private_path(tmp_path / "one" / "notes.jsonl", ".x") == first, "a later run finds it again"
 
 
 @pytest.mark.parametrize("state", ["/proc/nowhere", "/dev/null", "/sys/kernel"])
@@ -149,7 +149,7 @@ def test_an_import_that_cannot_write_its_files_names_the_fix(
     monkeypatch.setenv("XDG_STATE_HOME", state)
     tmp_path.chmod(0o777)
     with pytest.raises(InvalidRequest, match=f"nor to {state}/mnemosyne/imports .*: set XDG_STATE_HOME to"):
-        own_place(tmp_path / "notes", ".x")
+        private_path(tmp_path / "notes", ".x")
 
 
 def test_an_export_does_not_follow_symbolic_links_below_its_directory(tmp_path: Path, victim: Path) -> None:
