@@ -44,8 +44,8 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
     """Return the endpoint, commands to try it, and the configuration of each client.
 
     If a key is needed, the configurations contain a placeholder for it. With OAuth, clients need no key, because people
-    log in, but the commands need one. `is_default` is true if commands use this directory by default. Otherwise the
-    printed commands name the directory.
+    log in, but the commands need one. `is_default` is true if commands use this system by default. Otherwise the
+    printed commands name the URL.
     """
     with_key = auth_mode == "api_key"
     authorization = f"Authorization: Bearer {KEY}"

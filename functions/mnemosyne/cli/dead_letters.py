@@ -40,7 +40,7 @@ choice_options = options(
     ),
     click.option("--older-than", type=duration, metavar="AGE", help="Only letters that first failed earlier."),
     click.option(
-        "--cause", metavar="TEXT", help="Only letters whose cause, or its group, contains this text, in any case."
+        "--cause", metavar="TEXT", help="Only letters whose cause, or its group, contains this text; case is ignored."
     ),
 )
 """The options that choose dead letters by age and cause."""

@@ -17,7 +17,7 @@ NAME_LIMIT = 200
 
 
 def check_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the name, or None if the option is not given. This is a callback for click."""
+    """Check the length and the characters of a name. This is a callback for click. Raises BadParameter."""
     if value is not None and (not value.strip() or len(value) > NAME_LIMIT or not value.isprintable()):
         raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
     return value

@@ -35,9 +35,9 @@ def private(path: Path, *, follow: bool = True) -> TextIO:
 def private_path(path: Path, suffix: str) -> Path:
     """Return the path of a private file that belongs to the file or folder at `path`.
 
-    The file is next to `path`. If the user cannot write there, or if others may create files there (as in /tmp), the
-    file is in the user's state directory, with a different name for each path. Raises InvalidRequest if neither
-    directory can be written.
+    The file is next to `path`. If that directory belongs to another user, is read-only or can be written by everybody
+    (as /tmp), the file is in the user's state directory, with a different name for each path. Raises InvalidRequest if
+    neither directory can be written.
     """
     beside = Path(f"{path}{suffix}")
     directory = path.parent.stat()

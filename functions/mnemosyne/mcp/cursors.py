@@ -20,7 +20,7 @@ _TIME_BYTES = 8
 """Number of bytes of the time, in microseconds since 1970."""
 _ID_BYTES = 16
 _NUMBER_BYTES = 8
-"""Maximum number in a cursor: a bigint of the database."""
+"""Number of bytes of a number, which is a bigint in the database."""
 
 
 class Listed(Protocol):

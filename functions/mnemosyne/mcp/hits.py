@@ -72,10 +72,10 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 
 
 def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQuery) -> str | None:
-    """Return a note if all hits are weak or were left out because of the minimum confidence. Otherwise return None.
+    """Return a note if no hit is close to the query, otherwise None.
 
-    Another note is returned if weak hits are from a time that the caller searched or that the query names, because time
-    does not count in the confidence.
+    All hits are weak, or the minimum confidence has left all hits out. The note mentions the time if the caller
+    searched a time or the query names one, because time does not count in the confidence.
     """
     minimum = query.min_confidence
     if any(hit.confidence is not Confidence.WEAK for hit in memories):

@@ -55,7 +55,10 @@ class Result(BaseModel):
 
     @model_serializer(mode="wrap")
     def _exclude_none(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """This method has no annotations, because a return type would replace the fields in the output schema."""
+        """Leave out optional fields that are None.
+
+        The method has no annotations, because a return type would replace the fields in the output schema.
+        """
         values = serialize(self)
         if None not in values.values():
             return values

@@ -70,17 +70,17 @@ class _Call:
         except BaseException as exc:  # noqa: BLE001 - raised in the event loop
             self.error = exc
         try:
-            self._loop.call_soon_threadsafe(self._settle)
+            self._loop.call_soon_threadsafe(self._mark_ended)
         except RuntimeError:  # the event loop has been closed, so nobody waits
             return
 
     async def end(self) -> None:
-        """Wait for the end after `ended` was cancelled."""
+        """Wait until the function has ended, after a cancellation has cancelled `ended`."""
         if not self._has_ended:
             self.ended = self._loop.create_future()
             await self.ended
 
-    def _settle(self) -> None:
+    def _mark_ended(self) -> None:
         self._has_ended = True
         if not self.ended.done():
             self.ended.set_result(None)

@@ -29,7 +29,7 @@ TIMEOUT_SECONDS = 120.0
 """Timeout of a push in seconds. It is the same as the function's timeout in Terraform, and longer than a message of
 many slices takes."""
 MAX_DELIVERY_ATTEMPTS = 20
-"""Maximum number of pushes of a message, in about eight minutes. Then the message is pushed to the function
+"""Maximum number of pushes of a message, in about seven minutes. Then the message is pushed to the function
 `dead_letter`."""
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0

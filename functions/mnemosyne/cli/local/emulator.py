@@ -9,8 +9,8 @@ from mnemosyne.errors import Misconfigured
 PROJECT = "mnemosyne-local"
 TOPIC = f"projects/{PROJECT}/topics/ingest"
 SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/ingest"
-DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-dead_letter"
-DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-dead_letter"
+DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-letter"
+DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-letter"
 ACK_DEADLINE_SECONDS = 60
 MAX_DELIVERY_ATTEMPTS = 100
 """Maximum number of attempts to deliver a message. This is Pub/Sub's maximum. The emulator retries every second, so a

@@ -253,7 +253,7 @@ def serve(
     settings: dict[str, str],
     exits: ExitStack,
 ) -> None:
-    """Start the services, then start to push messages to them. At the end, stop the pushes before the services."""
+    """Start the services, then the pushes to them. At the end, start no further push, then stop the services."""
     emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
     delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)
     if delivery:

@@ -58,7 +58,7 @@ def find(name: str) -> Tool[Any] | None:
 
 @cache
 def by_name() -> Mapping[str, Tool[Any]]:
-    """Return every tool."""
+    """Return all tools by their names."""
     return {**AGENT_TOOLS, **{tool.name: tool for tool in console_tools()}}
 
 

@@ -129,7 +129,7 @@ ASK_BEFORE_DELETING = Tool(
 
 DELETE_MEMORY = Tool(
     name="delete_memory",
-    title="Forget a memory",
+    title="Delete a memory",
     description="Delete one memory for good. Supersede an outdated one with update_memory.",
     arguments=DeleteArguments,
     result=Deleted,

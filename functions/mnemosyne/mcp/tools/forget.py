@@ -33,11 +33,15 @@ class ForgetArguments(FilterArguments):
     ids: Annotated[list[Id] | None, Field(min_length=1, max_length=IDS_AT_ONCE, description="Only these.")] = None
     all: Annotated[bool, Field(description="Every memory; only without the other selections.")] = False
     token: Annotated[
-        Text | None, Field(description="Of a dry run of exactly these memories. Without it, the call is a dry run.")
+        Text | None,
+        Field(description="Token of a dry run of exactly these memories. Without a token, the call is a dry run."),
     ] = None
     limit: Limit = 50
     cursor: Annotated[
-        Text | None, Field(description="`next_cursor` of the dry run before. With its token too, still a dry run.")
+        Text | None,
+        Field(
+            description="`next_cursor` of the previous page. With a cursor, the call is a dry run, even with a token."
+        ),
     ] = None
     forgetting_id: Annotated[Id | None, Field(description="Instead of a selection: continue this forgetting.")] = None
 

@@ -194,7 +194,7 @@ INGEST_MEMORY = Tool(
     title="Remember",
     description=(
         "Store one memory: a fact, decision, preference, event or document that matters beyond this conversation. It "
-        "is `queued` and found a moment later; ingest_status tells its outcome. The same "
+        "is `queued` and found a moment later; ingest_status returns its outcome. The same "
         "content is stored once a session, and never changed.\n"
         'Example: {"content": "Ada prefers tea to coffee.", "tags": ["ada"]}'
     ),
