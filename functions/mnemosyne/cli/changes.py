@@ -11,7 +11,7 @@ import click
 
 from mnemosyne.app.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
+from mnemosyne.cli.following import Row, following_options, listing_pages, print_rows, seconds_since
 from mnemosyne.cli.options import namespace_or_all
 from mnemosyne.cli.system import System, memory_system, owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -21,14 +21,16 @@ from mnemosyne.domain.change_feed import ChangeCursor
 
 @click.command()
 @following_options("changes")
-def changes(since: str | None, timezone: str, follow: bool, namespace: str, as_json: bool, **place: Any) -> None:
+def changes(
+    since: str | None, timezone: str, follow: bool, namespace: str, as_json: bool, **target_values: Any
+) -> None:
     """Print the changes of memories: created, updated, superseded, rated, expired, deleted or forgotten.
 
     Each change is printed once; the changes of a memory are in their order. With --follow, a change is printed as soon
     as it is committed. Turn the feed on with `mnemosyne change-feed on`. All times are in UTC by the database's clock.
     """
     listing = ListChanges(namespace=namespace, after=ChangeCursor(since=seconds_since(since, timezone)))
-    with memory_system(**place, delivers=follow) as system:
+    with memory_system(**target_values, delivers=follow) as system:
         rows = change_rows(system, listing, follow=follow)
         print_rows(rows, _line, counted_by="kind", noun="change", as_json=as_json, follow=follow)
 
@@ -46,7 +48,7 @@ def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iter
     Prints a note if the change feed of the namespace is off.
     """
     noted = False
-    for page in passes(system, operation, follow=follow):
+    for page in listing_pages(system, operation, follow=follow):
         yield from page["events"]
         if not page["is_on"] and not noted:
             noted = True
@@ -65,9 +67,9 @@ def change_feed() -> None:
 @change_feed.command(name="list")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(as_json: bool, **place: Any) -> None:
+def list_(as_json: bool, **target_values: Any) -> None:
     """Show the settings of change feeds."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         feeds = system.run(ListFeeds())["feeds"]
     if as_json:
         say(json.dumps([feed | {"namespace": feed["namespace"] or None} for feed in feeds]))
@@ -83,21 +85,21 @@ def list_(as_json: bool, **place: Any) -> None:
 @namespace_or_all(help="The namespace [default: all without a setting of their own].")
 @click.option("--contents", is_flag=True, help="Events have the content, title, tags and metadata of the memory.")
 @target(DATA_DIR, PROJECT)
-def on(namespace: str, contents: bool, **place: Any) -> None:
+def on(namespace: str, contents: bool, **target_values: Any) -> None:
     """Record the changes of memories from now on."""
-    _set(place, SetFeed(namespace=namespace, enabled=True, contents=contents))
+    _set(target_values, SetFeed(namespace=namespace, enabled=True, contents=contents))
 
 
 @change_feed.command()
 @namespace_or_all(help="The namespace [default: all without a setting of their own].")
 @target(DATA_DIR, PROJECT)
-def off(namespace: str, **place: Any) -> None:
+def off(namespace: str, **target_values: Any) -> None:
     """Record no further changes. Recorded ones are still published and listed."""
-    _set(place, SetFeed(namespace=namespace, enabled=False))
+    _set(target_values, SetFeed(namespace=namespace, enabled=False))
 
 
-def _set(place: dict[str, Any], feed: SetFeed) -> None:
-    with owners_system(**place) as system:
+def _set(target_values: dict[str, Any], feed: SetFeed) -> None:
+    with owners_system(**target_values) as system:
         system.run(feed)
     concerned = f"namespace {feed.namespace!r}" if feed.namespace else "all namespaces without a setting of their own"
     contents = ", with contents" if feed.contents else ""

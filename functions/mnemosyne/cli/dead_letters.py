@@ -73,12 +73,12 @@ def list_(
     by_cause: bool,
     namespace: str,
     as_json: bool,
-    **place: Any,
+    **target_values: Any,
 ) -> None:
     """Show a line per letter: message id, first failure, memories, failures, next redrive, cause."""
     chosen = choice(younger_than, older_than, cause) | {"namespace": namespace}
     count = 0
-    with memory_system(**place, delivers=False) as system:
+    with memory_system(**target_values, delivers=False) as system:
         if by_cause:
             for group in system.run(CountDeadLetters(**chosen))["causes"]:
                 count += group["letters"]
@@ -96,12 +96,12 @@ def list_(
 @click.argument("message_id")
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
-def show(message_id: str, namespace: str, **place: Any) -> None:
+def show(message_id: str, namespace: str, **target_values: Any) -> None:
     """Write a message's data to standard output, and its attributes, times and cause to standard error.
 
     The data are unchanged bytes, unless standard output is a terminal.
     """
-    with memory_system(**place, delivers=False) as system:
+    with memory_system(**target_values, delivers=False) as system:
         answer = system.run(ShowDeadLetter(namespace=namespace, message_id=message_id))
     data = b64decode(answer["data"])
     say(json.dumps(answer["letter"], indent=2), err=True)
@@ -128,7 +128,7 @@ def drop(
     dry_run: bool,
     yes: bool,
     namespace: str,
-    **place: Any,
+    **target_values: Any,
 ) -> None:
     """Delete messages permanently: by id, age or cause, or all. The outcomes of their requests stay.
 
@@ -137,7 +137,7 @@ def drop(
     chosen = choice(younger_than, older_than, cause)
     if everything == bool(message_ids or chosen):
         raise click.UsageError("name message ids, --cause, --younger-than or --older-than, or --all alone")
-    with memory_system(**place, delivers=False) as system:
+    with memory_system(**target_values, delivers=False) as system:
         ids = system.run(FindDeadLetters(namespace=namespace, **chosen))["message_ids"]
         if message_ids:
             if missing := sorted(set(message_ids) - set(ids)):

@@ -20,10 +20,10 @@ from mnemosyne.errors import ServiceError
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @target(DATA_DIR, PROJECT)
-def doctor(as_json: bool, **place: Any) -> None:
+def doctor(as_json: bool, **target_values: Any) -> None:
     """Check settings, database, extension, schema, embedding space, role, topic, embedder and authentication."""
     checks = []
-    for check in _checks(place):
+    for check in _checks(target_values):
         checks.append(check)
         if not as_json:
             say(f"{_state(check):5}  {check.name:16}  {check.seen}")
@@ -54,22 +54,22 @@ def _state(check: Check) -> str:
     return "ok" if check.ok else "WRONG"
 
 
-def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
+def _checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
     try:
-        if place["project"] is not None:
-            with memory_system(**place, delivers=False) as system:
+        if target_values["project"] is not None:
+            with memory_system(**target_values, delivers=False) as system:
                 for check in system.run(Examine())["checks"]:
                     del check["ok"]
                     yield Check(**check)
             return
-        with open_services(place["data_dir"], any_space=True, delivers=False) as services:
+        with open_services(target_values["data_dir"], any_space=True, delivers=False) as services:
             # Yield each check when it ends, so that it is printed at once.
             yield examination.check_settings()
             yield from examination.examine(services)
     except ServiceError as exc:
-        if place["project"] is not None:
+        if target_values["project"] is not None:
             raise
-        if settings_of_a_system() and place["data_dir"] is None:
+        if settings_of_a_system() and target_values["data_dir"] is None:
             yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
         else:  # a local system has no settings to change
             yield Check("local system", str(exc), "correct this, then run the command again")

@@ -31,7 +31,7 @@ Record = dict[str, Any]
     "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=check_name, help="The namespace to export."
 )
 @target(DATA_DIR, PROJECT)
-def export(format_: str, output: Path | None, namespace: str, **place: Any) -> None:
+def export(format_: str, output: Path | None, namespace: str, **target_values: Any) -> None:
     """Write all memories, oldest first, with their versions and ratings.
 
     A JSONL file also has the records of publishers and the outcomes of requests. `mnemosyne import --restore` restores
@@ -40,15 +40,15 @@ def export(format_: str, output: Path | None, namespace: str, **place: Any) -> N
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
     try:
-        count = _export(format_, output, namespace, place)
+        count = _export(format_, output, namespace, target_values)
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
     say(f"{counted(count, 'memory', 'memories')} exported.", err=True)
 
 
-def _export(format_: str, output: Path | None, namespace: str, place: Mapping[str, Any]) -> int:
+def _export(format_: str, output: Path | None, namespace: str, target_values: Mapping[str, Any]) -> int:
     count = 0
-    with memory_system(**place, delivers=False) as system:
+    with memory_system(**target_values, delivers=False) as system:
         records = _records(system, namespace)
         if format_ == "markdown" and output is not None:
             output.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ def seconds_since(since: str | None, timezone: str) -> float | None:
     return None if since is None else age(since, timezone).total_seconds()
 
 
-def passes(system: System, operation: Operation, *, follow: bool) -> Iterator[Row]:
+def listing_pages(system: System, operation: Operation, *, follow: bool) -> Iterator[Row]:
     """Yield the pages of a listing up to now; with `follow`, also later pages without end."""
     never = threading.Event()
     while True:

@@ -14,7 +14,7 @@ from mnemosyne.cli.private import private
 from mnemosyne.cli.receipt import fetched
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import System, memory_system, pages
-from mnemosyne.cli.target import DATA_DIR, PROJECT, named_again, target
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import local_date
 from mnemosyne.domain.plurals import counted
@@ -52,12 +52,12 @@ def forget(
     The command deletes memories, embeddings, words, ratings, dead letters and texts of requests. Messages that were
     sent before do not store the memories again. If a legal hold keeps one of the memories, the command is refused.
     """
-    place = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
+    target_values = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
     namespace = options["namespace"]
     if receipt is not None and not receipt.parent.is_dir():  # checked before anything is deleted
         raise click.UsageError(f"--receipt must be a file in an existing directory, got {receipt}")
-    target_options = f"--namespace {shlex.quote(namespace)}{named_again(place)}"
-    with memory_system(**place) as system:
+    target_options = f"--namespace {shlex.quote(namespace)}{target_arguments(target_values)}"
+    with memory_system(**target_values) as system:
         if continued is None:
             chosen = selection(**options)
             preview = system.run(PreviewForgetting(**chosen))

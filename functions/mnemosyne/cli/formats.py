@@ -31,23 +31,23 @@ def read(path: Path, format_: str | None = None) -> Iterator[Item]:
 def read_files(listing: Listing) -> Iterator[Item]:
     """Yield every memory of the files, in order. An unreadable file in a folder counts as one failure."""
     for file, format_ in listing.files:
-        place = listing.place(file)
+        relative_path = listing.relative_path(file)
         try:
-            yield from _read(listing, file, format_, place)
+            yield from _read(listing, file, format_, relative_path)
         except (OSError, ValueError, InvalidRequest) as exc:
             if not listing.is_folder:
                 raise
-            path = place if format_ == "markdown" else None
+            path = relative_path if format_ == "markdown" else None
             yield Item(str(file), None, f"it cannot be read: {exc}", path=path)
 
 
-def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[Item]:
+def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Iterator[Item]:
     with file.open("rb") as stream:
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         if format_ == JSON_LIST:
             items = _mcp_memory_service(lambda: utf_8_text(stream, str(file)), str(file))
         else:
-            items = reading.read(stream, str(file), format_, modified=modified, path=place)
+            items = reading.read(stream, str(file), format_, modified=modified, path=relative_path)
         has_items = False
         for item in items:
             has_items = True

@@ -26,9 +26,9 @@ def grants() -> None:
 @_PERSON
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(person: str | None, as_json: bool, **place: Any) -> None:
+def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
     """Show the valid grants."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         grants_ = system.run(ListGrants(person=person))["grants"]
     if as_json:
         say(json.dumps(grants_))
@@ -47,11 +47,11 @@ def list_(person: str | None, as_json: bool, **place: Any) -> None:
 @_PERSON
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **place: Any) -> None:
+def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **target_values: Any) -> None:
     """Revoke grants, within 30 seconds. A person who is not blocked may log in again."""
     if not ids and person is None:
         raise click.UsageError("name at least one ID, or --person")
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         revoked = system.run(RevokeGrants(ids=list(ids), person=person))["revoked"]
     say(
         json.dumps({"revoked": revoked}) if as_json else f"Revoked {counted(len(revoked), 'grant')}, within 30 seconds."

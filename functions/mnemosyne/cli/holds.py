@@ -27,9 +27,9 @@ def holds() -> None:
 @click.option("--namespace", help="Only of this namespace [default: all].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @target(DATA_DIR, PROJECT)
-def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
+def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
     """Show the holds."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         holds = system.run(ListHolds(namespace=namespace))["holds"]
     if as_json:
         say(json.dumps(holds))
@@ -49,8 +49,8 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
 @target(DATA_DIR, PROJECT)
 def place_(reason: str, **options: Any) -> None:
     """Keep selected memories, also those that are stored later, until the hold is released."""
-    place = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
-    with owners_system(**place) as system:
+    target_values = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
+    with owners_system(**target_values) as system:
         hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
         suspending = pages(system, SuspendExpiry(namespace=options["namespace"], id=hold_id))
         suspended = sum(page["suspended"] for page in suspending)
@@ -61,9 +61,9 @@ def place_(reason: str, **options: Any) -> None:
 @click.argument("hold", type=click.UUID)
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
-def release(hold: UUID, namespace: str, **place: Any) -> None:
+def release(hold: UUID, namespace: str, **target_values: Any) -> None:
     """Release a hold. Its memories can be deleted and expire again, at once if their time is over."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         missing: NotFound | None = None
         try:
             system.run(ReleaseHold(namespace=namespace, id=hold))

@@ -109,7 +109,7 @@ def import_(
 
 
 def _distinct(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the files, each under its first name. Two names of a file have the same journal."""
+    """Return each file once, under its first name, because all names of a file have the same journal."""
     distinct: dict[Path, Path] = {}
     for path in files:  # the journal of a folder is next to it, under the folder's name, which `.` and `..` lack
         distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())
@@ -163,7 +163,8 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
     """
     failures = FailuresFile(path)
     count = failures.write(
-        json.loads(record) | {FAILURE: {"place": place, "error": error}} for place, error, record in journal.failures()
+        json.loads(record) | {FAILURE: {"place": source, "error": error}}
+        for source, error, record in journal.failures()
     )
     if count:
         say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
@@ -180,7 +181,7 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
     """Print the omitted fields: an unknown field with its number of memories, and each property of a note."""
-    path, notes = listing.root, {unpacked_name(listing.place(file)) for file, _ in listing.files}
+    path, notes = listing.root, {unpacked_name(listing.relative_path(file)) for file, _ in listing.files}
 
     def is_notice(text: str) -> bool:  # a note's path, then a comma or bracket
         return any(text[: match.start()] in notes for match in re.finditer(r", | \(", text))
@@ -252,7 +253,7 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     """Restore exports in JSON lines into a namespace.
 
     Memories that are already stored are skipped, so that a run can be repeated. Raises InvalidRequest for a line that
-    is not from a complete export, and Conflict.
+    is not from a complete export, and Conflict if a content is stored under another id.
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
     with _owner(data_dir) as system:

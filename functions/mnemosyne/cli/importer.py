@@ -245,15 +245,15 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination, se
     """Yield the items in batches that fit into one message."""
     batch = _Batch(0)
     for item in items:
-        place = source.external_id(item)
+        external_id = source.external_id(item)
         defaults = Defaults(
             new_id=destination.new_id,
             namespace=destination.namespace,
-            place=place,
+            place=external_id,
             deleted_at=item.modified,
             timezone=source.timezone,
         )
-        reading, is_repeated = seen.check(item, read_item(item, defaults, vault=source.vault), place)
+        reading, is_repeated = seen.check(item, read_item(item, defaults, vault=source.vault), external_id)
         weight = len(encode("", [reading], "")[0])
         if batch.records and batch.size + weight > BATCH_BYTES:
             yield batch

@@ -54,7 +54,7 @@ class PostImportUpdate:
 class Failure(NamedTuple):
     """A memory that was not stored, or not completely."""
 
-    place: str
+    source: str
     error: str
     record: str = "{}"
     """Fields of the record, as JSON."""

@@ -45,7 +45,7 @@ def keys() -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def create(
-    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **place: Any
+    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **target_values: Any
 ) -> None:
     """Create a key and print its token. The token is not stored and cannot be shown again."""
     now = datetime.now(UTC)
@@ -64,7 +64,7 @@ def create(
         secret_hash=key.secret_hash.hex(),
         expires_at=key.expires_at,
     )
-    with owners_system(**place, create=True) as system:
+    with owners_system(**target_values, create=True) as system:
         system.run(operation)
     if as_json:
         say(json.dumps({"id": key.id, "token": token}))
@@ -75,9 +75,9 @@ def create(
 @keys.command(name="list")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(as_json: bool, **place: Any) -> None:
+def list_(as_json: bool, **target_values: Any) -> None:
     """Show all keys, without their secrets, which are not stored."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         rows = system.run(ListKeys())["keys"]
     if as_json:
         say(json.dumps(rows))
@@ -106,8 +106,8 @@ def _state(key: dict[str, Any], now: str) -> str:
 @click.argument("key_id")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def revoke(key_id: str, as_json: bool, **place: Any) -> None:
+def revoke(key_id: str, as_json: bool, **target_values: Any) -> None:
     """Revoke a key, within 30 seconds (10 minutes while the database cannot be reached)."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         system.run(RevokeKey(id=key_id))
     say(json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it is refused within 30 seconds.")

@@ -37,15 +37,15 @@ class Listing:
         """Whether the root is a folder. The key of a note in it is the note's path."""
         return self.root.is_dir()
 
-    def place(self, file: Path) -> str:
+    def relative_path(self, file: Path) -> str:
         """Return the path of a file below the root, with slashes; for a single file, its name."""
         return file.relative_to(self.root).as_posix() if self.is_folder else file.name
 
     def skip(self, file: Path, reason: str) -> None:
         """Record that a file is skipped, and why."""
-        place = self.place(file)
-        if place not in self.skipped[reason]:
-            self.skipped[reason].append(place)
+        path = self.relative_path(file)
+        if path not in self.skipped[reason]:
+            self.skipped[reason].append(path)
 
     def notices(self) -> Iterator[str]:
         """Yield a line for each reason to skip files."""

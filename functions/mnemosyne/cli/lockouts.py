@@ -28,9 +28,9 @@ def lockouts() -> None:
 @lockouts.command(name="list")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(as_json: bool, **place: Any) -> None:
+def list_(as_json: bool, **target_values: Any) -> None:
     """Show who is locked out, and since when."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         rows = system.run(ListLockouts())["lockouts"]
     if as_json:
         say(json.dumps(rows))
@@ -46,13 +46,13 @@ def list_(as_json: bool, **place: Any) -> None:
 @_WHO
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def add(kind: str, who: str, as_json: bool, **place: Any) -> None:
+def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
     """Lock out, within 30 seconds (10 minutes while the database cannot be reached).
 
     A person's log-ins are refused although an access rule admits them, and their grants end. A client gets no code and
     no token, and its grants end. A key is refused. API keys of a locked-out person are not affected.
     """
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         answer = system.run(LockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
     ended = f"; {counted(len(answer['revoked']), 'grant')} end" if kind != "key" else ""
     say(json.dumps(answer) if as_json else f"Locked out the {kind} {plain(answer['who'])}{ended} within 30 seconds.")
@@ -63,8 +63,8 @@ def add(kind: str, who: str, as_json: bool, **place: Any) -> None:
 @_WHO
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def remove(kind: str, who: str, as_json: bool, **place: Any) -> None:
+def remove(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
     """Undo a lock-out. Grants that it ended stay ended; a key works again."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         answer = system.run(UndoLockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
     say(json.dumps(answer) if as_json else f"The {kind} {plain(answer['who'])} is no longer locked out.")

@@ -16,9 +16,9 @@ from mnemosyne.cli.times import minute
 @click.option("--status", is_flag=True, help="Print the migrations; change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @target(PROJECT)
-def migrate(status: bool, as_json: bool, **place: Any) -> None:
+def migrate(status: bool, as_json: bool, **target_values: Any) -> None:
     """Apply pending migrations, and restore functions and rights, as the role that owns the schema."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         if not status:
             system.run(Migrate())
         files = system.run(ShowSchema())["files"]

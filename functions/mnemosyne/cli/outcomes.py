@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.outcomes import CountWaiting, ListOutcomes, ListOutcomesOfKeys
-from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
+from mnemosyne.cli.following import Row, following_options, listing_pages, print_rows, seconds_since
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.outcome import OutcomeCursor
@@ -31,7 +31,7 @@ def outcomes(
     follow: bool,
     namespace: str,
     as_json: bool,
-    **place: Any,
+    **target_values: Any,
 ) -> None:
     """Print the outcome of each request: stored, duplicate, deleted, failed or dead_lettered, with its cause.
 
@@ -45,7 +45,7 @@ def outcomes(
     names = read_keys(keys) if keys else []
     position = OutcomeCursor(since=seconds_since(since, timezone))
     listing = ListOutcomes(namespace=namespace, source=source, after=position)
-    with memory_system(**place, delivers=follow) as system:
+    with memory_system(**target_values, delivers=follow) as system:
         rows = (
             _of_keys(system, namespace, source or "", names) if keys else outcome_rows(system, listing, follow=follow)
         )
@@ -77,7 +77,7 @@ def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> It
 
     With `follow`, continue with later outcomes without end.
     """
-    for page in passes(system, operation, follow=follow):
+    for page in listing_pages(system, operation, follow=follow):
         yield from page["outcomes"]
 
 

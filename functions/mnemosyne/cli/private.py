@@ -39,10 +39,10 @@ def private_path(path: Path, suffix: str) -> Path:
     (as /tmp), the file is in the user's state directory, with a different name for each path. Raises InvalidRequest if
     neither directory can be written.
     """
-    beside = Path(f"{path}{suffix}")
+    adjacent = Path(f"{path}{suffix}")
     directory = path.parent.stat()
     if directory.st_uid == os.getuid() and not directory.st_mode & stat.S_IWOTH and os.access(path.parent, os.W_OK):
-        return beside
+        return adjacent
     import platformdirs  # of the extra `local`
 
     place = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"

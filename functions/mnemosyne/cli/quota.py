@@ -41,9 +41,9 @@ def quota() -> None:
 @click.option("--namespace", help="Only this namespace [default: all].")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
+def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
     """Show each namespace's usage and limits."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         quotas = system.run(ListQuotas(namespace=namespace))["quotas"]
     if as_json:
         say(json.dumps([values | {"namespace": values["namespace"] or None} for values in quotas]))

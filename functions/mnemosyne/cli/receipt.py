@@ -30,18 +30,18 @@ def receipt() -> None:
 @click.argument("forgetting", type=click.UUID)
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
-def show(forgetting: UUID, namespace: str, **place: Any) -> None:
+def show(forgetting: UUID, namespace: str, **target_values: Any) -> None:
     """Write the receipt of a finished forgetting as JSON."""
-    with memory_system(**place) as system:
+    with memory_system(**target_values) as system:
         say(json.dumps(fetched(system, namespace, forgetting), indent=1))
 
 
 @receipt.command("list")
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
-def list_(namespace: str, **place: Any) -> None:
+def list_(namespace: str, **target_values: Any) -> None:
     """List the latest 100 forgettings, also those that were interrupted."""
-    with memory_system(**place) as system:
+    with memory_system(**target_values) as system:
         forgettings = system.run(ListForgettings(namespace=namespace))["forgettings"]
     for forgetting in forgettings:
         count = counted(forgetting["memories"], "memory", "memories")
@@ -55,9 +55,9 @@ def list_(namespace: str, **place: Any) -> None:
 
 @receipt.command()
 @target(DATA_DIR, PROJECT)
-def key(**place: Any) -> None:
+def key(**target_values: Any) -> None:
     """Print the public keys that sign receipts, as a JWK Set."""
-    with memory_system(**place) as system:
+    with memory_system(**target_values) as system:
         say(json.dumps(system.run(ListReceiptKeys()), indent=1))
 
 

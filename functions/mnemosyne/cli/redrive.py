@@ -39,7 +39,7 @@ def redrive(
     now: bool,
     dry_run: bool,
     as_json: bool,
-    **place: Any,
+    **target_values: Any,
 ) -> None:
     """Publish dead letters again: all that are due, or by age and cause. Each at most once.
 
@@ -56,7 +56,7 @@ def redrive(
     redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
     letters: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
-    with memory_system(**place) as system:
+    with memory_system(**target_values) as system:
         every = system.run(FindDeadLetters(**chosen))["message_ids"]
         due = system.run(FindDeadLetters(**chosen, redrivable=redrivable))["message_ids"]
         waiting = len(every) - len(due)

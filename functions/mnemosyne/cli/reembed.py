@@ -39,14 +39,14 @@ or two such rounds."""
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @target(PROJECT)
 def reembed(
-    model: str | None, dimension: int | None, batch_size: int, give_up: bool, as_json: bool, **place: Any
+    model: str | None, dimension: int | None, batch_size: int, give_up: bool, as_json: bool, **target_values: Any
 ) -> None:
     """Move all memories to another embedding model or dimension, as the role that owns the schema.
 
     Run it again to continue an interrupted move. Searches use the old embeddings until one short transaction switches
     to the new ones. Running functions then use the new embeddings without a restart.
     """
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         if give_up:
             system.run(AbandonMove())
             say("Abandoned. The memories keep their embeddings.")

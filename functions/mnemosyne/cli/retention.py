@@ -40,9 +40,9 @@ def retention() -> None:
 @retention.command(name="list")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(as_json: bool, **place: Any) -> None:
+def list_(as_json: bool, **target_values: Any) -> None:
     """Show the lifetimes, and how many memories expire."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         namespaces = system.run(ListRetention())["namespaces"]
     if as_json:
         say(json.dumps([values | {"namespace": values["namespace"] or None} for values in namespaces]))
@@ -61,7 +61,7 @@ def list_(as_json: bool, **place: Any) -> None:
 @click.option("--maximum", type=_lifetime, metavar="365d", help="Longest lifetime of every memory.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
 @target(DATA_DIR, PROJECT)
-def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **place: Any) -> None:
+def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **target_values: Any) -> None:
     """Set both lifetimes, also of stored memories. A lifetime without an option is removed.
 
     A lifetime begins when the memory was last sent.
@@ -69,7 +69,7 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
     if default is None and maximum is None:
         raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")
     lifetimes = PreviewRetention(namespace=namespace, default=default, maximum=maximum)
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         expired = system.run(lifetimes)["expired"]
         if expired and not yes:
             count = counted(expired, "stored memory is", "stored memories are")
@@ -81,9 +81,9 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
 @retention.command()
 @namespace_or_all(help="The namespace [default: the lifetimes of all without their own].")
 @target(DATA_DIR, PROJECT)
-def clear(namespace: str, **place: Any) -> None:
+def clear(namespace: str, **target_values: Any) -> None:
     """Remove the lifetimes, also of stored memories. Then the lifetimes of all namespaces apply, if there are any."""
-    with owners_system(**place) as system:
+    with owners_system(**target_values) as system:
         system.run(ClearRetention(namespace=namespace))
         _apply(system, namespace)
 

@@ -63,10 +63,12 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
     return decorate
 
 
-def named_again(place: Mapping[str, str | None]) -> str:
+def target_arguments(target_values: Mapping[str, str | None]) -> str:
     """Return the options that name the same target in another command, each after a space."""
-    names = (DATA_DIR, *((PROJECT, "region", "deployment") if place[PROJECT] else ()))
-    return "".join(f" --{name.replace('_', '-')} {shlex.quote(value)}" for name in names if (value := place[name]))
+    names = (DATA_DIR, *((PROJECT, "region", "deployment") if target_values[PROJECT] else ()))
+    return "".join(
+        f" --{name.replace('_', '-')} {shlex.quote(value)}" for name in names if (value := target_values[name])
+    )
 
 
 def _check(context: click.Context, values: dict[str, str | None], usable: list[str]) -> None:

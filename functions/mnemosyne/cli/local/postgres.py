@@ -223,7 +223,7 @@ def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> s
 
 
 def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
-    """Create the cluster if it is missing. A marker file tells the next start if the creation was interrupted."""
+    """Create the cluster if it is missing. A marker file remains if the creation is interrupted."""
     if not (directory.postgres / "PG_VERSION").exists():
         directory.making_cluster.touch()
     with _plain_locale():

@@ -51,8 +51,8 @@ class Preview(Result):
 
     memories: int
     token: str
-    """Token that the call which forgets must give to confirm the selection. If `time_expr` was given, the token also
-    contains the time window that it meant."""
+    """Token with which the next call confirms the selection. If `time_expr` was given, the token also contains the time
+    window that it meant."""
     page: list[SelectedMemory]
     holds: list[Hold]
     """Legal holds that keep some of the memories. With a hold, none of the memories can be forgotten."""

@@ -41,7 +41,8 @@ class ImportArguments(Input):
     """A part of a file, which contains complete lines or chronicles."""
 
     name: Annotated[
-        Filled, Field(min_length=1, max_length=1_000, description="Name of the file; its ending determines the format.")
+        Filled,
+        Field(min_length=1, max_length=1_000, description="Name of the file; its extension determines the format."),
     ]
     text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
     format: Annotated[

@@ -82,7 +82,7 @@ function useAccount() {
   const [refused, setRefused] = useState(null);
   const [logIns, setLogIns] = useState(0);
   const waiting = useRef([]); // calls that wait for a log-in, which may be another person's
-  const goOn = async (namespace) => {
+  const resumeCalls = async (namespace) => {
     deletedIds.set(new Set());
     added.set([]);
     const isSame = namespace !== undefined && namespace === person.get()?.namespace;
@@ -97,7 +97,7 @@ function useAccount() {
       const names = await client.tools();
       const { namespace } = person.get() ?? {};
       const loading = loadPerson(names);
-      if (waiting.current.length) await loading.then(() => goOn(namespace));
+      if (waiting.current.length) await loading.then(() => resumeCalls(namespace));
       setMay(names);
       setRefused(null);
     } catch (error) {

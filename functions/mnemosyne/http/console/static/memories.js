@@ -142,7 +142,7 @@ const groups = (shown, items, { next }) =>
     return { ...group, isWhole };
   });
 
-// Items after a change of tags.
+// Return the items with changed tags: `ids` are the changed memories.
 export const withTags = (items, ids, added, removed) =>
   items.map((item) => (ids.includes(item.id)
     ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removed.includes(tag)), ...added])] }
