@@ -31,7 +31,7 @@ export function midnight(date) {
 export function bucketEnd(time, per) {
   const date = new Date(time);
   STEPS[per](date);
-  date.setHours(0, 0, 0, 0); // a day without a midnight, because the clocks change then, begins later
+  date.setHours(0, 0, 0, 0); // if the clock skips midnight, the start of the day is later
   return date.getTime();
 }
 

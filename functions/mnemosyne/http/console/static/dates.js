@@ -22,7 +22,7 @@ function weekStart(date) {
 
 const isThisWeek = (date, now) => date >= weekStart(now) && daysBetween(date, now) >= 0;
 
-// Date in a row: the time, then the weekday, then the day, then the year.
+// Date in a row. Older dates are less precise: the time of day, weekday and time, the day, day and year.
 export function rowDate(timestamp, now = new Date()) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return timestamp;

@@ -44,8 +44,8 @@ async function commit(ids, callTool) {
   forgetLists();
   if (!error) return offerReplaced(replaced, callTool);
   keep(left);
-  const count = left.length < ids.length ? ` were ${number(left.length)} of ${number(ids.length)}` : "";
-  return showToast(`Not deleted${count}: ${error.message}`);
+  const count = left.length < ids.length ? `${number(left.length)} of ${number(ids.length)} were not` : "Not";
+  return showToast(`${count} deleted: ${error.message}`);
 }
 
 // Offer to make the memories current again that the deleted memory had replaced. If the page shows a message, do

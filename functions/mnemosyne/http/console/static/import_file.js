@@ -21,7 +21,7 @@ export class Import {
     this.callTool = mcp.retrying(onWait);
     this.isStopped = false;
     this.sent = new Map(); // items of parts that have no outcome yet, by first line
-    this.done = new Set(); // first lines of parts
+    this.done = new Set(); // first lines of finished parts
     this.stored = new Map(); // memories by content hash
     this.updates = []; // items with labels that only update_memory can set
   }

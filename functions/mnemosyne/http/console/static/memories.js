@@ -162,7 +162,7 @@ function useFresh(pages, load) {
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
     const { items } = await load();
-    const end = items.findIndex(({ id }) => known.has(id)); // later items are older than the first known one
+    const end = items.findIndex(({ id }) => known.has(id)); // items after the first known one are older, so not new
     const added = items.slice(0, end < 0 ? items.length : end);
     if (!added.length) return false;
     if (scrollY < TOP_PX) insert([...added, ...fresh]);

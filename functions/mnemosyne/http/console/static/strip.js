@@ -13,7 +13,7 @@ const GAP = 0.15; // gap between bars, as a share of the width of a bar
 const MOST_BAR = 42;
 const MOST_BARS = 120;
 
-// Coordinates of the strip: `x` of a time, `timeOf` a fraction of the width, `height` of a count.
+// Conversions: `x` is the coordinate of a time, `timeOf` the time at a fraction of the width, `height` of a count.
 export function scales(filled, per) {
   const [start, end] = [filled[0].time, bucketEnd(filled.at(-1).time, per)];
   const most = Math.max(...filled.map(({ memories }) => memories), 1);

@@ -80,13 +80,11 @@ const wholePlace = (text, place) => (/[\uDC00-\uDFFF]/.test(text.charAt(place)) 
 // request.
 export const beginning = (text, most) => text.slice(0, wholePlace(text, most));
 
-// The index of the nearest white space within 40 characters from `place`, in the direction of `step` (1 or -1). If
-// there is none, `place`.
-function wordEdge(text, place, step) {
-  for (let edge = place, count = 0; count < 40 && edge > 0 && edge < text.length; edge += step, count += 1) {
-    if (/\s/u.test(text[edge - (step > 0 ? 0 : 1)])) return edge;
+// The start of the word at `place`, or `place` if the word starts 40 or more characters before it.
+function wordStart(text, place) {
+  for (let start = place; start > Math.max(0, place - 40) && start < text.length; start -= 1) {
+    if (/\s/u.test(text[start - 1])) return start;
   }
-  if (step > 0 && place + 40 >= text.length) return text.length;
   return wholePlace(text, Math.max(0, Math.min(place, text.length)));
 }
 
@@ -94,8 +92,8 @@ function wordEdge(text, place, step) {
 export function passageOf(content, ranges = []) {
   const start = headerLength(content) < content.length ? headerLength(content) : 0;
   const first = ranges.find(([, until]) => until > start)?.[0] ?? start;
-  const from = first - start > 2 * LEAD ? wordEdge(content, first - LEAD, -1) : start;
-  const until = content.length - from > MOST_PASSAGE ? wordEdge(content, from + MOST_PASSAGE, -1) : content.length;
+  const from = first - start > 2 * LEAD ? wordStart(content, first - LEAD) : start;
+  const until = content.length - from > MOST_PASSAGE ? wordStart(content, from + MOST_PASSAGE) : content.length;
   const segments = markSegments(content, ranges, from, until);
   if (from > start) segments.unshift({ text: "… ", isMark: false });
   return segments.map(({ text, isMark }) => ({ text: text.replace(MARKDOWN, ""), isMark }));
