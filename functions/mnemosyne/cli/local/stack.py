@@ -223,8 +223,8 @@ def is_served(directory: DataDir) -> bool:
     if dev_runs(directory):
         return True
     raise Misconfigured(
-        f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: name that one's directory "
-        "with --data-dir, stop it, or unset PUBSUB_EMULATOR_HOST"
+        f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: give the directory of the "
+        "other system with --data-dir, stop that system, or unset PUBSUB_EMULATOR_HOST"
     )
 
 

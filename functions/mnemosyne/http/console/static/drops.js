@@ -22,8 +22,8 @@ async function takeDrop(dataTransfer) {
 // A person may also drag a text or a link, for example into the field of the page Add.
 const hasFiles = ({ dataTransfer }) => dataTransfer.types.includes("Files");
 
-// Ignore files that are dropped elsewhere: the browser would open the file instead of the console, and the log-in
-// would be lost.
+// On every page, keep the browser from opening a dropped file: the file would replace the console, and the log-in would
+// be lost.
 for (const name of ["dragover", "drop"]) {
   globalThis.addEventListener?.(name, (event) => hasFiles(event) && event.preventDefault());
 }
