@@ -211,7 +211,7 @@ def test_the_consent_page_names_client_redirect_host_and_scopes(server: AuthServ
     assert "&lt;b&gt;Evil&lt;/b&gt; &amp; Co" in page.text
     assert "unverified name" in page.text
     assert "127.0.0.1:3333" in page.text
-    assert "store, change and delete memories" in page.text
+    assert "store, change, rate and delete memories" in page.text
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy

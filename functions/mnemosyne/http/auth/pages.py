@@ -18,8 +18,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _PAGES = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=select_autoescape())
 STYLE = (_TEMPLATES / "style.css").read_text()
 SCOPE_LABELS: Mapping[Scope, str] = {
-    Scope.READ: "read, search and rate memories",
-    Scope.WRITE: "store, change and delete memories",
+    Scope.READ: "read and search memories",
+    Scope.WRITE: "store, change, rate and delete memories",
     Scope.OPERATE: "retry and delete messages that could not be stored, forget memories, read the audit trail",
     Scope.ADMIN: "do everything",
 }
