@@ -107,7 +107,8 @@ export function mergeRequests(before, newest) {
   return [...changed, ...before.filter(({ request_id: id }) => !ids.has(id))];
 }
 
-// Publish the messages of dead-lettered requests again. A single dead letter may be redriven before it is due.
+// Publish the messages of dead-lettered requests again: up to MOST_SINGLE singly, even before they are due, and more of
+// them only if they are due.
 function useRedrive(may, onChanged) {
   const redriving = useAction(async (ids) => {
     const singly = ids.length <= MOST_SINGLE;

@@ -23,7 +23,7 @@ function selectionOf({ isAll, tags, ...form }) {
   return isAll ? { all: true } : filters;
 }
 
-// Forget the memories of a preview, some hundreds with each call. `onProgress` gets the state after each call.
+// Forget the memories of a preview. Each call works for some seconds; `onProgress` gets the state after it.
 async function forgetAll({ selection, token }, onProgress) {
   const callTool = client.retrying();
   let state = await call("forget_memories", { ...selection, token });
