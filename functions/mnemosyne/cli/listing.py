@@ -78,7 +78,7 @@ def check_notes(listings: Iterable[Listing]) -> None:
     notes: dict[str, Path] = {}
     for listing in listings:
         for file, format_ in listing.files:
-            place = reading.unpacked_name(listing.place(file))
+            place = reading.unpacked_name(listing.relative_path(file))
             may_be_note = format_ == "markdown" or place.lower().endswith(reading.TEXT)
             other = notes.setdefault(place, file) if may_be_note else file
             if other != file and not (unsupported_files.is_chronicle(file) or unsupported_files.is_chronicle(other)):
