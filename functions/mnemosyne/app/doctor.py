@@ -1,4 +1,7 @@
-"""Check every part of a system that the functions need. The checks change nothing."""
+"""Check the settings, database, queue, embedder, reranker and authentication of a system.
+
+The checks change nothing.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -258,7 +261,7 @@ def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Che
 
 
 def examine(services: ConfiguredServices) -> Iterator[Check]:
-    """Check every part of the system, for `mnemosyne doctor`."""
+    """Check the database, queue, embedder, reranker and authentication, for `mnemosyne doctor`."""
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):

@@ -114,7 +114,7 @@ class MemoryStores:
         return signer(settings.receipt_signing_key, "receipt_signing_key", settings)
 
     def checks(self) -> Iterator[Check]:
-        """Check every part of the system, and return the result of each check."""
+        """Yield the result of each check of `mnemosyne doctor`."""
         return doctor.examine(self._services)
 
 

@@ -68,7 +68,7 @@ class ChunkLimit:
 
     characters: int
     tokens: int | None = None
-    """None means that the model has no limit."""
+    """None means that the model has no limit of tokens."""
 
     def share(self, text: str) -> float:
         """Return the size of the text relative to the limit. More than 1 means that it does not fit."""
@@ -95,7 +95,7 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 
     A text that fits is returned unchanged as one chunk. A longer text is split between sentences. A sentence that does
     not fit is split between words, and a word that does not fit is split between characters. A chunk begins with a
-    repetition of the end of the previous chunk, up to an eighth of its size. Only white space between chunks is
+    repetition of the end of the previous chunk, up to an eighth of the limit. Only white space between chunks is
     dropped.
     """
     if limit.share(text) <= 1:
@@ -117,9 +117,9 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[str]], Sequence[_V]]) -> list[list[_V]]:
     """Embed the chunks of each text with one call of `embed`, and return the vectors per text.
 
-    The model may reject a chunk as too long, because its length in tokens is only estimated. In this case each text is
-    embedded separately, and a text with a rejected chunk is split again into chunks of half the size. Raises the errors
-    of `embed`, including TextTooLong if the model rejects even the smallest chunks.
+    The model may reject a chunk as too long, because its length in tokens is only estimated. In this case half of the
+    texts are embedded at a time, down to single texts, and a text with a rejected chunk is split again into chunks of
+    half the size. Raises the errors of `embed`, including TextTooLong if the model rejects even the smallest chunks.
     """
     cut = [chunks(text, limit) for text in texts]
     try:

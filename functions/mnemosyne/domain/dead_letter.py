@@ -169,7 +169,7 @@ class DeadLetter:
     last_failed_at: datetime | None = None
     redriven_at: datetime | None = None
     due_at: datetime | None = None
-    """These fields are set for stored dead letters; see DeadLetterSummary."""
+    """Like `last_failed_at` and `redriven_at`, only set for stored dead letters; see DeadLetterSummary."""
     kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
     """Kind of the dead letter. The kind is logged when the dead letter is stored, but is not stored."""
     subscription: str = field(default="", compare=False)

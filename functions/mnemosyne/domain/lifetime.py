@@ -19,9 +19,10 @@ _RULE = "must be a number of seconds, or a duration such as 90m, 12h, 30d, 2w or
 
 
 def lifetime(value: object) -> timedelta:
-    """Parse a lifetime: seconds, a number with a unit (s, m, h, d, w), or an ISO 8601 duration of days or weeks.
+    """Parse a lifetime: seconds, a number with a unit (s, m, h, d, w), or an ISO 8601 duration.
 
-    Raises ValueError if it is not between a second and a hundred years.
+    A duration with years or months is not accepted, because their length differs. Raises ValueError if it is not
+    between a second and a hundred years.
     """
     seconds: float | None = None
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -61,4 +62,4 @@ def expiry(sent_at: datetime, ttl: timedelta) -> datetime:
     try:
         return sent_at + ttl
     except OverflowError as exc:
-        raise InvalidRequest("ttl must end before the year 9999") from exc
+        raise InvalidRequest("ttl must end by the year 9999") from exc

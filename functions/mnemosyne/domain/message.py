@@ -25,7 +25,8 @@ MESSAGE_BYTES = 9_000_000
 """Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
 envelope."""
 MAX_OUTCOMES = 10_000
-"""Maximum memories of a message. A larger message becomes a dead letter, and its memories get no outcomes."""
+"""Maximum memories of a message that is parsed. Memories after the first BATCH_LIMIT fail, each with an outcome. A
+message with more memories becomes a dead letter, and only memories with a request id get an outcome."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""

@@ -14,21 +14,21 @@ _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MU
 
 
 def is_given(title: str, beginning: str) -> bool:
-    """Whether the publisher chose the title. False if the title was taken from the content."""
+    """Whether the title is more than the beginning of the content: a publisher or a `TITLE:` line gave it."""
     return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
 
 
 def label(title: str, beginning: str) -> str:
-    """Return the title if the publisher chose it, else the beginning of the content, cut after a whole word."""
+    """Return the title if it `is_given`, else the beginning of the content, cut after a whole word."""
     return title if is_given(title, beginning) else preview(title, beginning, TITLE_LENGTH)
 
 
 def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) -> str:
     """Return about `characters` of a content as one line that ends with a whole word.
 
-    `beginning` is the content, or its first READ_CHARACTERS. The preview leaves out the title if the publisher chose
-    it, the header lines of a chronicle (such as TITLE:), and Markdown marks at the beginning of lines. A text without
-    spaces is cut anywhere.
+    `beginning` is the content, or its first READ_CHARACTERS. The preview leaves out a title that `is_given`, the header
+    lines of a chronicle (such as TITLE:), and Markdown marks at the beginning of lines. A text without spaces is cut
+    anywhere.
     """
     text = " ".join(one_line(_MARKS.sub("", _FRAME.sub("", beginning))).split())
     if is_given(title, beginning) and text.casefold().startswith(title.casefold()):

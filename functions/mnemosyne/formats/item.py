@@ -24,7 +24,7 @@ FAILURE = "import_failure"
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash", EXTRAS, FAILURE)
 """Fields added by `export` or by a file of failures. An import does not report them as unknown."""
 ITEM_BYTES = 2_000_000
-"""Maximum size of a line or chronicle. The largest memory is smaller, even if all its characters are escaped."""
+"""Maximum size of a line, chronicle or note. The largest memory is smaller, even if all its characters are escaped."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Item:
         return f".{self.place}" if self.place > 1 else ""
 
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
-        """Return the tags to set after storing, if the content has other tags than the export; else None."""
+        """Return the tags to set after storing, if the content has tags that the export does not have; else None."""
         exact = self.exact_tags
         return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None
 

@@ -71,7 +71,8 @@ def plain_name(name: str) -> str:
 def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     """Find the time in a note's properties: when it happened or was created, else published, else changed.
 
-    Raises NotATimeError if such a property is a number but not a date. Other invalid values become notices.
+    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others. Raises NotATimeError if such a
+    property is a number but not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
     if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and time_text(generated["at"]):

@@ -23,7 +23,7 @@ class IngestQueue(Protocol):
 
 
 class OutcomeTopic(Protocol):
-    """Topic that reports the outcomes (final states) of requests to publishers."""
+    """Topic that reports the outcomes of requests to publishers."""
 
     def publish(self, outcomes: Sequence[Outcome]) -> None:
         """Publish the outcomes and wait until all are durable.

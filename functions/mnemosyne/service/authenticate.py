@@ -28,8 +28,8 @@ https://cloud.google.com/run/docs/authenticating/service-to-service."""
 NAME_LENGTH = 200
 """Maximum number of characters of a namespace or subject."""
 FRESH_SECONDS = 30.0
-"""Seconds for which the result of looking up a key is cached. A revoked key is refused after this time at the
-latest."""
+"""Seconds for which the result of looking up a key is cached. While the database responds, a revoked key is refused
+after this time at the latest."""
 OUTAGE_SECONDS = 600.0
 """Seconds for which a valid key stays cached while the database does not respond (stale-if-error)."""
 PAUSE_SECONDS = 5.0

@@ -1,7 +1,8 @@
 """Divide messages into slices, and store the small slices of several messages together.
 
-If no transaction is in progress, a slice is stored at once. While a transaction is in progress, further small slices
-are collected, and the next transaction stores them together. Databases write their logs in the same way (group commit):
+If no transaction of the namespace is in progress, a slice is stored at once. While a transaction is in progress,
+further small slices are collected, and the next transaction stores them together. Large slices do not wait. Databases
+write their logs in the same way (group commit):
 https://www.postgresql.org/docs/17/runtime-config-wal.html#GUC-COMMIT-DELAY.
 """
 
@@ -16,7 +17,7 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.errors import ItemUnavailable, ServiceError
 
 SLICE_CHUNKS = 100
-"""Maximum estimated number of chunks of a slice. A memory with more chunks is a slice by its own. The number is 100,
+"""Maximum estimated number of chunks of a slice. A memory with more chunks is alone in its slice. The number is 100,
 because the embedder takes 100 texts in one call."""
 DELIVERY_SECONDS = 60.0
 """Seconds after which a delivery does not begin another slice. This is half of the service's timeout in Terraform."""

@@ -118,7 +118,7 @@ def store(
 
     - The database or the embedder is unavailable.
     - A request cannot be stored now.
-    - Another delivery of the same content is in progress.
+    - Another delivery is storing a request with the same id, key or content.
     - The message has a newer format than this reader knows.
     - The time `deadline` (of `time.monotonic`) has passed, and slices are left.
     """

@@ -112,7 +112,7 @@ class IngestRequests(NamespaceStore):
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return the requests whose outcome (final state) has not been published to the publisher."""
+        """Return the requests whose outcome has not been published to the publisher."""
         rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 

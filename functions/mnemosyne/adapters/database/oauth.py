@@ -52,7 +52,7 @@ def find_standing_grant(pool: Pool, grant_id: UUID) -> StandingGrant | None:
 class OAuthRows:
     """Rows of the authorization server within one transaction.
 
-    A row that is read is locked until the transaction ends.
+    An authorization request, grant or code that is read by its id or hash is locked until the transaction ends.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -238,7 +238,7 @@ class OAuthRows:
         return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
 
     def forget_expired(self) -> None:
-        """Delete up to 100 expired requests, 100 expired clients and 100 expired grants."""
+        """Delete up to 100 expired requests, 100 expired clients, and 100 grants that expired over a day ago."""
         self._connection.run(sql.FORGET_REQUESTS)
         self._connection.run(sql.FORGET_CLIENTS)
         self._connection.run(sql.FORGET_GRANTS)

@@ -24,11 +24,12 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 LEEWAY_SECONDS = 30
 TIMEOUT_SECONDS = 5
 KEYS_SECONDS = 300
-"""Time after which the keys are fetched again. So a withdrawn key is accepted for at most this time."""
+"""Time after which the keys are fetched again. While the issuer responds, a withdrawn key is accepted for at most this
+time."""
 RETRY_SECONDS = 10.0
 """Shortest time between two requests to the issuer after a failure or an unknown key."""
 STALE_SECONDS = 3600
-"""Time for which keys are used while the issuer is unreachable. So a withdrawn key is then accepted for at most this
+"""Time for which keys are used while the issuer is unreachable. A withdrawn key is then accepted for at most this
 time."""
 
 
@@ -176,7 +177,8 @@ def _metadata_urls(issuer: str) -> list[str]:
 class _IssuerKeys:
     """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
-    A slow or unreachable issuer does not delay a token whose key is cached. Other tokens wait for at most one attempt.
+    If the key of a token is cached, a slow or unreachable issuer delays only the token whose thread fetches. Without
+    usable keys, each token waits for one attempt.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:

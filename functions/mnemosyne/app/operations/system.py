@@ -18,7 +18,7 @@ SECONDS = 60.0
 
 
 class Examine(Operation):
-    """Check every part of the system."""
+    """Check the database, queue, embedder, reranker and authentication of the system."""
 
     action = "doctor"
 
