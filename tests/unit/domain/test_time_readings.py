@@ -42,7 +42,7 @@ def _questions(name: str) -> list[str]:
 
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 def test_a_question_of_random_time_words_needs_a_bounded_number_of_readings(text: str) -> None:
-    readings = MatchBudget(question.QUESTION_READINGS)
+    readings = MatchBudget(question.QUESTION_MATCHES)
     question._find(text, NOW, "UTC", readings)
     assert readings.left >= 0
 
@@ -52,14 +52,14 @@ def test_a_question_that_repeats_words_needs_a_bounded_number_of_readings(readin
     question.named_times(" ".join((words * 60).split()[:60]), now=NOW)
     question.named_times(" ".join(f"{words} " * 60).strip()[:302], now=NOW)
     # An expression that is rejected also counts, at most once for each candidate year.
-    assert len(readings) <= 2 * (question.QUESTION_READINGS + 11)
+    assert len(readings) <= 2 * (question.QUESTION_MATCHES + 11)
 
 
 @pytest.mark.parametrize("words", REPEATED)
 def test_an_expression_that_repeats_words_needs_a_bounded_number_of_readings(readings: list[str], words: str) -> None:
     with pytest.raises(InvalidRequest):
         window.resolve((f"{words} " * 60)[:199], now=NOW)
-    assert len(readings) <= window.EXPRESSION_READINGS + 1
+    assert len(readings) <= window.EXPRESSION_MATCHES + 1
 
 
 @pytest.mark.parametrize("name", ["conversations", "many_conversations"])
@@ -69,7 +69,7 @@ def test_ordinary_questions_need_at_most_half_of_the_allowed_readings(readings: 
     for text in questions:
         readings.clear()
         question.named_times(text, now=NOW)
-        assert len(readings) <= question.QUESTION_READINGS / 2, text
+        assert len(readings) <= question.QUESTION_MATCHES / 2, text
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class Calendar:
         start = moment - timedelta(minutes=minutes, seconds=local.second, microseconds=local.microsecond)
         return Span(start=start, end=start + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)))
 
-    def back(self, unit: Unit, count: int) -> datetime:
+    def ago(self, unit: Unit, count: int) -> datetime:
         """Return the local wall time `count` units ago.
 
         If the month has no such day, the result is the last day of the month.

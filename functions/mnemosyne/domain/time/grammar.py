@@ -34,8 +34,8 @@ class Rules:
     def _compiled(self) -> list[tuple[re.Pattern[str], Rule]]:
         return [(re.compile(pattern, re.ASCII), rule) for pattern, rule in self._rules]
 
-    def reading(self, *patterns: str) -> Callable[[Rule], Rule]:
-        """Register the decorated rule for texts that fully match one of the patterns."""
+    def rule(self, *patterns: str) -> Callable[[Rule], Rule]:
+        """Return a decorator that adds a rule for texts that fully match one of the patterns."""
 
         def add(rule: Rule) -> Rule:
             self._rules.extend((pattern, rule) for pattern in patterns)
@@ -44,8 +44,8 @@ class Rules:
         return add
 
 
-class TooManyReadingsError(ValueError):
-    """Raised when too many readings of a text have been tried."""
+class TooManyMatchesError(ValueError):
+    """Raised when too many texts have been matched against the rules."""
 
 
 @dataclass
@@ -55,9 +55,9 @@ class MatchBudget:
     left: int
 
     def take(self) -> None:
-        """Count an attempt. Raises TooManyReadingsError if none remains."""
+        """Count an attempt. Raises TooManyMatchesError if none remains."""
         if self.left <= 0:
-            raise TooManyReadingsError("the text is too involved to be read as a time")
+            raise TooManyMatchesError("the expression needs too many attempts")
         self.left -= 1
 
 

@@ -41,7 +41,7 @@ _CLOCK_ALONE = re.compile(
 )
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
-QUESTION_READINGS = 200
+QUESTION_MATCHES = 200
 """Maximum number of texts of a question that are matched against the rules. A question that needs more is treated as a
 question without a time. 1,356 real questions needed at most 100."""
 
@@ -51,7 +51,7 @@ def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tu
 
     None if the question names no time.
     """
-    match = _find(question, now, timezone, MatchBudget(QUESTION_READINGS))
+    match = _find(question, now, timezone, MatchBudget(QUESTION_MATCHES))
     return (match.expression, match.rest) if match else None
 
 
@@ -98,7 +98,7 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
 
     Without a year, "in March" means March of this year and of the nine years before.
     """
-    budget = MatchBudget(QUESTION_READINGS)
+    budget = MatchBudget(QUESTION_MATCHES)
     if not (match := _find(question, now, timezone, budget)):
         return ()
     windows = [match.window]

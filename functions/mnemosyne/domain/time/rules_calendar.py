@@ -14,14 +14,14 @@ RULES = Rules()
 _MONTH_NAMES = {number: name for name, number in MONTHS.items() if len(name) > 4 or name in ("may", "june", "july")}
 
 
-@RULES.reading(rf"{MONTH}{OF}{YEAR}", rf"{YEAR} {MONTH}", rf"{YEAR}-(?P<number>\d\d?)")
+@RULES.rule(rf"{MONTH}{OF}{YEAR}", rf"{YEAR} {MONTH}", rf"{YEAR}-(?P<number>\d\d?)")
 def _month_of_a_year(grammar: Grammar, match: Match) -> Span:
     groups = match.groupdict()
     month = int(groups["number"]) if groups.get("number") else MONTHS[groups["month"]]
     return grammar.calendar.unit("month", datetime.combine(date(int(match["year"]), month, 1), time.min))
 
 
-@RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|this) )?{MONTH}")
+@RULES.rule(rf"(?:(?:the )?(?P<which>last|previous|this) )?{MONTH}")
 def _month(grammar: Grammar, match: Match) -> Span | None:
     month, today = MONTHS[match["month"]], grammar.today
     if match["which"] == "this":
@@ -31,17 +31,17 @@ def _month(grammar: Grammar, match: Match) -> Span | None:
     return grammar.latest(grammar.calendar.months(year, month, 1) for year in grammar.years())
 
 
-@RULES.reading(r"(?:the )?(?:year )?(?P<year>(?:19|20|21)\d\d)")
+@RULES.rule(r"(?:the )?(?:year )?(?P<year>(?:19|20|21)\d\d)")
 def _year(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.months(int(match["year"]), 1, 12)
 
 
-@RULES.reading(r"(?P<text>[a-z0-9' -]+?),?(?: of| in)? (?P<which>last|this) year")
+@RULES.rule(r"(?P<text>[a-z0-9' -]+?),?(?: of| in)? (?P<which>last|this) year")
 def _of_last_year(grammar: Grammar, match: Match) -> Span | None:
     return grammar.span(f"{match['text']} {grammar.today.year - (match['which'] == 'last')}")
 
 
-@RULES.reading(
+@RULES.rule(
     rf"q(?P<number>[1-4])(?:{OF}{YEAR})?",
     rf"{YEAR}[ -]q(?P<number>[1-4])",
     rf"(?:the )?(?P<ordinal>{alternatives(ORDINALS)}) quarter(?:{OF}{YEAR})?",
@@ -53,7 +53,7 @@ def _quarter(grammar: Grammar, match: Match) -> Span | None:
     return make(int(groups["year"])) if groups["year"] else grammar.latest(map(make, grammar.years()))
 
 
-@RULES.reading(
+@RULES.rule(
     rf"h(?P<number>[12])(?:{OF}{YEAR})?",
     rf"{YEAR}[ -]h(?P<number>[12])",
     rf"(?:the )?(?P<ordinal>first|1st|second|2nd) half(?:{OF}(?:the year )?{YEAR})?",
@@ -65,12 +65,12 @@ def _half(grammar: Grammar, match: Match) -> Span | None:
     return make(int(groups["year"])) if groups["year"] else grammar.latest(map(make, grammar.years()))
 
 
-@RULES.reading(rf"(?:the )?{SEASON}{OF}{YEAR}")
+@RULES.rule(rf"(?:the )?{SEASON}{OF}{YEAR}")
 def _season_of_a_year(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.season(match["season"], int(match["year"]))
 
 
-@RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|past|this) |the )?{SEASON}")
+@RULES.rule(rf"(?:(?:the )?(?P<which>last|previous|past|this) |the )?{SEASON}")
 def _season(grammar: Grammar, match: Match) -> Span | None:
     make: Callable[[int], Span] = lambda year: grammar.calendar.season(match["season"], year)  # noqa: E731
     if match["which"] == "this":
@@ -79,7 +79,7 @@ def _season(grammar: Grammar, match: Match) -> Span | None:
     return grammar.last_of(make) if match["which"] else grammar.latest(map(make, grammar.years()))
 
 
-@RULES.reading("(?:the )?(?P<which>last|previous|this) season")
+@RULES.rule("(?:the )?(?P<which>last|previous|this) season")
 def _nearest_season(grammar: Grammar, match: Match) -> Span:
     name, year = grammar.calendar.season_at(grammar.today)
     span = grammar.calendar.season(name, year)
@@ -89,7 +89,7 @@ def _nearest_season(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.season(*grammar.calendar.season_at(first - timedelta(days=1)))
 
 
-@RULES.reading(rf"(?:(?P<which>last|previous|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
+@RULES.rule(rf"(?:(?P<which>last|previous|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
 def _holiday(grammar: Grammar, match: Match) -> Span | None:
     name = re.sub("['’.]", "", match["name"]).replace("-", " ")
     if holiday(name, 2000) is None or (match["which"] and match["year"]):
@@ -102,7 +102,7 @@ def _holiday(grammar: Grammar, match: Match) -> Span | None:
     return grammar.last_of(make) if match["which"] else grammar.latest(map(make, grammar.years()))
 
 
-@RULES.reading(
+@RULES.rule(
     r"(?P<year>\d{4})[-/](?P<number>\d\d?)[-/](?P<day>\d\d?)",
     r"(?P<day>\d\d?)\.(?P<number>\d\d?)\.(?P<year>\d{4})",
     rf"(?:the )?{DAY}(?: of)? {MONTH}{OF}{YEAR}",
@@ -114,7 +114,7 @@ def _date(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.day(date(int(match["year"]), month, int(match["day"])))
 
 
-@RULES.reading(rf"(?:the )?{DAY}(?: of)? {MONTH}", rf"{MONTH} (?:the )?{DAY}")
+@RULES.rule(rf"(?:the )?{DAY}(?: of)? {MONTH}", rf"{MONTH} (?:the )?{DAY}")
 def _date_without_year(grammar: Grammar, match: Match) -> Span | None:
     month, day = MONTHS[match["month"]], int(match["day"])
     if not 1 <= day <= (29 if month == 2 else 30 if month in (4, 6, 9, 11) else 31):
@@ -123,7 +123,7 @@ def _date_without_year(grammar: Grammar, match: Match) -> Span | None:
     return grammar.latest(grammar.calendar.day(date(year, month, day)) for year in leap_years)
 
 
-@RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)")
+@RULES.rule(r"(?P<one>\d\d?)/(?P<two>\d\d?)")
 def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
     first, second = int(match["one"]), int(match["two"])
     if (first <= 12 and second <= 12 and first != second) or max(first, second) > 31:
@@ -135,7 +135,7 @@ def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
     )
 
 
-@RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})")
+@RULES.rule(r"(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})")
 def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
     first, second, year = int(match["one"]), int(match["two"]), int(match["year"])
     if first <= 12 and second <= 12 and first != second:
@@ -145,7 +145,7 @@ def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
     )
 
 
-@RULES.reading(
+@RULES.rule(
     r"(?P<date>\d{4}-\d\d-\d\d)[t ](?P<hour>\d\d):(?P<minute>\d\d)"
     r"(?::(?P<second>\d\d)(?:\.\d{1,9})?)? ?(?P<offset>z|[+-]\d\d:\d\d)?"
 )
@@ -157,6 +157,6 @@ def _date_time(grammar: Grammar, match: Match) -> Span:
     return Span(start=start, end=start + (timedelta(seconds=1) if match["second"] else timedelta(minutes=1)))
 
 
-@RULES.reading(r"(?P<year>\d{4})-w(?P<week>\d\d)", rf"week (?P<week>\d{{1,2}}){OF}{YEAR}")
+@RULES.rule(r"(?P<year>\d{4})-w(?P<week>\d\d)", rf"week (?P<week>\d{{1,2}}){OF}{YEAR}")
 def _iso_week(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.week(date.fromisocalendar(int(match["year"]), int(match["week"]), 1))

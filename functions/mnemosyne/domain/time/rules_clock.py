@@ -17,7 +17,7 @@ _NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
 
-@RULES.reading(rf"(?P<text>.+?),?(?: at)? {CLOCK}", rf"(?:at )?{CLOCK},?(?: on)? (?P<text>.+)")
+@RULES.rule(rf"(?P<text>.+?),?(?: at)? {CLOCK}", rf"(?:at )?{CLOCK},?(?: on)? (?P<text>.+)")
 def _clock(grammar: Grammar, match: Match) -> Span | None:
     """Return the span of an hour or a minute.
 
@@ -36,14 +36,14 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
     return None if start is None else grammar.calendar.clock(day, start, minute=match["minute"] is not None)
 
 
-@RULES.reading(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
+@RULES.rule(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
 def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
     """Return the hour or minute of today if it has begun."""
     span = grammar.span(f"today at {match['time']}")
     return span if span and span.start and span.start <= grammar.calendar.now else None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?P<text>.+?),?(?: at| from| between)? {_STRETCH}",
     rf"(?:at |from |between )?{_STRETCH},?(?: on| of)? (?P<text>.+)",
 )
@@ -69,7 +69,7 @@ def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.hours(day, first, last)
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:around|about|at about) (?P<time>{_TIME})(?: on)? (?P<text>.+)",
     rf"(?P<text>.+?) (?:around|about|at about) (?P<time>{_TIME})",
 )
@@ -79,13 +79,13 @@ def _around(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.hours(day, hour - 1, hour + 1) if day is not None and hour is not None else None
 
 
-@RULES.reading(r"(?:at )?(?P<time>noon)(?: on)? (?P<text>.+)", r"(?P<text>.+?)(?: at)? (?P<time>noon)")
+@RULES.rule(r"(?:at )?(?P<time>noon)(?: on)? (?P<text>.+)", r"(?P<text>.+?)(?: at)? (?P<time>noon)")
 def _at_noon(grammar: Grammar, match: Match) -> Span | None:
     day = grammar.day(match["text"])
     return grammar.calendar.clock(day, 12) if day is not None else None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?P<text>.+?) (?P<side>after|since|before|until|by) (?P<time>{_TIME})",
     rf"(?P<side>after|before) (?P<time>{_TIME}) (?:on )?(?P<text>.+)",
 )

@@ -26,12 +26,12 @@ _NTH = {**ORDINALS, "fifth": 5, "5th": 5, "last": -1}
 _COUNT = rf"(?P<n>\d{{1,6}}|{alternatives(NUMBERS)})"
 
 
-@RULES.reading("(?:right )?now|current date")
+@RULES.rule("(?:right )?now|current date")
 def _now(grammar: Grammar, match: Match) -> Span:
     return Span(start=grammar.calendar.now, end=grammar.calendar.now)
 
 
-@RULES.reading(rf"{_COUNT} {WEEKDAY}s? ago", rf"(?:the )?{WEEKDAY} (?P<before>before last)")
+@RULES.rule(rf"{_COUNT} {WEEKDAY}s? ago", rf"(?:the )?{WEEKDAY} (?P<before>before last)")
 def _weekdays_ago(grammar: Grammar, match: Match) -> Span | None:
     groups = match.groupdict()
     count = 2 if groups.get("before") else number_of(groups["n"])
@@ -39,7 +39,7 @@ def _weekdays_ago(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.day(grammar.today - timedelta(days=back + 7 * (count - 1))) if count else None
 
 
-@RULES.reading(
+@RULES.rule(
     r"(?:the )?(?P<kind>)week of (?P<text>.+)",
     r"(?:the )?(?P<kind>week|w/c|weeks)(?: (?:beginning|starting|commencing))?(?: on)? (?P<text>.+)",
 )
@@ -49,13 +49,13 @@ def _week_of(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.days(day, day + timedelta(days=7)) if match["kind"] else grammar.calendar.week(day)
 
 
-@RULES.reading(rf"(?:the )?{_COUNT} (?P<unit>days|weeks) (?:starting|beginning|from)(?: on)? (?P<text>.+)")
+@RULES.rule(rf"(?:the )?{_COUNT} (?P<unit>days|weeks) (?:starting|beginning|from)(?: on)? (?P<text>.+)")
 def _days_from(grammar: Grammar, match: Match) -> Span | None:
     day, count = grammar.day(match["text"]), number_of(match["n"]) * (7 if match["unit"] == "weeks" else 1)
     return grammar.calendar.days(day, day + timedelta(days=count)) if day and count else None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:the )?(?P<nth>{alternatives(_NTH)}) (?P<unit>week|weekend|{alternatives(WEEKDAYS)})(?: of| in) (?P<text>.+)"
 )
 def _nth_week(grammar: Grammar, match: Match) -> Span | None:
@@ -77,7 +77,7 @@ def _nth_week(grammar: Grammar, match: Match) -> Span | None:
     return make(chosen)
 
 
-@RULES.reading(
+@RULES.rule(
     rf"{CALENDAR_UNIT} to date", rf"so far this {CALENDAR_UNIT}", rf"this {CALENDAR_UNIT} so far", "(?P<unit>[wmqy])td"
 )
 def _to_date(grammar: Grammar, match: Match) -> Span | None:
@@ -87,7 +87,7 @@ def _to_date(grammar: Grammar, match: Match) -> Span | None:
     return Span(start=span.start, end=grammar.calendar.now)
 
 
-@RULES.reading(
+@RULES.rule(
     r"(?:the )?(?:early |mid |late )?(?P<decade>(?:18|19|20)\d)0 ?'?s",
     r"(?:the )?'?(?P<tens>[3-9])0 ?'?s",
     rf"(?:the )?(?P<name>{alternatives(_DECADES)})",
@@ -104,7 +104,7 @@ def _decade(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.months(first, 1, 120)
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:the )?{WEEKDAY},? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?", r"(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)"
 )
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
@@ -117,7 +117,7 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     return None
 
 
-@RULES.reading(rf"(?:this |on )?{WEEKDAY},?[ -]\(?(?P<text>.*\d.*?)\)?", rf"(?P<text>.*\d.*),? {WEEKDAY}")
+@RULES.rule(rf"(?:this |on )?{WEEKDAY},?[ -]\(?(?P<text>.*\d.*?)\)?", rf"(?P<text>.*\d.*),? {WEEKDAY}")
 def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
     """Return the date if it falls on the weekday, otherwise None.
 
@@ -134,18 +134,18 @@ def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
     return None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:between )?{_COUNT} (?:and|to|or) (?P<m>\d{{1,6}}|{alternatives(NUMBERS)}) "
     r"(?P<unit>days|weeks|months|quarters|years) ago"
 )
 def _between_ago(grammar: Grammar, match: Match) -> Span | None:
     near, far = sorted((number_of(match["n"]), number_of(match["m"])))
     unit, calendar = UNITS[match["unit"]], grammar.calendar
-    first, last = calendar.unit(unit, calendar.back(unit, far)), calendar.unit(unit, calendar.back(unit, near))
+    first, last = calendar.unit(unit, calendar.ago(unit, far)), calendar.unit(unit, calendar.ago(unit, near))
     return Span(start=first.start, end=last.end) if near < far else None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:more than|over|longer than|at least) {_COUNT} (?P<unit>{alternatives(UNITS)}) ago",
     rf"older than {_COUNT} (?P<unit>{alternatives(UNITS)})",
 )
@@ -153,10 +153,10 @@ def _more_than_ago(grammar: Grammar, match: Match) -> Span | None:
     count, unit = number_of(match["n"]), UNITS[match["unit"]]
     if unit in ("minute", "hour"):
         return Span(start=None, end=grammar.calendar.now - timedelta(**{f"{unit}s": count})) if count else None
-    return Span(start=None, end=grammar.calendar.utc(grammar.calendar.back(unit, count))) if count else None
+    return Span(start=None, end=grammar.calendar.utc(grammar.calendar.ago(unit, count))) if count else None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:less than|within(?: the)?(?: last| past)?|not more than) {_COUNT} (?P<unit>{alternatives(UNITS)}) ago",
     rf"(?:newer|younger|more recent) than {_COUNT} (?P<unit>{alternatives(UNITS)})",
 )
@@ -164,7 +164,7 @@ def _less_than_ago(grammar: Grammar, match: Match) -> Span | None:
     return grammar.span(f"past {match['n']} {match['unit']}")
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?P<more>more than )?{_COUNT} (?P<unit>day|days|week|weeks) (?P<side>before|after|from) (?P<text>.+)",
     r"(?P<more>)(?P<n>the) (?P<unit>day) (?P<side>before|after) (?P<text>.+)",
 )
@@ -181,7 +181,7 @@ _PART = rf"(?:\d{{1,4}}|{alternatives(NUMBERS)}) (?:year|month|week|day)s?"
 _PARTS = rf"(?P<parts>{_PART}(?:,? (?:and )?{_PART})+)"
 
 
-@RULES.reading(rf"{_PARTS} ago", rf"(?:the )?(?P<past>last|past) {_PARTS}")
+@RULES.rule(rf"{_PARTS} ago", rf"(?:the )?(?P<past>last|past) {_PARTS}")
 def _parts_ago(grammar: Grammar, match: Match) -> Span | None:
     """Subtract several units, as in "two weeks and two days ago"."""
     day = grammar.today
@@ -201,7 +201,7 @@ def _back(day: date, count: int, unit: str) -> date:
     return first.replace(day=min(day.day, length))
 
 
-@RULES.reading(rf"week (?P<week>\d{{1,2}})(?:{OF}{YEAR})?")
+@RULES.rule(rf"week (?P<week>\d{{1,2}})(?:{OF}{YEAR})?")
 def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
     number = int(match["week"])
     if match["year"]:
@@ -210,7 +210,7 @@ def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
     return grammar.latest(weeks)
 
 
-@RULES.reading(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
+@RULES.rule(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
 def _weekend_of(grammar: Grammar, match: Match) -> Span | None:
     """Return the weekend of a day, including the day itself if it is the Friday before or the Monday after."""
     day = grammar.day(match["text"] + (match.groupdict().get("year") or ""))

@@ -24,23 +24,23 @@ NEAR_DAYS = {
 }  # fmt: skip
 
 
-@RULES.reading(rf"(?:the )?(?P<word>{alternatives(NEAR_DAYS)})")
+@RULES.rule(rf"(?:the )?(?P<word>{alternatives(NEAR_DAYS)})")
 def _near_day(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.day(grammar.today + timedelta(days=NEAR_DAYS[match["word"]]))
 
 
-@RULES.reading("(?P<word>tonight|last night)")
+@RULES.rule("(?P<word>tonight|last night)")
 def _nights(grammar: Grammar, match: Match) -> Span:
     evening = grammar.today - timedelta(days=match["word"] == "last night")
     return grammar.calendar.hours(evening, 18, 29)
 
 
-@RULES.reading("this (?P<part>morning|afternoon|evening)")
+@RULES.rule("this (?P<part>morning|afternoon|evening)")
 def _this_part(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.hours(grammar.today, *PARTS_OF_DAY[match["part"]])
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?P<text>.+?)(?: in the| on the| at the| at)? {PART}",
     rf"(?:the )?{PART} (?:of |on )?(?P<text>.+)",
 )
@@ -49,27 +49,27 @@ def _part_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.hours(day, *PARTS_OF_DAY[match["part"]]) if day else None
 
 
-@RULES.reading(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y) ago")
+@RULES.rule(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y) ago")
 def _ago(grammar: Grammar, match: Match) -> Span | None:
     count, unit = number_of(match["n"]), UNITS[match["unit"]]
     if not count:
         return None
     if unit in ("minute", "hour"):
         return grammar.calendar.clock_unit(unit, grammar.calendar.now - timedelta(**{f"{unit}s": count}))
-    return grammar.calendar.unit(unit, grammar.calendar.back(unit, count))
+    return grammar.calendar.unit(unit, grammar.calendar.ago(unit, count))
 
 
-@RULES.reading(r"(?:a )?few (?P<unit>minutes|hours|days|weeks|months|years) ago")
+@RULES.rule(r"(?:a )?few (?P<unit>minutes|hours|days|weeks|months|years) ago")
 def _a_few_ago(grammar: Grammar, match: Match) -> Span:
     unit, calendar = UNITS[match["unit"]], grammar.calendar
     if unit in ("minute", "hour"):
         start, end = (calendar.now - timedelta(**{f"{unit}s": count}) for count in (5, 2))
         return Span(start=start, end=end)
-    first, last = calendar.unit(unit, calendar.back(unit, 5)), calendar.unit(unit, calendar.back(unit, 2))
+    first, last = calendar.unit(unit, calendar.ago(unit, 5)), calendar.unit(unit, calendar.ago(unit, 2))
     return Span(start=first.start, end=last.end)
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:the )?(?:last|past) {N} {UNIT}",
     r"(?:the )?(?:last|past) (?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y)",
     rf"(?:the )?(?:last|past) (?P<n>few) {UNIT}",
@@ -85,32 +85,32 @@ def _rolling(grammar: Grammar, match: Match) -> Span | None:
     else:
         number = groups.get("n") or "1"
         unit, count = UNITS[match["unit"]], 3 if number == "few" else number_of(number)
-    start = grammar.calendar.utc(grammar.calendar.back(unit, count))
+    start = grammar.calendar.utc(grammar.calendar.ago(unit, count))
     if unit in ("minute", "hour"):  # elapsed time, even if clocks were changed in between
         start = grammar.calendar.now - timedelta(**{f"{unit}s": count})
     return Span(start=start, end=grammar.calendar.now) if count else None
 
 
-@RULES.reading(rf"(?P<which>last|this|next) {CALENDAR_UNIT}", rf"(?:the )?(?P<which>previous|current) {CALENDAR_UNIT}")
+@RULES.rule(rf"(?P<which>last|this|next) {CALENDAR_UNIT}", rf"(?:the )?(?P<which>previous|current) {CALENDAR_UNIT}")
 def _calendar_unit(grammar: Grammar, match: Match) -> Span:
     steps = {"last": 1, "previous": 1, "this": 0, "current": 0, "next": -1}[match["which"]]
     unit = UNITS[match["unit"]]
-    return grammar.calendar.unit(unit, grammar.calendar.back(unit, steps))
+    return grammar.calendar.unit(unit, grammar.calendar.ago(unit, steps))
 
 
-@RULES.reading(rf"(?:the )?{CALENDAR_UNIT} before last")
+@RULES.rule(rf"(?:the )?{CALENDAR_UNIT} before last")
 def _before_last(grammar: Grammar, match: Match) -> Span:
     unit = UNITS[match["unit"]]
-    return grammar.calendar.unit(unit, grammar.calendar.back(unit, 2))
+    return grammar.calendar.unit(unit, grammar.calendar.ago(unit, 2))
 
 
-@RULES.reading("earlier (?P<text>today|this week|this month|this quarter|this year)")
+@RULES.rule("earlier (?P<text>today|this week|this month|this quarter|this year)")
 def _earlier(grammar: Grammar, match: Match) -> Span | None:
     span = grammar.span(match["text"])
     return Span(start=span.start, end=grammar.calendar.now) if span and span.start != grammar.calendar.now else None
 
 
-@RULES.reading("(?:the )?(?P<which>last|previous|this|next) weekend", "(?P<which>(?:the )?weekend)")
+@RULES.rule("(?:the )?(?P<which>last|previous|this|next) weekend", "(?P<which>(?:the )?weekend)")
 def _weekend(grammar: Grammar, match: Match) -> Span | None:
     weeks = {"last": -1, "previous": -1, "this": 0, "next": 1}.get(match["which"])
     if weeks is None:
@@ -119,7 +119,7 @@ def _weekend(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.weekend(grammar.today + timedelta(days=7 * weeks))
 
 
-@RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|past|this|next) )?{WEEKDAY}")
+@RULES.rule(rf"(?:(?:the )?(?P<which>last|previous|past|this|next) )?{WEEKDAY}")
 def _weekday(grammar: Grammar, match: Match) -> Span:
     weekday, qualifier = WEEKDAYS[match["weekday"]], match["which"]
     today = grammar.today if qualifier else grammar.horizon
@@ -133,7 +133,7 @@ def _weekday(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.day(today - timedelta(days=back))
 
 
-@RULES.reading(
+@RULES.rule(
     rf"{WEEKDAY}(?: of| in)? (?P<which>last|this|next) week",
     rf"(?P<which>last|previous|this|next) week(?: on|,| -)? {WEEKDAY}",
 )

@@ -30,7 +30,7 @@ def _days(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
     return (span, first, past) if grammar.calendar.days(first, past) == span else None
 
 
-@RULES.reading(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
+@RULES.rule(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
 def _third(grammar: Grammar, match: Match) -> Span | None:
     """Return a third of a month or year, or the first or last three days of a week."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
@@ -48,7 +48,7 @@ def _third(grammar: Grammar, match: Match) -> Span | None:
     return None
 
 
-@RULES.reading(r"(?:the )?(?P<half>first|1st|second|2nd) half of (?P<text>.+)")
+@RULES.rule(r"(?:the )?(?P<half>first|1st|second|2nd) half of (?P<text>.+)")
 def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     days = _days(grammar, match["text"])
     if days is None or days[0] != grammar.calendar.unit("month", datetime.combine(days[1], time.min)):
@@ -58,7 +58,7 @@ def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.days(*((first, middle) if match["half"] in ("first", "1st") else (middle, past)))
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:the )?(?P<which>first|last) {_COUNT} (?P<unit>days|months) of (?P<text>.+)",
     r"(?:the )?(?P<which>first|last)(?P<n>) (?P<unit>day|month) of (?P<text>.+)",
 )
@@ -77,7 +77,7 @@ def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
     return calendar.months(first.year, first.month + (0 if is_first else months - count), count)
 
 
-@RULES.reading(rf"(?:the )?{DAY} (?:day )?of (?:the )?(?P<month>(?:last|this|previous) month|month before last)")
+@RULES.rule(rf"(?:the )?{DAY} (?:day )?of (?:the )?(?P<month>(?:last|this|previous) month|month before last)")
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     days, number = _days(grammar, match["month"]), int(match["day"])
     if days is None:
@@ -86,7 +86,7 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.day(first.replace(day=number)) if 0 < number <= (past - first).days else None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"{WEEKDAY},? (?:from|of) (?P<week>.+ week|.+ weeks ago)",
     rf"(?P<week>last|previous|this|next) week's {WEEKDAY}",
     rf"{WEEKDAY},? (?P<week>.+ weeks ago)",
@@ -99,7 +99,7 @@ def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.day(days[1] + timedelta(days=WEEKDAYS[match["weekday"]]))
 
 
-@RULES.reading(
+@RULES.rule(
     rf"{_COUNT} weekends ago",
     r"(?:the )?weekend before last(?P<n>)",
 )
@@ -109,7 +109,7 @@ def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.weekend(grammar.today - timedelta(days=7 * count)) if count else None
 
 
-@RULES.reading(rf"{_COUNT} (?P<season>spring|summer|autumn|fall|winter)s ago", rf"(?:the )?{SEASON} before last(?P<n>)")
+@RULES.rule(rf"{_COUNT} (?P<season>spring|summer|autumn|fall|winter)s ago", rf"(?:the )?{SEASON} before last(?P<n>)")
 def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
     """Return a past season: the latest that is over, or one or more years before it."""
     text = match["n"]
@@ -121,14 +121,14 @@ def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.season(match["season"], year - count + 1)
 
 
-@RULES.reading(rf"(?:the )?winter(?: of)? {YEAR} ?[-/–] ?(?P<next>\d\d(?:\d\d)?)")
+@RULES.rule(rf"(?:the )?winter(?: of)? {YEAR} ?[-/–] ?(?P<next>\d\d(?:\d\d)?)")
 def _winter_of_two_years(grammar: Grammar, match: Match) -> Span | None:
     year = int(match["year"])
     fits = match["next"] in (str(year + 1), f"{(year + 1) % 100:02}")
     return grammar.calendar.season("winter", year) if fits else None
 
 
-@RULES.reading(
+@RULES.rule(
     rf"(?:exactly {_COUNT} (?P<unit>day|week|month|year)s? ago|today {_COUNT.replace('<n>', '<m>')} "
     r"(?P<other>week|month|year)s? ago)",
     rf"{_COUNT} (?P<unit>day|week|month|year)s? ago today(?P<m>)(?P<other>)",
@@ -136,4 +136,4 @@ def _winter_of_two_years(grammar: Grammar, match: Match) -> Span | None:
 def _to_the_day(grammar: Grammar, match: Match) -> Span | None:
     text, unit = match["n"] or match["m"], match["unit"] or match["other"]
     count = number_of(text)
-    return grammar.calendar.day(grammar.calendar.back(UNITS[unit], count).date()) if count else None
+    return grammar.calendar.day(grammar.calendar.ago(UNITS[unit], count).date()) if count else None

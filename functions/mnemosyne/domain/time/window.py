@@ -113,7 +113,7 @@ EXAMPLES = (
     "2026-05-20, between May 1 and May 15, since Monday, before 2025"
 )
 EXPRESSION_LENGTH = 200
-EXPRESSION_READINGS = 300
+EXPRESSION_MATCHES = 300
 """Maximum texts of an expression that are matched against the rules. Real expressions take up to 40."""
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
@@ -135,7 +135,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: Ma
     if text.endswith("..") or text.startswith(".."):  # an interval that is open on one side
         text = f"since {text.rstrip('. ')}" if text.endswith("..") else f"until {text.lstrip('. ')}"
     text = text.rstrip("?.! ")
-    budget = budget or MatchBudget(EXPRESSION_READINGS)
+    budget = budget or MatchBudget(EXPRESSION_MATCHES)
     try:
         span = _spanned(plain_form(text), calendar, budget) if 0 < len(text) <= EXPRESSION_LENGTH else None
     except (ValueError, OverflowError):
