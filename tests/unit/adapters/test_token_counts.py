@@ -9,7 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
-from mnemosyne.adapters.embedders.offline import OfflineEmbedder, counts_file
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder, token_counts_file
 
 TEXTS = ["Ada said that the blue teapot leaks", "Ada said that the train was late", "Ada said hello"]
 
@@ -63,7 +63,7 @@ def test_an_unusable_count_file_does_not_change_the_vectors_of_memories(
 ) -> None:
     directory = tmp_path / "counts"
     directory.mkdir()
-    spoil(counts_file(directory, "ns"))
+    spoil(token_counts_file(directory, "ns"))
     embedder = OfflineEmbedder(directory).for_namespace("ns")
     assert np.array_equal(embedder.embed_documents(TEXTS), plain.embed_documents(TEXTS))
     assert np.linalg.norm(embedder.embed_query("Ada teapot")) == pytest.approx(1.0, abs=1e-5)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from mnemosyne.adapters import service_errors
-from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_time
-from mnemosyne.adapters.embedders.gemini_errors import Explanations, Refused, VertexAi
+from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_deadline
+from mnemosyne.adapters.embedders.gemini_errors import Explanations, UncertainCauseError, VertexAi
 from mnemosyne.adapters.embedders.vector_cache import VectorCache
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -142,7 +142,7 @@ class GeminiEmbedder:
         missing = [content for content in contents if content not in vectors]
         for number, call in enumerate(calls(missing)):
             if number:
-                check_time(deadline, len(vectors), len(contents))
+                check_deadline(deadline, len(vectors), len(contents))
             self._embed_call(call, task, vectors, deadline)
 
     def _embed_call(self, texts: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
@@ -160,14 +160,14 @@ class GeminiEmbedder:
                 for half in (texts[:middle], texts[middle:]):
                     self._embed_call(half, task, vectors, deadline)
                 return
-            except Refused as exc:
+            except UncertainCauseError as exc:
                 if not exc.refuses:
                     self._probe(exc, task)
                     raise ItemUnavailable(str(exc)) from exc
                 log.info("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
         for number, text in enumerate(texts):
             if number:
-                check_time(deadline, number, len(texts))
+                check_deadline(deadline, number, len(texts))
             vectors[text] = self._embed_one(text, task)
         self._one_by_one |= len(texts) > 1  # the service accepts each text alone but not several at once
 
@@ -183,21 +183,21 @@ class GeminiEmbedder:
             if len(text) <= LONGEST_PROBED:
                 self._probe(exc, task)
             raise
-        except Refused as exc:
+        except UncertainCauseError as exc:
             self._probe(exc, task)
             try:  # the fault may have ended before the probe
                 (vector,) = self._embed([text], task, attempts=1)
-            except Refused as again:
+            except UncertainCauseError as again:
                 raise (InvalidRequest if again.refuses else ItemUnavailable)(str(again)) from again
         return vector
 
-    def _probe(self, exc: Refused | TextTooLong, task: _Task) -> None:
+    def _probe(self, exc: UncertainCauseError | TextTooLong, task: _Task) -> None:
         """Embed another text, to find out whether an error concerns one text; raises the error that concerns all."""
-        if isinstance(exc, Refused) and (exc.concerns_all or (task is _QUERY and not exc.refuses)):
+        if isinstance(exc, UncertainCauseError) and (exc.concerns_all or (task is _QUERY and not exc.refuses)):
             raise exc.error from exc
         try:
             self._embed([PROBE], task, attempts=1)
-        except Refused as probe:
+        except UncertainCauseError as probe:
             raise probe.error from probe
         except TextTooLong as probe:
             raise self._explanations.error(400, str(probe)) from probe
@@ -262,7 +262,7 @@ class GeminiEmbedder:
                 self._log_throttled(len(texts), exc)
             raise self._explanations.api_error(exc) from exc
         except httpx2.ReadTimeout as exc:
-            raise self._explanations.doubt(service_errors.UNREACHABLE, "no answer in time") from exc
+            raise self._explanations.uncertain_cause(service_errors.UNREACHABLE, "no answer in time") from exc
         except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
             raise self._explanations.error(*service_errors.google_code(exc)) from exc
         except (ValueError, TypeError, AttributeError, LookupError) as exc:  # from an invalid response
@@ -274,8 +274,8 @@ class GeminiEmbedder:
         about = fault_fields(error) if isinstance(error, ServiceError) else {}
         log.warning("embedding_throttled", model=self.model, texts=texts, **about)
 
-    def _unusable(self, answer: str) -> Refused:
-        return self._explanations.doubt(service_errors.UNUSABLE, f"the embedding service answered {answer}")
+    def _unusable(self, answer: str) -> UncertainCauseError:
+        return self._explanations.uncertain_cause(service_errors.UNUSABLE, f"the embedding service answered {answer}")
 
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
         """Return the vectors of an answer. Raises unless it has one usable vector per text, and no text was cut."""

@@ -20,7 +20,7 @@ seconds that Terraform gives the function.
 """
 
 
-def check_time(deadline: float, embedded: int, count: int) -> None:
+def check_deadline(deadline: float, embedded: int, count: int) -> None:
     """Raise Unavailable if the time of an attempt is over."""
     if time.monotonic() >= deadline:
         raise Unavailable(

@@ -19,7 +19,7 @@ _ANOTHER_MODEL: Final = (
     "then set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) and "
     "run `make deploy`"
 )
-_DOUBTFUL: Final = re.compile(r"400|404|408|413|5\d\d")
+_UNCERTAIN: Final = re.compile(r"400|404|408|413|5\d\d")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class VertexAi:
     location: str = ""
 
 
-class Refused(Exception):  # noqa: N818 - not an error yet: the text or the deployment may be the cause
-    """Raised for a failed call to Gemini if one of the texts may be the cause.
+class UncertainCauseError(Exception):
+    """Raised for a failed call to Gemini if the cause may be one of the texts or the deployment.
 
     `error` is the error to raise if the calls for all texts fail.
     """
@@ -81,17 +81,17 @@ class Explanations:
             else "let the key call the Gemini API, in the key's API restrictions",
         )
 
-    def doubt(self, code: int | str, message: str) -> Refused:
+    def uncertain_cause(self, code: int | str, message: str) -> UncertainCauseError:
         """Return the exception for an answer whose cause may be a single text."""
         description = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
         rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
         concerns_all = rule is not None and rule.concerns_all
-        return Refused(code, description, self.error(code, message), concerns_all=concerns_all)
+        return UncertainCauseError(code, description, self.error(code, message), concerns_all=concerns_all)
 
     def api_error(self, error: "APIError") -> Exception:
         """Return the exception to raise for an error response of the API."""
         message = str(error.message)
         if error.code == 413 or (error.code == 400 and _TOO_LONG.search(message)):
             return TextTooLong(f"the embedding service answered {error.code}: {message}")
-        make = self.doubt if _DOUBTFUL.fullmatch(str(error.code)) else self.error
+        make = self.uncertain_cause if _UNCERTAIN.fullmatch(str(error.code)) else self.error
         return make(error.code, message)

@@ -67,7 +67,7 @@ class OfflineEmbedder:
         """Return the embedder that counts the tokens of this namespace's texts, or itself if it counts no tokens."""
         if self._statistics is None:
             return self
-        counts = _TokenCounts(counts_file(self._statistics, namespace), self._counting)
+        counts = _TokenCounts(token_counts_file(self._statistics, namespace), self._counting)
         return _NamespaceEmbedder(self, counts)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -208,8 +208,8 @@ class _TokenCounts:
                 )
 
 
-def counts_file(directory: Path, namespace: str) -> Path:
-    """Return the file of a namespace's counts. It is named by a hash, because a namespace may be any text."""
+def token_counts_file(directory: Path, namespace: str) -> Path:
+    """Return the file with a namespace's token counts. Its name is a hash, because a namespace may be any text."""
     return directory / f"{hashlib.sha256(namespace.encode()).hexdigest()[:32]}.bin"
 
 

@@ -26,7 +26,7 @@ from google.api_core.retry import Retry, if_exception_type
 from google.auth.exceptions import GoogleAuthError
 from joserfc.jwk import ECKey
 
-from mnemosyne.adapters.signing.key_files import published, signed
+from mnemosyne.adapters.signing.key_files import public_jwk, signed_token
 from mnemosyne.errors import Misconfigured, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import ACCESS_TOKEN
@@ -102,12 +102,12 @@ class CloudKmsKeys:
             return self._signed(claims, type_)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        return [published(version.public) for version in self._current()]
+        return [public_jwk(version.public) for version in self._current()]
 
     def _signed(self, claims: Mapping[str, Any], type_: str) -> str:
-        version = _signing(self._current(), self._clock())
+        version = _signing_version(self._current(), self._clock())
         key = _RemoteKey(version.public, lambda message: self._signature(version, message))
-        return signed(claims, type_, key)
+        return signed_token(claims, type_, key)
 
     def _signature(self, version: _Version, message: bytes) -> bytes:
         """Return the signature in DER. Checksums of request and response are verified:
@@ -180,6 +180,6 @@ class _Disabled(Misconfigured):
     """A version was disabled after it was listed."""
 
 
-def _signing(versions: Sequence[_Version], now: float) -> _Version:
+def _signing_version(versions: Sequence[_Version], now: float) -> _Version:
     """Return the newest version older than PUBLISHED_SECONDS, or else the oldest version."""
     return next((version for version in versions if version.created_at <= now - PUBLISHED_SECONDS), versions[-1])

@@ -36,10 +36,10 @@ class KeyFiles:
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
         key = self._keys()[-1]
-        return signed(claims, type_, key)
+        return signed_token(claims, type_, key)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        return [published(key) for key in self._keys()]
+        return [public_jwk(key) for key in self._keys()]
 
     def _keys(self) -> list[ECKey]:
         return [ECKey.import_key(file.read_bytes()) for file in self._files()]
@@ -48,12 +48,12 @@ class KeyFiles:
         return sorted(self._directory.glob("*.pem"))
 
 
-def signed(claims: Mapping[str, Any], type_: str, key: ECKey) -> str:
+def signed_token(claims: Mapping[str, Any], type_: str, key: ECKey) -> str:
     """Return a JWT that the key has signed."""
     header = {"typ": type_, "alg": ALGORITHM, "kid": key.thumbprint()}
     return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
 
 
-def published(key: ECKey) -> Mapping[str, Any]:
+def public_jwk(key: ECKey) -> Mapping[str, Any]:
     """Return the public key as a JWK."""
     return {**key.as_dict(private=False), "kid": key.thumbprint(), "use": "sig", "alg": ALGORITHM}
