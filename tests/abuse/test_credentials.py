@@ -8,7 +8,7 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
-from mnemosyne.app.migrate import report
+from mnemosyne.app.migrate import log_failure
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http import push
 from mnemosyne.http.admin import app as admin
@@ -173,7 +173,7 @@ def test_only_the_deployment_s_workflow_may_run_migrations_and_operations(path: 
         raise AssertionError("it was reached")
 
     app = admin.build_app(
-        reached, reached, expire=reached, announce=reached, identify=partial(check_secret, "s3cret"), report=report
+        reached, reached, expire=reached, announce=reached, identify=partial(check_secret, "s3cret"), report=log_failure
     )
     for credential in ({}, {"Authorization": "Bearer other"}):
         assert TestClient(app).post(path, json={"action": "list"}, headers=credential).status_code == 401

@@ -13,7 +13,7 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.oauth import find_standing_grant
+from mnemosyne.adapters.database.oauth import find_valid_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.change_feed import ChangeFeed
@@ -127,4 +127,4 @@ def server(auth: Pool, tmp_path: Path) -> AuthServer:
 @pytest.fixture
 def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
     """Function that returns whether `mcp` accepts the access token in an answer of the token endpoint."""
-    return lambda tokens: find_standing_grant(pool, UUID(claims_of(tokens)["grant"])) is not None
+    return lambda tokens: find_valid_grant(pool, UUID(claims_of(tokens)["grant"])) is not None

@@ -56,7 +56,7 @@ def trail(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> AuditTrail:
     monkeypatch.setattr("mnemosyne.observability._listeners", [])
     monkeypatch.setattr("mnemosyne.observability._flushes", [])
     trail = AuditTrail(lambda: pool)
-    trail.follow()
+    trail.start()
     return trail
 
 
@@ -199,8 +199,8 @@ def test_recording_of_reads_can_be_turned_off_and_of_changes_cannot(
 ) -> None:
     trail = AuditTrail(lambda: pool, reads=0.0)
     fields = {"principal": "p", "credential": f"key:{KEY}", "client": "", "namespace": "ns", "outcome": "done"}
-    trail.hear(ACCESS, {**fields, "action": "read", "is_read": True})
-    trail.hear(ACCESS, {**fields, "action": "write", "is_read": False})
+    trail.on_event(ACCESS, {**fields, "action": "read", "is_read": True})
+    trail.on_event(ACCESS, {**fields, "action": "write", "is_read": False})
     trail.flush()
     assert [event["action"] for event in _events(owner)] == ["write"]
     assert owner.run("SELECT last_used_at FROM api_keys")[0][0]
@@ -317,10 +317,10 @@ def test_log_ins_and_grants_are_recorded_and_attempts_of_unknown_people_are_not(
 ) -> None:
     pool = Pool(connection_factory(cluster.url("auth", database)), 1)
     trail = AuditTrail(lambda: pool)
-    trail.hear("audit", {"action": "log_in", "outcome": "refused", "subject": "1077", "reason": "blocked"})
-    trail.hear("audit", {"action": "give_token", "outcome": "done", "grant": GRANT, "client": "editor"})
-    trail.hear("audit", {"action": "register_client", "outcome": "done", "client": "stranger", "name": "x"})
-    trail.hear("push_crashed", {})
+    trail.on_event("audit", {"action": "log_in", "outcome": "refused", "subject": "1077", "reason": "blocked"})
+    trail.on_event("audit", {"action": "give_token", "outcome": "done", "grant": GRANT, "client": "editor"})
+    trail.on_event("audit", {"action": "register_client", "outcome": "done", "client": "stranger", "name": "x"})
+    trail.on_event("push_crashed", {})
     trail.flush()
     pool.close()
     recorded = [

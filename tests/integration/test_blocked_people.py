@@ -12,7 +12,7 @@ import pytest
 from mnemosyne.adapters.database.api_keys import ApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.lockouts import Lockouts
-from mnemosyne.adapters.database.oauth import find_standing_grant
+from mnemosyne.adapters.database.oauth import find_valid_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListLockouts, LockOut, UndoLockOut
@@ -71,7 +71,7 @@ class Company:
         return dict(exchange(self.server.browser(), self.client, redirect_parameters(visit.answer())["code"]).json())
 
     def is_let_in(self, tokens: dict[str, Any]) -> bool:
-        return find_standing_grant(self.mcp, UUID(claims_of(tokens)["grant"])) is not None
+        return find_valid_grant(self.mcp, UUID(claims_of(tokens)["grant"])) is not None
 
 
 @pytest.fixture

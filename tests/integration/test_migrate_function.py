@@ -43,7 +43,7 @@ def _app(run: Run, **changed: Callable[[], Any]) -> TestClient:
     functions: dict[str, Any] = {"migrate": list, "expire": dict, "announce": dict} | changed
     return TestClient(
         build_app(
-            functions.pop("migrate"), run, **functions, identify=lambda authorization: None, report=migrate.report
+            functions.pop("migrate"), run, **functions, identify=lambda authorization: None, report=migrate.log_failure
         )
     )
 

@@ -15,7 +15,7 @@ from mnemosyne.adapters.identity.log_in_code import LOCAL_PERSON
 from mnemosyne.domain.oauth import Client, PeopleRule, Person
 from mnemosyne.domain.principal import Scope
 from mnemosyne.http.auth.pages import consent, security_headers
-from mnemosyne.oauth.flow import Question
+from mnemosyne.oauth.flow import ConsentPage
 from tests.oauth_server import (
     ISSUER,
     REDIRECT,
@@ -289,6 +289,6 @@ def test_the_consent_page_names_all_that_the_scope_operate_allows() -> None:
     scopes = frozenset({Scope.OPERATE})
     person = Person(subject="ada", name="Ada", namespace="ada", scopes=scopes)
     client = Client(id="notes", name="Notes", redirect_uris=(WEB,))
-    question = Question(client, person, scopes, WEB, f"{ISSUER}/mcp", agreed=False)
+    question = ConsentPage(client, person, scopes, WEB, f"{ISSUER}/mcp", agreed=False)
     page = bytes(consent(ISSUER, "request", question).body).decode()
     assert "retry and delete messages that could not be stored, forget memories, read the audit trail" in page

@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.oauth import OAuthStore, find_standing_grant
+from mnemosyne.adapters.database.oauth import OAuthStore, find_valid_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity import tokens
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.adapters.signing.key_files import KeyFiles
 from mnemosyne.cli.local.postgres import EmbeddedPostgres
-from mnemosyne.domain.oauth import Grant, StandingGrant
+from mnemosyne.domain.oauth import Grant, ValidGrant
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.ids import new_id
@@ -72,11 +72,11 @@ class Mcp:
         claims = {"sub": "ada", "namespace": "user:ada", "scope": "read", "grant": str(grant), "client_id": "client"}
         return f"Bearer {self.issuer.token(**{'typ': 'at+jwt', **claims, **changed})}"
 
-    def _find(self, grant: UUID) -> StandingGrant | None:
+    def _find(self, grant: UUID) -> ValidGrant | None:
         self.asked += 1
         if self.away:
             raise Unavailable("the database is not responding")
-        return find_standing_grant(self.pool, grant)
+        return find_valid_grant(self.pool, grant)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import ApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.adapters.database.oauth import OAuthStore, find_standing_grant
+from mnemosyne.adapters.database.oauth import OAuthStore, find_valid_grant
 from mnemosyne.adapters.database.object_imports import ObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
@@ -21,7 +21,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import FailedRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
-from mnemosyne.domain.oauth import Grant, StandingGrant
+from mnemosyne.domain.oauth import Grant, ValidGrant
 from mnemosyne.domain.object_import import ObjectImport
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.search import SearchMode, SearchQuery
@@ -201,7 +201,7 @@ def test_import_object_lists_the_lines_of_an_object_until_it_deletes_them(functi
     first, second = imports.lines("gs://b/o#1", 10)
     assert (first.line, second.line, first.status) == ("0000000001", "0000000002", None)
     assert imports.lines("gs://b/o#1", 10, after=first.line) == [second]
-    imports.forget_lines("gs://b/o#1")
+    imports.delete_lines("gs://b/o#1")
     assert imports.lines("gs://b/o#1", 10) == []
 
 
@@ -226,14 +226,14 @@ def test_mcp_can_check_a_grant_created_by_auth(functions: Functions) -> None:
     auth, pool = OAuthStore(functions.pool("auth")), functions.pool("mcp")
     with auth.transaction() as rows:
         rows.add_grant(grant, 3600)
-    restored_grant = find_standing_grant(pool, grant.id)
-    assert restored_grant and restored_grant == StandingGrant(
+    restored_grant = find_valid_grant(pool, grant.id)
+    assert restored_grant and restored_grant == ValidGrant(
         subject="ada", namespace="ada", client_id="client", client_name="Claude", scopes=frozenset({Scope.READ}),
         expires_at=restored_grant.expires_at,
     )  # fmt: skip
     with auth.transaction() as rows:
         rows.revoke(grant.id, "asked")
-    assert find_standing_grant(pool, grant.id) is None
+    assert find_valid_grant(pool, grant.id) is None
 
 
 def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(

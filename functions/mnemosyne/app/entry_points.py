@@ -75,14 +75,12 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
     from mnemosyne.adapters.identity.tokens import OidcVerifier, decode_unverified
 
     if settings.auth_mode == "oauth":
-        from mnemosyne.adapters.database.oauth import find_standing_grant
+        from mnemosyne.adapters.database.oauth import find_valid_grant
         from mnemosyne.ports.identity import ACCESS_TOKEN
         from mnemosyne.service.oauth_tokens import OAuthAuthenticator
 
         verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources, token_type=ACCESS_TOKEN)
-        return OAuthAuthenticator(
-            _api_keys(services), verifier, lambda grant: find_standing_grant(services.pool, grant)
-        )
+        return OAuthAuthenticator(_api_keys(services), verifier, lambda grant: find_valid_grant(services.pool, grant))
     if settings.auth_mode == "iam":
         return authenticate.CloudRunIamAuthenticator(decode_unverified)
     return authenticate.OidcAuthenticator(
@@ -125,8 +123,8 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
     return partial(check_push, verifier, settings.push_service_account)
 
 
-def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], LifespanApp]":
-    """Return the function of an entry point, from the function that builds its app at the first request."""
+def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], LifespanApp]":
+    """Decorate a function that builds an app: the result returns an app that is built at the first request."""
 
     @lru_cache(maxsize=1)
     @wraps(build)
@@ -138,7 +136,7 @@ def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[]
     return app
 
 
-@_hosted
+@_entry_point
 def mcp_app() -> Any:
     """Return the `mcp` function."""
     # Importing the SDK's server would also import its client and MCPServer, a tenth of the time to the first response.
@@ -162,7 +160,7 @@ def _record_accesses(services: ConfiguredServices) -> None:
     """Record the accesses of this process in the audit trail."""
     from mnemosyne.adapters.database.audit_trail import AuditTrail
 
-    AuditTrail(lambda: services.pool, reads=services.settings.audit_reads).follow()
+    AuditTrail(lambda: services.pool, reads=services.settings.audit_reads).start()
 
 
 def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Check]":
@@ -188,7 +186,7 @@ def _canary(services: ConfiguredServices) -> "Route | None":
     return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 
-@_hosted
+@_entry_point
 def ingest_app() -> Any:
     """Return the `ingest` function."""
     from mnemosyne.service.deliveries import store
@@ -197,7 +195,7 @@ def ingest_app() -> Any:
     return _push_app(partial(store, group_commit=GroupCommit()), warm=ConfiguredServices.warm)
 
 
-@_hosted
+@_entry_point
 def dead_letter_app() -> Any:
     """Return the `dead_letter` function. It does not load the embedder at the start, because it rarely embeds texts."""
     from mnemosyne.service.deliveries import give_up
@@ -205,7 +203,7 @@ def dead_letter_app() -> Any:
     return _push_app(give_up)
 
 
-@_hosted
+@_entry_point
 def import_object_app() -> Any:
     """Return the `import_object` function. It has few threads, because an object needs much memory."""
     from mnemosyne.service.deliveries import import_object
@@ -237,7 +235,7 @@ def _push_app(
     )
 
 
-@_hosted
+@_entry_point
 def auth_app() -> Any:
     """Return the `auth` function: the authorization server."""
     from mnemosyne.app.authorization import flow_and_clients
@@ -250,10 +248,10 @@ def auth_app() -> Any:
     return build_app(flow, clients, Gateway(flow.issuer.url, services.settings.trusted_proxies))
 
 
-@partial(_hosted, explains=True)
+@partial(_entry_point, explains=True)
 def migrate_app() -> Any:
     """Return the `migrate` function, which runs as the schema's owner."""
-    from mnemosyne.app.migrate import deploy, report
+    from mnemosyne.app.migrate import deploy, log_failure
     from mnemosyne.app.operations import run_operations
     from mnemosyne.app.operator import announce_changes, expire_memories
     from mnemosyne.http.admin.app import build_app
@@ -265,7 +263,7 @@ def migrate_app() -> Any:
         expire=partial(expire_memories, settings),
         announce=partial(announce_changes, settings),
         identify=_push_identity(settings),
-        report=report,
+        report=log_failure,
     )
 
 

@@ -93,7 +93,7 @@ def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS, repair: bo
     return applied
 
 
-def report(event: str, exc: Exception) -> str:
+def log_failure(event: str, exc: Exception) -> str:
     """Log a failed operation of the schema's owner as one line, and return its cause as one sentence.
 
     `event` is a key of `_NEXT_STEPS`.
@@ -131,7 +131,7 @@ def main() -> int:
         configure_logging(settings.log_level, project=settings.google_cloud_project)
         applied = deploy(settings)
     except Exception as exc:  # noqa: BLE001 - the edge: the job must log why it failed
-        report("migration_failed", exc)
+        log_failure("migration_failed", exc)
         return 1
     log.info("migrated", count=len(applied), files=applied)
     return 0

@@ -63,7 +63,7 @@ class _BackgroundServices:
                 services = ConfiguredServices(settings)
                 services.warm()
                 trail = AuditTrail(lambda: services.pool)
-                trail.follow()
+                trail.start()
                 self._services.set_result(services)
                 self._stopping.wait()
                 trail.flush()

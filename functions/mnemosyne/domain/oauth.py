@@ -102,16 +102,16 @@ class Grant:
     resource: str
     expires_at: datetime
     client_name: str = ""
-    stands: bool = True
-    """Whether the grant is neither revoked nor expired."""
+    valid: bool = True
+    """Whether the grant is neither revoked nor expired, and neither its person nor its client is blocked."""
     last_used_at: datetime | None = None
     """Time of the last use, with an accuracy of a minute. None before the first use. Only the account page uses this
     field."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class StandingGrant:
-    """The fields that `mcp` needs of a grant that is neither revoked nor expired."""
+class ValidGrant:
+    """A valid grant (see Grant), with the fields that `mcp` needs."""
 
     subject: str
     namespace: str
@@ -169,7 +169,7 @@ class PeopleRule:
     namespace: str = ""
     scopes: frozenset[Scope] = frozenset(DEFAULT_SCOPES)
 
-    def fits(self, claims: Mapping[str, Any]) -> bool:
+    def matches(self, claims: Mapping[str, Any]) -> bool:
         """Whether the rule matches the claims of an ID token. Only verified addresses match."""
         if self.who == "*":
             return True

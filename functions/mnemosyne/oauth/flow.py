@@ -45,7 +45,7 @@ START_OVER = f"this log-in has ended or is another browser's: {AGAIN}"
 
 
 @dataclass(frozen=True)
-class Question:
+class ConsentPage:
     """Contents of the consent page."""
 
     client: Client
@@ -83,7 +83,7 @@ class Flow:
             if rows.is_client_blocked(client.id):
                 log.warning("audit", action="authorize", outcome="refused", client=client.id, reason="blocked")
                 raise Unauthorized("this application is blocked: ask the operator of this memory")
-            rows.forget_expired()
+            rows.delete_expired()
             client = replace(client, redirect_uris=(request.payload.redirect_uri,))
             return self._begin(rows, key, request.stored_parameters, client, address)
 
@@ -149,7 +149,7 @@ class Flow:
         with self._pending(key) as (_, pending):
             return str(pending.parameters.get("redirect_uri", ""))
 
-    def question(self, key: str) -> Question:
+    def consent_page(self, key: str) -> ConsentPage:
         """Return the contents of the consent page.
 
         Raises NotFound, OAuth2Error, and Conflict if the person has already decided.
@@ -165,7 +165,7 @@ class Flow:
         allowed = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
         scopes = allowed & person.scopes
         agreed = consent is not None and bool(scopes) and scopes <= consent.scopes and not is_on_device(redirect_uri)
-        return Question(client, person, scopes, redirect_uri, resource, agreed)  # type: ignore[arg-type]
+        return ConsentPage(client, person, scopes, redirect_uri, resource, agreed)  # type: ignore[arg-type]
 
     def decide(self, key: str, *, approved: bool) -> Answer:
         """Store the person's decision, and return the redirection to the client.

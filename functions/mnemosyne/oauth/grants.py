@@ -174,7 +174,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
             _revoke(rows, record.grant, "code reused")
             return None
         rows.use_code(record.hash)
-        return StoredToken(record) if record.valid and record.grant.stands else None
+        return StoredToken(record) if record.valid and record.grant.valid else None
 
     def delete_authorization_code(self, authorization_code: StoredToken) -> None:
         """Do nothing: the code is marked as used, and stays so that a second use is detected."""
@@ -209,7 +209,7 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         if record.used and record.successor_salt is None:
             _revoke(rows, record.grant, "refresh token reused")
             return None
-        if not record.valid or not record.grant.stands:
+        if not record.valid or not record.grant.valid:
             return None
         token = StoredToken(record)
         token.successor_salt = record.successor_salt or secrets.token_bytes(32)

@@ -18,7 +18,7 @@ def person_of(claims: Mapping[str, Any], rules: Sequence[PeopleRule]) -> Person:
     subject = str(claims.get("sub", ""))
     if not 1 <= len(subject) <= SUBJECT_LENGTH or not subject.isprintable():
         raise Unauthorized("the identity provider sent no valid subject")
-    rule = next((rule for rule in rules if rule.fits(claims)), None)
+    rule = next((rule for rule in rules if rule.matches(claims)), None)
     if rule is None:
         log.warning("audit", action="log_in", outcome="refused", subject=subject, reason="no rule admits this account")
         raise Unauthorized("this account may not use this memory: ask its operator for access")

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from cachetools import TTLCache
 
-from mnemosyne.domain.oauth import StandingGrant
+from mnemosyne.domain.oauth import ValidGrant
 from mnemosyne.domain.principal import Principal, hash_secret, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
@@ -30,14 +30,12 @@ class OAuthAuthenticator:
     credential = "a token of its issuer, or an API key, as `Authorization: Bearer …`"
     only_authorization = False
 
-    def __init__(
-        self, keys: Authenticator, verifier: TokenVerifier, find: Callable[[UUID], StandingGrant | None]
-    ) -> None:
+    def __init__(self, keys: Authenticator, verifier: TokenVerifier, find: Callable[[UUID], ValidGrant | None]) -> None:
         self._keys = keys
         self._verifier = verifier
         self._find = find
         self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(REMEMBERED, FRESH_SECONDS)
-        self._last_found: TTLCache[UUID, StandingGrant] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
+        self._last_found: TTLCache[UUID, ValidGrant] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
         self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 
@@ -67,7 +65,7 @@ class OAuthAuthenticator:
             principal, expires_at = self._fresh.get(hash_secret(token), (None, 0.0))
         return principal if time.time() < expires_at else None
 
-    def _find_grant(self, grant_id: UUID) -> StandingGrant | None:
+    def _find_grant(self, grant_id: UUID) -> ValidGrant | None:
         """Return a valid grant, or None.
 
         While the database does not respond, return the grant from a look-up in the last ten minutes. Raises Unavailable
@@ -94,7 +92,7 @@ class OAuthAuthenticator:
         return grant
 
 
-def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
+def _principal(claims: Mapping[str, Any], grant: ValidGrant) -> Principal:
     """Return the principal of a grant, with the scopes that both the grant and the token have.
 
     Raises Unauthorized if the token names another person, namespace or client than the grant. Therefore a stolen

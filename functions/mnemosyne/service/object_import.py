@@ -73,7 +73,7 @@ def import_object(
     imports = services.imports_of(namespace)
     progress = imports.progress(stored_object.source) or ObjectImport(source=stored_object.source)
     if progress.is_reported:
-        imports.forget_lines(stored_object.source)
+        imports.delete_lines(stored_object.source)
         return
     if not progress.is_read:
         imports.record(progress, {})  # record the start of the import before its first record is published
@@ -81,7 +81,7 @@ def import_object(
     counts = _wait(progress, imports, deadline, pause)
     services.objects.write_report(stored_object, _report(progress, imports, counts))
     imports.record(replace(progress, is_reported=True))
-    imports.forget_lines(stored_object.source)
+    imports.delete_lines(stored_object.source)
     log.info("object_imported", namespace=namespace, count=progress.memories)
 
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.entry_points import configured_services
-from mnemosyne.app.migrate import report
+from mnemosyne.app.migrate import log_failure
 from mnemosyne.app.operator import expire_memories
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MigrationFailed, Unauthorized, Unavailable
@@ -176,7 +176,7 @@ def test_the_certificate_is_not_renewed(idle: World, check: Check, monitoring: M
 
 def test_a_migration_fails(idle: World, check: Check) -> None:
     with idle.function("migrate"):
-        report("migration_failed", MigrationFailed("0002.sql", "42P07", "relation exists"))
+        log_failure("migration_failed", MigrationFailed("0002.sql", "42P07", "relation exists"))
     job = {"resource.type": "cloud_run_job", "resource.labels.job_name": "mem-migrate"}
     (line,) = idle.lines
     idle.entries = [entry(line, "") | job]
@@ -191,7 +191,7 @@ def _call_migrate(world: World, path: str, *, is_known: bool = True, **work: Cal
             raise Unauthorized("the token is not the workflow's")
 
     outcome_of: Any = {"expire": dict, "announce": dict} | work
-    app = build_app(list, lambda *_: {}, **outcome_of, identify=identify, report=report)
+    app = build_app(list, lambda *_: {}, **outcome_of, identify=identify, report=log_failure)
     with world.function("migrate"):
         status = TestClient(app).post(path).status_code
     if status >= 400:

@@ -47,11 +47,11 @@ class AuditTrail:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def follow(self) -> None:
+    def start(self) -> None:
         """Start recording the events of this process. When the process ends, the waiting events are recorded."""
-        listen(self.hear, self.flush)
+        listen(self.on_event, self.flush)
 
-    def hear(self, event: str, fields: Mapping[str, Any]) -> None:
+    def on_event(self, event: str, fields: Mapping[str, Any]) -> None:
         """Queue an event of the log for recording, if the event is an access."""
         access = fields if event == ACCESS else _of_authorization(fields) if event == "audit" else None
         if access is not None:

@@ -21,7 +21,7 @@ from mnemosyne.domain.oauth import (
     PendingAuthorization,
     Person,
     RefreshToken,
-    StandingGrant,
+    ValidGrant,
 )
 from mnemosyne.domain.principal import Scope
 
@@ -39,14 +39,14 @@ class OAuthStore:
             yield OAuthRows(connection)
 
 
-def find_standing_grant(pool: Pool, grant_id: UUID) -> StandingGrant | None:
+def find_valid_grant(pool: Pool, grant_id: UUID) -> ValidGrant | None:
     """Return a valid grant, with the rights of the service `mcp`; None if it is revoked, expired, blocked or unknown.
 
     Raises Unavailable if the database does not respond.
     """
     with pool.connection() as connection:
-        rows = connection.run(sql.STANDING_GRANT, id=str(grant_id))
-    return StandingGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
+        rows = connection.run(sql.VALID_GRANT, id=str(grant_id))
+    return ValidGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
 
 class OAuthRows:
@@ -237,11 +237,11 @@ class OAuthRows:
         """Revoke all grants of a person to a client, and delete the consent. Returns the number of revoked grants."""
         return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
 
-    def forget_expired(self) -> None:
+    def delete_expired(self) -> None:
         """Delete up to 100 expired requests, 100 expired clients, and 100 grants that expired over a day ago."""
-        self._connection.run(sql.FORGET_REQUESTS)
-        self._connection.run(sql.FORGET_CLIENTS)
-        self._connection.run(sql.FORGET_GRANTS)
+        self._connection.run(sql.DELETE_EXPIRED_REQUESTS)
+        self._connection.run(sql.DELETE_EXPIRED_CLIENTS)
+        self._connection.run(sql.DELETE_EXPIRED_GRANTS)
 
 
 def _grant(row: Row) -> Grant:

@@ -62,7 +62,7 @@ VALUES (CAST(:id AS uuid), :subject, :person, :namespace, :client_id, :client_na
 GRANT: Final = """
 SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at,
     revoked_at IS NULL AND expires_at > now() AND NOT person_is_blocked(subject, ARRAY[person])
-        AND NOT client_is_blocked(client_id) AS stands
+        AND NOT client_is_blocked(client_id) AS valid
 FROM oauth_grants
 WHERE id = CAST(:id AS uuid)
 FOR UPDATE
@@ -71,7 +71,7 @@ REVOKE: Final = """
 UPDATE oauth_grants SET revoked_at = now(), revoked_for = :reason WHERE id = CAST(:id AS uuid) AND revoked_at IS NULL
 """
 GRANTS_OF: Final = """
-SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at, true AS stands,
+SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at, true AS valid,
     last_used_at
 FROM oauth_grants
 WHERE subject = :subject AND revoked_at IS NULL AND expires_at > now()
@@ -143,16 +143,16 @@ ON CONFLICT (subject, client_id, resource) DO UPDATE SET scopes = EXCLUDED.scope
 
 # Delete expired rows. With SKIP LOCKED, concurrent cleanups delete different rows. Codes and refresh tokens are deleted
 # with their grants.
-FORGET_REQUESTS: Final = """
+DELETE_EXPIRED_REQUESTS: Final = """
 DELETE FROM oauth_requests WHERE cookie_hash IN (
     SELECT cookie_hash FROM oauth_requests WHERE expires_at <= now() ORDER BY expires_at LIMIT 100
     FOR UPDATE SKIP LOCKED)
 """
-FORGET_CLIENTS: Final = """
+DELETE_EXPIRED_CLIENTS: Final = """
 DELETE FROM oauth_clients WHERE id IN (
     SELECT id FROM oauth_clients WHERE expires_at <= now() ORDER BY expires_at LIMIT 100 FOR UPDATE SKIP LOCKED)
 """
-FORGET_GRANTS: Final = """
+DELETE_EXPIRED_GRANTS: Final = """
 DELETE FROM oauth_grants WHERE id IN (
     SELECT id FROM oauth_grants WHERE expires_at <= now() - interval '1 day' ORDER BY expires_at LIMIT 100
     FOR UPDATE SKIP LOCKED)
@@ -161,7 +161,7 @@ DELETE FROM oauth_grants WHERE id IN (
 IS_BLOCKED: Final = "SELECT person_is_blocked(:subject, CAST(:addresses AS text[])) AS blocked"
 CLIENT_IS_BLOCKED: Final = "SELECT client_is_blocked(:client_id) AS blocked"
 
-STANDING_GRANT: Final = """
+VALID_GRANT: Final = """
 SELECT subject, namespace, client_id, client_name, scopes, expires_at, last_used_at
 FROM standing_grant(CAST(:id AS uuid))
 """

@@ -67,7 +67,7 @@ WHERE i.namespace = :namespace AND i.request_id = ANY (CAST(:request_ids AS uuid
 """
 
 # Delete the lines in batches, because one statement for all lines would exceed the statement timeout.
-FORGET_LINES: Final = """
+DELETE_LINES: Final = """
 WITH deleted AS (
     DELETE FROM object_import_lines
     WHERE namespace = :namespace AND source = CAST(:source AS text) AND line <= (
@@ -131,8 +131,8 @@ class ObjectImports(NamespaceRows):
             ObjectLine(line=row["line"], status=_status(row["line"], outcomes.get(row["request_id"]))) for row in rows
         ]
 
-    def forget_lines(self, source: str) -> None:
+    def delete_lines(self, source: str) -> None:
         """Delete the list of an object's lines. The outcomes of their requests stay."""
         has_more = True
         while has_more:
-            has_more = self._one(FORGET_LINES, source=source)["lines"] > 0
+            has_more = self._one(DELETE_LINES, source=source)["lines"] > 0

@@ -174,7 +174,7 @@ class AuthHandlers:
         if answer := self._flow.decided(key):
             return self._answer_page(answer)
         try:
-            question = self._flow.question(key)
+            question = self._flow.consent_page(key)
         except OAuth2Error as exc:
             return pages.message(self._issuer, WRONG_REQUEST, _description(exc))
         if not question.scopes:

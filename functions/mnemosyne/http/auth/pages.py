@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from mnemosyne.domain.oauth import Grant
 from mnemosyne.domain.principal import Scope
 from mnemosyne.domain.redirect_uris import is_on_device, redirect_host
-from mnemosyne.oauth.flow import Question
+from mnemosyne.oauth.flow import ConsentPage
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PAGES = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=select_autoescape())
@@ -64,7 +64,7 @@ def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Res
     return _page("log_in", base, redirect_uri, status=status, request=request, problem=problem)
 
 
-def consent(base: str, request: str, question: Question) -> Response:
+def consent(base: str, request: str, question: ConsentPage) -> Response:
     """Page that asks the person to allow the client its scopes."""
     return _page(
         "consent",
