@@ -19,7 +19,7 @@ from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.pubsub_message import Published
-from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
+from mnemosyne.domain.quota import EVERYBODY, Quota, next_midnight
 from mnemosyne.errors import InvalidRequest, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
@@ -272,4 +272,4 @@ def test_a_transaction_started_before_midnight_does_not_reduce_the_new_day_s_cou
 
 
 def test_a_day_ends_at_midnight_utc() -> None:
-    assert midnight(datetime(2026, 12, 31, 23, 59, tzinfo=UTC)) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert next_midnight(datetime(2026, 12, 31, 23, 59, tzinfo=UTC)) == datetime(2027, 1, 1, tzinfo=UTC)

@@ -152,7 +152,7 @@ def check_embedder(embedder: Embedder) -> Check:
     except InvalidRequest as exc:
         return Check("embedder", str(exc), "run it again")
     except ServiceError as exc:
-        return _wrong("embedder", exc, "wait for the service: nothing is lost, and searches use words only")
+        return _failed_check("embedder", exc, "wait for the service: nothing is lost, and searches use words only")
     return Check("embedder", f"{embedder.model} answers vectors of dimension {len(vector)}")
 
 
@@ -161,7 +161,7 @@ def check_reranker(reranker: Reranker) -> Check:
     try:
         return Check("reranker", reranker.check())
     except ServiceError as exc:
-        return _wrong("reranker", exc, "wait for the service: searches are answered without it")
+        return _failed_check("reranker", exc, "wait for the service: searches are answered without it")
 
 
 def check_queue(queue: IngestQueue) -> Check:
@@ -169,10 +169,10 @@ def check_queue(queue: IngestQueue) -> Check:
     try:
         return Check("topic", queue.check())
     except ServiceError as exc:
-        return _wrong("topic", exc, "check the network route to it")
+        return _failed_check("topic", exc, "check the network route to it")
 
 
-def _wrong(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
+def _failed_check(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
     """Return a failed check of a service. The next step is the one in the error or, without one, `otherwise`."""
     detail = exc.detail or detail
     cause = f"{exc.cause} ({detail})" if detail else exc.cause
@@ -213,7 +213,7 @@ def _with_connection(services: ConfiguredServices, checks: Callable[[Connection]
     except ServiceError as exc:
         # The cause has the address and the reason of a failed connection, which the error leaves out for callers.
         lost = isinstance(exc, Unavailable) and not server_error(exc)
-        yield _wrong("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
+        yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
         remedy = (
@@ -256,7 +256,7 @@ def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Che
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:
-        return _wrong("embedder", exc, "see the database's checks")
+        return _failed_check("embedder", exc, "see the database's checks")
     return check_embedder(embedder)
 
 

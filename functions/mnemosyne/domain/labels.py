@@ -26,7 +26,7 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
     }
 
 
-def differing(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
+def differing_labels(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
     """Return the names of the labels of a duplicate request that the memory of the request `stored` does not have."""
     labels = given_labels(chosen)
     expiry = labels.pop("expires_at", None)

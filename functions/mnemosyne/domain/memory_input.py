@@ -42,7 +42,7 @@ from mnemosyne.domain.parsing import (
     parse,
     uuid,
 )
-from mnemosyne.domain.pubsub_message import foreign, storable_name
+from mnemosyne.domain.pubsub_message import namespace_problem, storable_name
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, refused_id, version_id
@@ -205,7 +205,11 @@ class MemoryInput(Input):
 
     def request(self, defaults: Defaults) -> Request:
         """Build the request. Raises InvalidRequest if a required field is missing or fields contradict each other."""
-        if self.namespace is not None and defaults.namespace and (wrong := foreign(self.namespace, defaults.namespace)):
+        if (
+            self.namespace is not None
+            and defaults.namespace
+            and (wrong := namespace_problem(self.namespace, defaults.namespace))
+        ):
             raise InvalidRequest(wrong)
         source, key = self.source or defaults.source, self.key or defaults.key
         if not self.key and defaults.key_problem:
@@ -269,10 +273,10 @@ def read(record: object, defaults: Defaults) -> Reading:
             raise InvalidRequest(f"a memory must be a JSON object, got {excerpt(record)}")
         return parse(MemoryInput, known_fields, of="a memory").request(defaults)
     except InvalidRequest as exc:
-        return refused(str(exc), defaults, known_fields)
+        return failed_request(str(exc), defaults, known_fields)
 
 
-def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:
+def failed_request(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:
     """Build the failed request of an invalid record.
 
     The request is identified by the source and key of the record or, without these, by the record's position.

@@ -13,7 +13,7 @@ from uuid import UUID
 import orjson
 
 from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRequest, IngestRequest, Reading, Request
-from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, refused, schema_version
+from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, failed_request, read, schema_version
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.provenance import Publisher, read_provenance
 from mnemosyne.domain.pubsub_message import MessageBody, Published, unwrap
@@ -128,7 +128,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     if not namespace:
         return IngestMessage("", (), dead_letter_reason="; ".join(filter(None, [wrong, unreadable])))
     if unreadable:
-        return IngestMessage(namespace, (), _visible(message, unwrapped, unreadable), dead_letter_reason=unreadable)
+        return IngestMessage(namespace, (), _all_failed(message, unwrapped, unreadable), dead_letter_reason=unreadable)
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
         wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
@@ -149,11 +149,11 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     return replace(checked, published=message.first_published_at)
 
 
-def _visible(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
-    """Find request ids in a message that cannot be parsed, and return a failed request for each."""
+def _all_failed(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
+    """Return a failed request for each request id that is found in a message that cannot be parsed."""
     failed = [FailedRequest(request_id=request_id, error=why) for request_id in message.visible_request_ids]
     if unwrapped.source and unwrapped.key:
-        failed.append(refused(why, _defaults("", unwrapped, message, "")))
+        failed.append(failed_request(why, _defaults("", unwrapped, message, "")))
     return tuple({request.request_id: request for request in failed}.values())
 
 
@@ -179,7 +179,7 @@ def _read(item: Any, index: int, unwrapped: MessageBody, message: Published, nam
     defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
         printable = error[:_ERROR_CHARACTERS].encode(errors="replace").decode().replace("\x00", "\ufffd")
-        return refused(printable, defaults, item)
+        return failed_request(printable, defaults, item)
     reading = read(item, defaults)
     if index < BATCH_LIMIT:
         return reading

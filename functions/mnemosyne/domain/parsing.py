@@ -72,8 +72,8 @@ def _not_blank(text: str) -> str:
     return text
 
 
-def _line(text: str) -> str:
-    """Return a name of one line unchanged. Raises ValueError for a blank name, invisible character or line break."""
+def _visible_line(text: str) -> str:
+    """Return the text unchanged. Raises ValueError unless it is one line of visible characters."""
     if problem := first_invisible(storable(text)):
         raise ValueError(f"must hold visible characters on one line, found {problem}")
     return _not_blank(text)
@@ -139,9 +139,9 @@ Content = Annotated[
 Title = Annotated[
     str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
-Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(_line)]
-Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(_line)]
-Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(_line)]
+Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(_visible_line)]
+Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(_visible_line)]
+Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(_visible_line)]
 Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]

@@ -145,10 +145,10 @@ class MessageBody:
         namespace = allowed_namespace or storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
         if not namespace:
             return "", f"namespace cannot be {excerpt(self.namespaces[0])}"
-        return namespace, next(filter(None, (foreign(name, namespace) for name in self.namespaces)), "")
+        return namespace, next(filter(None, (namespace_problem(name, namespace) for name in self.namespaces)), "")
 
 
-def foreign(name: object, namespace: str) -> str:
+def namespace_problem(name: object, namespace: str) -> str:
     """Return an error if the message names another namespace than `namespace`; else an empty string."""
     is_same = storable_name(name, characters=NAMESPACE_CHARACTERS) == namespace
     return "" if is_same else f"namespace must be {excerpt(namespace)}, got {excerpt(name)}"

@@ -37,7 +37,7 @@ class Quota:
         if texts and _exceeds(self.texts_today + texts, self.texts_limit):
             return (
                 f"the namespace's quota of {self.texts_limit:,} embedded texts a day is used up: send it again after "
-                f"{midnight(now):%Y-%m-%dT%H:%MZ}, or ask the operator for more"
+                f"{next_midnight(now):%Y-%m-%dT%H:%MZ}, or ask the operator for more"
             )
         return None
 
@@ -50,7 +50,7 @@ class Quota:
         return replace(self, memories=self.memories + 1, bytes=self.bytes + size, texts_today=self.texts_today + texts)
 
 
-def midnight(now: datetime) -> datetime:
+def next_midnight(now: datetime) -> datetime:
     """Return the start of the next day in UTC."""
     return datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
 

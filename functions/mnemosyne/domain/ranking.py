@@ -27,7 +27,7 @@ POOL = 20
 CHOSEN = 10
 """Number of candidates that `diversify` chooses one by one. The other candidates keep the penalty computed up to
 then."""
-JOINING = 20
+WITH_NEIGHBOURS = 20
 """Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -51,7 +51,7 @@ def score_hybrid(
     context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own_scores, adjacency, weights)]
     speakers_named = names_in(query, _speakers(rows))
     speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
-    chosen = [*range(candidates.listed), *_joining(candidates, own_scores, adjacency)]
+    chosen = [*range(candidates.listed), *_eligible_neighbours(candidates, own_scores, adjacency)]
     totals = {index: own_scores[index] + context[index] + speakers[index] for index in chosen}
     largest = max(1.0, *totals.values()) if totals else 1.0
     ranked = [
@@ -107,7 +107,7 @@ def fuse(
     Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
     """
     vectors = [row.vector_score or 0.0 for row in rows]
-    words = [by_words(row, weights) for row in rows]
+    words = [combined_lexical_score(row, weights) for row in rows]
     near, matching = _scaled(vectors, listed, flat=None), _scaled(words, listed, flat=0.0)
     return [
         (1 - lexical_weight) * near_score + lexical_weight * word_score
@@ -115,8 +115,8 @@ def fuse(
     ]
 
 
-def by_words(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the lexical score: the weighted mean of the whole text's score and the best passage's score.
+def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
+    """Return the weighted mean of the lexical scores of the whole text and of its best passage.
 
     Callan 1994, "Passage-Level Evidence in Document Retrieval", https://doi.org/10.1007/978-1-4471-2099-5_31.
     """
@@ -184,12 +184,13 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
     return math.pow(weights.long_content / length, contrast)
 
 
-def _joining(
+def _eligible_neighbours(
     candidates: Candidates, own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]]
 ) -> Iterable[int]:
-    """Return the eligible direct neighbours of the best listed rows, without listed rows."""
-    best = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))[:JOINING]
-    direct = {adjacency[index].get(offset, index) for index in best if index in adjacency for offset in (-1, 1)}
+    """Return the direct neighbours of the WITH_NEIGHBOURS best rows that are eligible and not listed themselves."""
+    ordered = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
+    best = [index for index in ordered[:WITH_NEIGHBOURS] if index in adjacency]
+    direct = {adjacency[index].get(offset, index) for index in best for offset in (-1, 1)}
     return sorted(index for index in direct if index >= candidates.listed and candidates.rows[index].eligible)
 
 
@@ -200,11 +201,11 @@ def score_plain(candidates: Candidates) -> list[RankedCandidate]:
     It is 1 if a memory contains the query as a substring, and 0 in a list of the newest memories.
     """
     rows = candidates.rows[: candidates.listed]
-    largest = max((by_words(row) for row in rows), default=0.0) or 1.0
+    largest = max((combined_lexical_score(row) for row in rows), default=0.0) or 1.0
 
     def relevance(row: Candidate) -> float:
         if row.lexical_score is not None:
-            return by_words(row) / largest
+            return combined_lexical_score(row) / largest
         if row.vector_score is not None:
             return min(1.0, max(0.0, row.vector_score))
         return 1.0 if candidates.strategy == "substring" else 0.0

@@ -14,7 +14,7 @@ from typing import Any
 from mnemosyne.domain import chronicle
 from mnemosyne.domain.archive import EXTRAS
 from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, Reading
-from mnemosyne.domain.memory_input import Defaults, MemoryInput, read, refused
+from mnemosyne.domain.memory_input import Defaults, MemoryInput, failed_request, read
 from mnemosyne.domain.parsing import KEY_LIMIT
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ids import note_version_id
@@ -87,7 +87,7 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
     if item.path is not None and vault:
         defaults = replace(defaults, source=vault, key=key_of_path(item.path))
     if item.fields is None:
-        return refused(item.problem, defaults)
+        return failed_request(item.problem, defaults)
     reading = read(item.fields, defaults)
     if isinstance(reading, FailedRequest) and item.time_name != "timestamp":
         return replace(reading, error=re.sub(r"(^|; )timestamp\b", rf"\1{item.time_name}", reading.error))

@@ -58,8 +58,8 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})
     places = {name: f"line {line}: " for name, line in properties.lines.items()}
-    title = one_line(clean(next(_take(values, _scalar, "title"), ""))).strip()
-    aliases = [one_line(clean(alias)) for texts in _take(values, _texts, "aliases", "alias") for alias in texts]
+    title = one_line(clean(next(_take(values, _title_text, "title"), ""))).strip()
+    aliases = [one_line(clean(alias)) for texts in _take(values, _aliases, "aliases", "alias") for alias in texts]
     tags = _tags(values, places, note)
     _take_record_fields(values, note)
     name = stem_of(path)
@@ -252,7 +252,7 @@ def _finite(value: Any) -> Any:
     return value if not isinstance(value, int) or -(2**63) <= value < 2**63 else str(value)
 
 
-def _scalar(value: Any) -> str:
+def _title_text(value: Any) -> str:
     """Return a title as text; empty if it is a list or an object."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     if isinstance(value, bool):
@@ -260,8 +260,8 @@ def _scalar(value: Any) -> str:
     return str(value) if isinstance(value, str | int | float) and _is_text(str(value)) else ""
 
 
-def _texts(value: Any) -> list[str]:
-    """Return aliases from a list or from comma-separated text."""
+def _aliases(value: Any) -> list[str]:
+    """Return the aliases of a note, which are a list or comma-separated text."""
     if isinstance(value, Mapping):
         return []
     parts = value if isinstance(value, list) else str(value).strip("[]").split(",") if value is not None else []

@@ -61,7 +61,7 @@ def _proceed(forgetting: Forgetting, memories: "MemoryStore", deadline: float) -
         for letter in page:
             _forget_in(letter, forgetting.id, memories)
         after = page[-1].cursor
-        memories.letters_looked_at(forgetting.id, after)
+        memories.record_searched_letters(forgetting.id, after)
         if time.monotonic() > deadline:
             return False
     memories.finish_forgetting(forgetting.id)
@@ -114,17 +114,17 @@ def _forgotten_in(letter: DeadLetter, memories: "MemoryStore", forgetting_id: UU
         for index, (_, reading) in enumerate(entries)
         if isinstance(reading, IngestRequest)
     ]
-    standing = memories.standing(readings, forgetting_id)
-    forgotten = {covered.int for covered in standing.covered}
-    if is_before(message.first_published_at, standing.all_before):
+    effects = memories.forgetting_effects(readings, forgetting_id)
+    forgotten = {covered.int for covered in effects.covered}
+    if is_before(message.first_published_at, effects.all_before):
         if unreadable:
-            return _ForgottenRequests(None, [], standing.forgettings, any_forgotten=True)
+            return _ForgottenRequests(None, [], effects.forgettings, any_forgotten=True)
         forgotten |= {index for index, (_, reading) in enumerate(entries) if isinstance(reading, FailedRequest)}
     if not forgotten:
-        return _ForgottenRequests(letter.data, [], standing.forgettings, any_forgotten=False)
+        return _ForgottenRequests(letter.data, [], effects.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
     gone = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
-    return _ForgottenRequests(redacted(entries, forgotten), gone, standing.forgettings, any_forgotten=True)
+    return _ForgottenRequests(redacted(entries, forgotten), gone, effects.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:

@@ -259,18 +259,18 @@ def _reject_invalid(message: IngestMessage, memories: "MemoryStore") -> None:
     """
     if not message.rejected:
         return
-    standing = memories.standing([])
-    if is_before(message.published, standing.all_before):
+    effects = memories.forgetting_effects([])
+    if is_before(message.published, effects.all_before):
         memories.record_deleted([without_text(as_failed(request, FORGOTTEN)) for request in message.rejected])
     else:
-        rejected = without_old_texts(message.rejected, message.published, standing.latest)
+        rejected = without_old_texts(message.rejected, message.published, effects.latest)
         reject(rejected, memories=memories, cause=INVALID_RECORD)
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: "MemoryStore") -> None:
     """Record the reason why the requests of a message are still queued. Do nothing if the database does not respond."""
     try:
-        latest = memories.standing([]).latest
+        latest = memories.forgetting_effects([]).latest
         memories.record_attempt(without_old_texts(message.waiting(error), message.published, latest))
     except ServiceError:
         log.info("ingest_attempt_unrecorded", namespace=message.namespace, request_id=message.request_ids[0])

@@ -17,7 +17,7 @@ from mnemosyne.domain.memory import (
     KeysetCursor,
     Reading,
 )
-from mnemosyne.domain.memory_input import Defaults, refused
+from mnemosyne.domain.memory_input import Defaults, failed_request
 from mnemosyne.domain.parsing import VALUES, check_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.search import Filters
@@ -103,7 +103,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     for item, line in zip(items, lines, strict=True):
         place = ExternalId(escaped(part.name), f"{line}{item.suffix}")
         readings.append(seen.check(item, read_item(item, _defaults(namespace, part, place), vault=VAULT), place)[0])
-    unread = [refused(record["error"], _defaults(namespace, part), record) for record in part.refused]
+    unread = [failed_request(record["error"], _defaults(namespace, part), record) for record in part.refused]
     if records := [*readings, *unread]:
         publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)
         ingest.accept(namespace, records, services, publisher)

@@ -16,12 +16,12 @@ def test_a_stored_content_is_cached_for_ten_minutes() -> None:
     cache, seen_request, other = ContentCache(timer), request("seen"), request("other")
     cache.add("ns", [seen_request.content_hash])
     timer.now = KNOWN_SECONDS - 1
-    assert cache.among("ns", [seen_request, other]) == [seen_request]
+    assert cache.cached_requests("ns", [seen_request, other]) == [seen_request]
     timer.now = KNOWN_SECONDS + 1
-    assert cache.among("ns", [seen_request, other]) == []
+    assert cache.cached_requests("ns", [seen_request, other]) == []
 
 
 def test_a_cached_content_is_visible_in_its_own_namespace_only() -> None:
     cache, seen_request = ContentCache(), request("seen")
     cache.add("ada", [seen_request.content_hash])
-    assert cache.among("bob", [seen_request]) == []
+    assert cache.cached_requests("bob", [seen_request]) == []

@@ -14,7 +14,7 @@ from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.forgetting import check_forgettings, forgotten_requests
 from mnemosyne.adapters.database.insertion import insert_memories
-from mnemosyne.domain.labels import differing
+from mnemosyne.domain.labels import differing_labels
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import (
@@ -44,13 +44,13 @@ def claim_requests(
     so that no other delivery waits for them.
     """
 
-    def look_up(batch: Sequence[IngestRequest], *, to_store: bool, forget: bool = True) -> _LookUp:
+    def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:
         encoded = rows.requests_json(batch, immutable_sources)
-        return _look_up(connection, namespace, encoded, to_store=to_store, forget=forget)
+        return _look_up(connection, namespace, encoded, to_store=to_store, delete_old=delete_old)
 
     # Delete old outcomes only with the last look-up. An earlier deletion could delete the outcome of a request that is
     # looked up later.
-    result = look_up(cached, to_store=False, forget=len(cached) == len(requests)) if cached else _LookUp()
+    result = look_up(cached, to_store=False, delete_old=len(cached) == len(requests)) if cached else _LookUp()
     while unfinished := [request for request in requests if request.request_id not in result.already_final]:
         _prepare(connection)
         locks.callback(_release, connection)
@@ -102,13 +102,13 @@ def _release(connection: Connection) -> None:
             connection.broken = True
 
 
-def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, forget: bool) -> _LookUp:
+def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, delete_old: bool) -> _LookUp:
     """Look up which requests need not be stored and which cannot be stored now.
 
-    If `to_store` is true, the session locks the remaining requests. If `forget` is true, a batch of outcomes older than
-    90 days is deleted afterwards.
+    If `to_store` is true, the session locks the remaining requests. If `delete_old` is true, a batch of outcomes older
+    than 90 days is deleted afterwards.
     """
-    row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=forget)
+    row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=delete_old)
     answer = orjson.loads(row["answer"])
     return _LookUp(
         rows.read_outcomes(answer["already_final"]),
@@ -249,7 +249,7 @@ class Claim:
             if request.external_id:
                 versions.append({**row, **rows.version_values(request, request.external_id)})
             else:
-                requests.append({**row, "differing": differing(request, first_request)})
+                requests.append({**row, "differing": differing_labels(request, first_request)})
         with self._connection.transaction():
             check_forgettings(self._connection, self._namespace, self._forgettings)
             dimension = len(embeddings[0][0])

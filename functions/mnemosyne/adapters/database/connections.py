@@ -100,7 +100,7 @@ class Connection:
         """Whether the staging table for COPY exists on this connection."""
         self.broken = False
 
-    def answers(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether an idle connection is usable.
 
         After more than TRUSTED_SECONDS without use, this method asks the server.

@@ -30,7 +30,7 @@ class ContentCache:
             for content_hash in hashes:
                 self._seen[namespace, content_hash] = None
 
-    def among(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
+    def cached_requests(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
         """Return the requests whose content is cached.
 
         Versions of records are left out: a version with a stored content is not simply a duplicate, because the order

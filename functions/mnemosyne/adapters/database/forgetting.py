@@ -42,7 +42,7 @@ SELECT forget_in_letter(
     :namespace, CAST(:id AS uuid), :message_id, CAST(:message AS bytea), CAST(:data AS bytea), CAST(:requests AS jsonb)
 ) AS changed
 """
-_LETTERS_LOOKED_AT: Final = """
+_RECORD_SEARCHED_LETTERS: Final = """
 SELECT letters_looked_at(:namespace, CAST(:id AS uuid), CAST(:at AS timestamptz), :message_id)
 """
 _FINISH: Final = "SELECT finish_forgetting(:namespace, CAST(:id AS uuid))"
@@ -137,9 +137,9 @@ class ForgettingStore(NamespaceStore):
         changed: bool = row["changed"]
         return changed
 
-    def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record the last dead letter that the forgetting has searched for forgotten memories."""
-        self._run(_LETTERS_LOOKED_AT, id=forgetting_id, at=last.timestamp, message_id=last.key)
+    def record_searched_letters(self, forgetting_id: UUID, last: KeysetCursor) -> None:
+        """Record how far the forgetting has searched the dead letters for forgotten memories."""
+        self._run(_RECORD_SEARCHED_LETTERS, id=forgetting_id, at=last.timestamp, message_id=last.key)
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
         """Record that a forgetting is finished, unless some of its memories are not deleted yet.
@@ -166,24 +166,26 @@ class ForgettingStore(NamespaceStore):
         ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
         return ids
 
-    def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> ForgettingEffects:
+    def forgetting_effects(
+        self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
+    ) -> ForgettingEffects:
         """Return which of these requests must not be stored, because their memories were forgotten.
 
-        All forgettings of the namespace are considered, or only the given one.
+        If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
         """
         with self._transaction() as connection:
-            standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
+            effects = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
             covered = (
                 forgotten_requests(connection, self.namespace, requests, forgetting_id)
-                if requests and standing["forgettings"]
+                if requests and effects["forgettings"]
                 else ()
             )
         latest, all_before = (
-            datetime.fromisoformat(standing[name]) if standing[name] else None
+            datetime.fromisoformat(effects[name]) if effects[name] else None
             for name in ("forgotten_before", "all_before")
         )
         return ForgettingEffects(
-            covered=covered, forgettings=standing["forgettings"], latest=latest, all_before=all_before
+            covered=covered, forgettings=effects["forgettings"], latest=latest, all_before=all_before
         )
 
 
@@ -200,8 +202,8 @@ def check_forgettings(connection: Connection, namespace: str, forgettings: int) 
     """
     if not namespace:
         return
-    standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=namespace)["standing"]
-    if standing["forgettings"] != forgettings:
+    effects = connection.one(ingest_sql.ENTER_TO_STORE, namespace=namespace)["standing"]
+    if effects["forgettings"] != forgettings:
         raise Unavailable("a forgetting has begun since the message was read: the next delivery reads it again")
 
 

@@ -60,7 +60,7 @@ class MemoryStore(
         The locks end with the connection, even if this process is killed. A transaction is open only while `store` of
         the claim runs.
         """
-        cached = self.database.content_cache.among(self.namespace, requests)
+        cached = self.database.content_cache.cached_requests(self.namespace, requests)
         with self._connection() as connection, ExitStack() as locks:
             claim = claim_requests(
                 connection, self.namespace, requests, cached, locks, immutable_sources=self.database.immutable_sources
@@ -68,7 +68,7 @@ class MemoryStore(
             try:
                 yield claim
             except EmbeddingModelChanged:
-                self.database.forget_embedding_space()
+                self.database.clear_embedding_space()
                 raise
         self.database.content_cache.add(self.namespace, claim.stored_contents)
 
@@ -98,7 +98,7 @@ class MemoryStore(
             candidates=count,
         )["candidates"]
         if candidates is None:
-            self.database.forget_embedding_space()
+            self.database.clear_embedding_space()
             raise EmbeddingModelChanged(f"the memories are no longer in the embedding space of {model}")
         return rows.read_candidates(candidates)
 

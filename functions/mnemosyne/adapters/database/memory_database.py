@@ -88,7 +88,7 @@ class MemoryDatabase:
             raise EmbeddingModelChanged("the memories are in another embedding space now")
         return space
 
-    def forget_embedding_space(self) -> None:
+    def clear_embedding_space(self) -> None:
         """Remove the embedding space from the cache, so that the next use reads it again."""
         self._space = None
 

@@ -62,7 +62,7 @@ class Pool:
                     return None
                 connection = self._idle.pop()
                 usable = connection.opened_at > max(oldest, self._distrust_before)
-            if usable and connection.answers():
+            if usable and connection.is_usable():
                 return connection
             connection.close()
 

@@ -13,7 +13,7 @@ log = EventLog(__name__)
 
 FRESH_SECONDS = 30.0
 NAMESPACES_REMEMBERED = 10_000
-ASKED_AT_ONCE = 2
+LOOK_UPS_AT_ONCE = 2
 """Maximum number of look-ups at the same time. Each look-up uses a connection of the pool."""
 
 
@@ -34,7 +34,7 @@ class QuotaCache:
         """Return the cached quota of a namespace, or None."""
         with self._lock:
             quota = self._quotas.get(namespace)
-            ask = quota is None and namespace not in self._pending and len(self._pending) < ASKED_AT_ONCE
+            ask = quota is None and namespace not in self._pending and len(self._pending) < LOOK_UPS_AT_ONCE
             if ask:
                 self._pending.add(namespace)
         if ask:

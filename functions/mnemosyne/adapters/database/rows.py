@@ -27,7 +27,7 @@ from mnemosyne.domain.memory import (
     MemorySummary,
 )
 from mnemosyne.domain.provenance import Provenance
-from mnemosyne.domain.ranking import by_words
+from mnemosyne.domain.ranking import combined_lexical_score
 from mnemosyne.domain.search import Filters, Hit, RelevanceParts, SearchQuery, TagMatch
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import derived_id
@@ -252,7 +252,7 @@ def read_hit(record: Mapping[str, Any], ranked: RankedCandidate, query: SearchQu
     why = RelevanceParts(
         matched_words=tuple(record["matched_words"]),
         vector_score=ranked.candidate.vector_score,
-        lexical_score=None if ranked.candidate.lexical_score is None else by_words(ranked.candidate),
+        lexical_score=None if ranked.candidate.lexical_score is None else combined_lexical_score(ranked.candidate),
         neighbours=ranked.neighbours,
         time=ranked.time,
         speaker=ranked.speaker,

@@ -87,8 +87,8 @@ class LocalQueue:
         except sqlite3.Error as exc:
             raise Unavailable(f"the queue file cannot be written ({exc}); nothing was stored") from exc
 
-    def due(self, now: float, limit: int, *, horizon: float, besides: Sequence[int] = ()) -> list[QueuedMessage]:
-        """List messages due at `now` (seconds since the epoch), oldest first, without the ids in `besides`.
+    def due(self, now: float, limit: int, *, horizon: float, excluded: Sequence[int] = ()) -> list[QueuedMessage]:
+        """List messages due at `now` (seconds since the epoch), oldest first, without the ids in `excluded`.
 
         A message that is due more than `horizon` seconds after `now` is returned, too: it was scheduled before somebody
         set the clock back.
@@ -98,7 +98,7 @@ class LocalQueue:
                 "SELECT message_id, data, attributes, publish_time, attempts FROM messages"
                 " WHERE (due <= ? OR due > ?) AND message_id NOT IN (SELECT value FROM json_each(?))"
                 " ORDER BY message_id LIMIT ?",
-                (now, now + horizon, orjson.dumps(list(besides)).decode(), limit),
+                (now, now + horizon, orjson.dumps(list(excluded)).decode(), limit),
             )
             return [
                 QueuedMessage(message_id, data, orjson.loads(attributes), publish_time, attempts)

@@ -132,7 +132,7 @@ class Delivery:
         """Start pushes of due messages while threads are free, and wait briefly until a push ends."""
         self._acknowledge()
         free = PREFETCH * self._concurrency - len(self._under_way)
-        due = self._queue.due(time.time(), free, horizon=LONGEST_RETRY_SECONDS, besides=list(self._under_way))
+        due = self._queue.due(time.time(), free, horizon=LONGEST_RETRY_SECONDS, excluded=list(self._under_way))
         for message in due:
             self._under_way[message.message_id] = pool.submit(self._push, client, message)
         if self._under_way:
