@@ -39,7 +39,7 @@ WAIT = "wait some minutes; if it lasts, look up the cause in docs/runbook.md"
 """Next step of an error that may end without an operator."""
 DO_WHAT_IT_SAYS = "change what `error` names, and run `make deploy`"
 """Next step of an error that lasts and whose message says what to change."""
-BUG = "a fault of our own"
+BUG = "a bug in Mnemosyne"
 """First words of the cause of a bug. With them, `mnemosyne redrive --cause` finds the dead letters of bugs."""
 REPORT = (
     "if it began with a deployment, roll back: docs/deployment.md, Roll back; else open an issue in Mnemosyne's "

@@ -524,8 +524,8 @@ def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> 
     causes = [
         "given up after 5 deliveries",
         "given up after 20 deliveries",
-        "memories[3] has the request_id 0d2f6d4e-5a3c-4f0e-9b1d-0123456789ab of another one",
-        "memories[41] has the request_id AAAAAAAA-5a3c-4f0e-9b1d-0123456789ab of another one",
+        "memories[3] has the request_id 0d2f6d4e-5a3c-4f0e-9b1d-0123456789ab of another memory",
+        "memories[41] has the request_id AAAAAAAA-5a3c-4f0e-9b1d-0123456789ab of another memory",
         "the quota of 1,000 memories is used up",
     ]
     for number, cause in enumerate(causes):
@@ -533,7 +533,7 @@ def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> 
     groups = {summary.cause: summary.letters for summary in system.memories.dead_letter_causes()}
     assert groups == {
         "given up after # deliveries": 2,
-        "memories[#] has the request_id # of another one": 2,
+        "memories[#] has the request_id # of another memory": 2,
         "the quota of # memories is used up": 1,
     }
     for cause, letters in groups.items():

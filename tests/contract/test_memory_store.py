@@ -234,7 +234,7 @@ def test_a_circle_of_supersessions_is_refused(memories: MemoryStore) -> None:
     first, second, third = (store_content(memories, content) for content in ("1", "2", "3"))
     memories.update(first, MemoryChange(superseded_by=second))
     memories.update(second, MemoryChange(superseded_by=third))
-    with pytest.raises(Conflict, match="circle"):
+    with pytest.raises(Conflict, match="cycle"):
         memories.update(third, MemoryChange(superseded_by=first))
 
 

@@ -70,15 +70,15 @@ FAULTS = [
     (error(429, "quota exceeded, limit: 0, model: x"), Broken, "is zero", "request a quota"),
     (error(500, "boom"), Unavailable, "answered 500: boom", ""),
     ((502, "<html>Bad Gateway</html>"), Unavailable, "answered 502: <html>Bad Gateway", ""),
-    ((200, "no JSON"), Unavailable, "answered no embeddings", ""),
-    ((200, {"embeddings": "none"}), Unavailable, "answered no embeddings", ""),
-    ((200, [1]), Unavailable, "answered 0 vectors for 1 texts", ""),
-    ((200, {"embeddings": []}), Unavailable, "answered 0 vectors for 1 texts", ""),
-    ((200, {"embeddings": [{"values": [1.0]}] * 3}), Unavailable, "answered 3 vectors for 1 texts", ""),
+    ((200, "no JSON"), Unavailable, "returned no embeddings", ""),
+    ((200, {"embeddings": "none"}), Unavailable, "returned no embeddings", ""),
+    ((200, [1]), Unavailable, "returned 0 vectors for 1 texts", ""),
+    ((200, {"embeddings": []}), Unavailable, "returned 0 vectors for 1 texts", ""),
+    ((200, {"embeddings": [{"values": [1.0]}] * 3}), Unavailable, "returned 3 vectors for 1 texts", ""),
     ((200, {"embeddings": [{"values": [1.0] * 63}]}), Misconfigured, "dimension 63, not 64", "embedding_dimension"),
     ((200, {"embeddings": [{"values": [float("nan")] * 64}]}), Unavailable, "not finite or zero", ""),
     ((200, {"embeddings": [{"values": [0.0] * 64}]}), Unavailable, "not finite or zero", ""),
-    ((200, {"embeddings": [{"values": []}]}), Unavailable, "answered a vector that is empty", ""),
+    ((200, {"embeddings": [{"values": []}]}), Unavailable, "returned a vector that is empty", ""),
 ]
 
 

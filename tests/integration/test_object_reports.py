@@ -89,7 +89,7 @@ def test_a_record_with_the_request_id_of_an_earlier_record_is_reported_as_failed
     request_id = str(EARLIER.request_id)
     first, second = ({"content": text, "timestamp": RECORD["timestamp"], "request_id": request_id} for text in "ab")
     line = reported(system.deliver, first, second)
-    error = f"request_id must be another one, got {request_id}: rows.jsonl:1 has it"
+    error = f"request_id must be unique, got {request_id}: rows.jsonl:1 has it"
     assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
 
 

@@ -245,7 +245,7 @@ def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(movin
     moving.owner.script("UPDATE embedding_space SET next_model = 'gemini-embedding-2', next_dimension = 192")
     refused = moving.reembed("--model", "gemini-embedding-2", "--dimension", "256")
     assert isinstance(refused.exception, Conflict)
-    assert "a move to gemini-embedding-2 at dimension 192 is under way" in str(refused.exception)
+    assert "a move to gemini-embedding-2 at dimension 192 is in progress" in str(refused.exception)
     assert moving.reembed("--abandon").exit_code == 0
     assert isinstance(moving.reembed("--abandon").exception, Conflict)
     moved = moving.reembed("--model", "gemini-embedding-2", "--dimension", "256")

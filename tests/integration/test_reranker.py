@@ -93,7 +93,7 @@ def test_a_refusal_is_reported_and_not_retried(
 
 def test_scores_that_do_not_cover_all_texts_are_not_used(reranker: VertexReranker, server: RankingServer) -> None:
     server.forgets = 1
-    with pytest.raises(Unavailable, match="1 scores, of which not all are usable, for 2 texts"):
+    with pytest.raises(Unavailable, match="1 scores for 2 texts, and not all are usable"):
         reranker.score("tea", ["tea", "coffee"])
 
 

@@ -162,7 +162,7 @@ def test_a_failed_log_in_at_the_provider_shows_a_message(
     state = provider.visit(where).partition("state=")[2].partition("&")[0]
     answer = visit.browser.get(f"/callback?{urlencode({'state': state, **back})}")
     assert answer.status_code == 403
-    assert "the identity provider did not let you in" in answer.text
+    assert "the identity provider refused the log-in" in answer.text
 
 
 def test_an_unavailable_provider_is_reported_and_the_log_in_continues_when_it_is_available(

@@ -94,7 +94,7 @@ def test_a_bug_is_logged_with_its_line_of_code_and_without_its_message() -> None
     except RuntimeError:
         EventLog("mnemosyne.bug").exception("it_crashed")
     line = json.loads(written.getvalue())
-    assert line["cause"] == "a fault of our own: RuntimeError"
+    assert line["cause"] == "a bug in Mnemosyne: RuntimeError"
     assert "test_observability.py, line " in line["error"]
     assert "secret" not in line["cause"] + line["error"] + line["next_step"]
     assert "roll back" in line["next_step"]

@@ -93,7 +93,5 @@ def _in_order(scores: dict[str, float], count: int) -> list[float]:
     """Return the scores in the order of the texts; raises Unavailable if a score is missing or invalid."""
     relevances = [scores.get(str(place), math.nan) for place in range(count)]
     if not all(0 <= relevance <= 1 for relevance in relevances):
-        raise Unavailable(
-            f"the ranking API answered {len(scores)} scores, of which not all are usable, for {count} texts"
-        )
+        raise Unavailable(f"the ranking API returned {len(scores)} scores for {count} texts, and not all are usable")
     return relevances

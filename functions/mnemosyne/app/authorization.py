@@ -37,7 +37,9 @@ def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
 def _log_in(settings: Settings, url: str) -> LogIn:
     if settings.oauth_log_in_codes:
         if settings.k_service:
-            raise Misconfigured("MNEMOSYNE_OAUTH_LOG_IN_CODES is for one machine: on Cloud Run people log in elsewhere")
+            raise Misconfigured(
+                "MNEMOSYNE_OAUTH_LOG_IN_CODES is for one machine: on Cloud Run, people log in at an identity provider"
+            )
         from mnemosyne.adapters.identity.log_in_code import LogInCode
 
         return LogInCode(Path(settings.oauth_log_in_codes))

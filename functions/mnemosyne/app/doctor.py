@@ -129,7 +129,7 @@ def _role_check(role: Row) -> Check:
         return Check("role", f"{user} is not bound by row-level security", _OTHER_ROLE)
     if not role["is_member"]:
         return Check("role", f"{user} has no rights", f'{_GRANTS} GRANT mnemosyne_runtime TO "{user}"')
-    return Check("role", f"{user}, bound by row-level security")
+    return Check("role", f"{user}: bound by row-level security")
 
 
 def check_languages(connection: Connection, provider: str) -> Check:
@@ -153,7 +153,7 @@ def check_embedder(embedder: Embedder) -> Check:
         return Check("embedder", str(exc), "run it again")
     except ServiceError as exc:
         return _failed_check("embedder", exc, "wait for the service: nothing is lost, and searches use words only")
-    return Check("embedder", f"{embedder.model} answers vectors of dimension {len(vector)}")
+    return Check("embedder", f"{embedder.model} returns vectors of dimension {len(vector)}")
 
 
 def check_reranker(reranker: Reranker) -> Check:

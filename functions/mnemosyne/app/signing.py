@@ -20,7 +20,7 @@ def signer(key: str, setting: str, settings: Settings) -> Signer:
     name = variable(setting)
     if key.startswith(_FILE):
         if settings.k_service:
-            raise Misconfigured(f"{name} must be a key of Cloud KMS: no file outlasts an instance")
+            raise Misconfigured(f"{name} must be a key of Cloud KMS, because files are lost with their instance")
         from mnemosyne.adapters.signing.key_files import KeyFiles
 
         return KeyFiles(Path(key.removeprefix(_FILE)))

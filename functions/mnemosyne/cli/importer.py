@@ -224,7 +224,7 @@ def _follow(batch: _Batch, destination: Destination) -> int:
             state = IngestState.DUPLICATE
         error = "" if state in _SUCCESSES else status.error or state
         if is_present and not _belongs_to(status, record, destination):
-            error = f"request_id must be another one, got {reading.request_id}: an earlier request has it"
+            error = f"request_id must be unique, got {reading.request_id}: an earlier request has it"
         if error:
             batch.states["failed"] += 1
             batch.failures.append(Failure(record.item.source, error, record.line))

@@ -110,7 +110,7 @@ def read_line(fields: Mapping[str, Any]) -> Line:
         return "record", _dumped(parse(_Record, extras["record"], of="a record"))
     line = parse(_Line, fields, of="a memory")
     if content_hash(line.content, line.session) != line.content_hash:
-        raise InvalidRequest(f"content_hash of memory {line.id} does not fit its content: the file was changed")
+        raise InvalidRequest(f"content_hash of memory {line.id} does not match its content: the file was changed")
     values = {name: getattr(line, name) for name in MEMORY_FIELDS} | {"tags": tuple(line.tags)}
     return ArchivedMemory(
         id=line.id,

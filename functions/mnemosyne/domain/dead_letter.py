@@ -80,7 +80,7 @@ _ABOUT = {
     ),
     DeadLetterKind.CRASHED: (
         "a bug in Mnemosyne",
-        f'roll back or deploy a fix, {_REDRIVE} --cause "a fault of our own" {_OF}',
+        f'roll back or deploy a fix, {_REDRIVE} --cause "a bug in Mnemosyne" {_OF}',
     ),
 }
 

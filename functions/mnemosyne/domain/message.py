@@ -267,7 +267,7 @@ def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
     conflicts: list[str] = []
     for index, reading in valid_first:
         if identity(first[reading.request_id]) != identity(reading):
-            place = f"memories[{index}] has the request_id {reading.request_id} of another one"
+            place = f"memories[{index}] has the request_id {reading.request_id} of another memory"
             conflicts.append(f"{place}, and {reading.error}" if isinstance(reading, FailedRequest) else place)
     return IngestMessage(
         namespace,

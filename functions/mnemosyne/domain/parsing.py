@@ -75,7 +75,7 @@ def _not_blank(text: str) -> str:
 def _visible_line(text: str) -> str:
     """Return the text unchanged. Raises ValueError unless it is one line of visible characters."""
     if problem := first_invisible(storable(text)):
-        raise ValueError(f"must hold visible characters on one line, found {problem}")
+        raise ValueError(f"must contain visible characters on one line, found {problem}")
     return _not_blank(text)
 
 
@@ -108,10 +108,10 @@ def _check_json(value: object, depth: int) -> None:
         for item in value:
             _check_json(item, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"must hold finite numbers, got {value}")
+        raise ValueError(f"must contain finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
         # Larger floats have no fraction, so PostgreSQL would return such a float as an integer.
-        raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
+        raise ValueError("must contain numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must be a JSON value, got {excerpt(value)}")
 
@@ -282,7 +282,7 @@ def check_values(text: bytes, *, of: str) -> None:
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     few_strings = plain.count(b'"') <= 4 * VALUES  # an object's member has at most two strings: name and value
     if not few_strings or most_values(b"".join(plain.split(b'"')[::2])) > VALUES:
-        raise InvalidRequest(f"Parse error: {of} must hold at most {VALUES:,} values, including nested values")
+        raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
 
 
 def most_values(text: bytes) -> int:

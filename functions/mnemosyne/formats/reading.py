@@ -140,9 +140,9 @@ class _GzipStream(io.RawIOBase):
         try:
             data = self._file.read1(len(buffer))
         except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
-            raise InvalidRequest(f"{self._name} is no whole gzip file: {exc}") from exc
+            raise InvalidRequest(f"{self._name} must be a complete gzip file: {exc}") from exc
         self._count += len(data)
         if self._count > UNPACKED_BYTES:
-            raise InvalidRequest(f"{self._name} must hold at most {UNPACKED_BYTES:,} bytes unpacked: split it")
+            raise InvalidRequest(f"{self._name} must contain at most {UNPACKED_BYTES:,} bytes unpacked: split it")
         buffer[: len(data)] = data
         return len(data)

@@ -222,7 +222,7 @@ class CloudRunIamAuthenticator:
 
     # Reject X-Serverless-Authorization, because Cloud Run would check only this header and pass Authorization on
     # without a check.
-    credential = "a Google identity token of somebody whom Cloud Run admits, as `Authorization: Bearer …`"
+    credential = "a Google identity token of an account that Cloud Run admits, as `Authorization: Bearer …`"
     only_authorization = True
 
     def __init__(self, read_claims: Callable[[str], Mapping[str, Any]]) -> None:

@@ -145,7 +145,7 @@ class Redrive:
             raise InvalidRequest(
                 f"the dead letter {letter.message_id} must be redriven into its namespace {namespace!r}, got {into!r}"
                 if namespace
-                else f"the dead letter {letter.message_id} names no namespace: say into which one"
+                else f"the dead letter {letter.message_id} names no namespace: state the namespace to store in"
             )
         attributes = {**letter.attributes, "namespace": target}
         try:
@@ -166,7 +166,7 @@ class Redrive:
     def run(self, *, memories: "MemoryStore", queue: IngestQueue, now: bool = False) -> None:
         """Publish the message of the dead letter again. If `now` is true, do not wait after a failed redrive.
 
-        Raises Conflict if the dead letter is in flight or must wait, NotFound if it does not exist any more,
+        Raises Conflict if the dead letter is in flight or must wait, NotFound if it no longer exists,
         InvalidRequest, and Unavailable.
         """
         message_id = self.letter.message_id

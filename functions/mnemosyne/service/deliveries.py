@@ -122,7 +122,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
             raise
         except Exception as exc:
             log.exception("push_crashed", message_id=push.message.message_id)
-            cause, kind = f"a fault of our own: {type(exc).__name__}", DeadLetterKind.CRASHED
+            cause, kind = f"a bug in Mnemosyne: {type(exc).__name__}", DeadLetterKind.CRASHED
         else:
             return
     try:
@@ -132,7 +132,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     except Exception as exc:
         log.exception("push_crashed", message_id=push.message.message_id)
         dead_letter = push.dead_letter(
-            f"a fault of our own while it was given up: {type(exc).__name__}", DeadLetterKind.CRASHED
+            f"a bug in Mnemosyne while the message was dead-lettered: {type(exc).__name__}", DeadLetterKind.CRASHED
         )
         dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(push.allowed_namespace or ""))
 

@@ -196,7 +196,7 @@ class _Storing:
         result, middle = Stored(), len(requests) // 2
         for half in (requests[:middle], requests[middle:]):
             if result.progress and time.monotonic() >= self.deadline:
-                raise Unavailable("the time of one delivery did not suffice to store the message in smaller parts")
+                raise Unavailable("the time of one delivery was too short to store the message in smaller parts")
             result.add(self.store(half))
         return result
 

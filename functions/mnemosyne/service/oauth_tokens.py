@@ -107,7 +107,7 @@ def _principal(claims: Mapping[str, Any], grant: ValidGrant) -> Principal:
             reason="claims differ from the grant",
             cause="claims differ from the grant",
             error=f"a valid token of the grant {claims.get('grant')} names another person, namespace or client",
-            next_step="somebody may have the signing key: disable its version: docs/deployment.md, Another signing key",
+            next_step="the signing key may be stolen: disable its version: docs/deployment.md, Another signing key",
         )
         raise Unauthorized("the token is not valid")
     scopes = scopes_of(str(claims.get("scope", "")).split()) & grant.scopes

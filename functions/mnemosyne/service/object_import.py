@@ -128,7 +128,7 @@ class _Reading:
         name = self.stored_object.name
         format_ = format_of(name)
         if format_ is None:
-            raise InvalidRequest(f"{name} must end in .jsonl, .ndjson, .md, .txt or .chronicle, and .gz where packed")
+            raise InvalidRequest(f"{name} must end in .jsonl, .ndjson, .md, .txt or .chronicle, with or without .gz")
         if opened.size > OBJECT_BYTES:
             raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {opened.size:,}: split it")
         packed = opened.packed or unpacked_name(name) != name
@@ -195,7 +195,9 @@ class _Reading:
         if now > self.deadline or now > self.recorded + RECORD_SECONDS:
             self._record()
         if now > self.deadline:
-            raise Unavailable(f"the object is read up to its memory {self.progress.memories:,}: the rest comes next")
+            raise Unavailable(
+                f"{self.progress.memories:,} memories of the object were read; the next delivery reads the rest"
+            )
 
 
 def _wait(
@@ -212,7 +214,7 @@ def _wait(
             counts.update(line.status.state for line in page if line.status)
             after = page[-1].line
         elif time.monotonic() > deadline:
-            raise Unavailable(f"{counts.total():,} of {progress.memories:,} memories of the object have their outcome")
+            raise Unavailable(f"{counts.total():,} of {progress.memories:,} memories of the object have an outcome")
         else:
             pause(POLL_SECONDS)
     return counts

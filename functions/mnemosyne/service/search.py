@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = EventLog(__name__)
 
-WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the way out of the network (vpc_egress)"
+WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the egress of the network (vpc_egress)"
 WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
 """Minimum length of each list of candidates, by vector and by words. A list is longer if three times the limit of the

@@ -41,7 +41,7 @@ class SeenRequests:
         elif first[0] == own:
             return reading, True
         else:
-            error = f"request_id must be another one, got {reading.request_id}: {first[1]} has it"
+            error = f"request_id must be unique, got {reading.request_id}: {first[1]} has it"
         own_id = refused_id(place.source, place.key, error)
         failed = as_failed(reading, error)
         return replace(failed, request_id=own_id, external_id=failed.external_id or place), False

@@ -97,7 +97,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
         islice(reading.read(stream, part.name, format_, modified=part.modified, packed=False), BATCH_LIMIT + 1)
     )
     if len(items) + len(part.refused) > BATCH_LIMIT:
-        raise InvalidRequest(f"text must hold at most {BATCH_LIMIT} memories: send it in parts")
+        raise InvalidRequest(f"text must contain at most {BATCH_LIMIT} memories: send it in parts")
     lines = [item.line + part.first_line - 1 for item in items]
     readings, seen = [], SeenRequests()
     for item, line in zip(items, lines, strict=True):
@@ -121,7 +121,7 @@ def _check_values(text: bytes, format_: str) -> None:
         # Each value of front matter ends with a line break, a comma or a bracket.
         front = text[: yaml_characters(text.decode("utf-8", "replace"))]
         if sum(map(front.count, (b"\n", b",", b"[", b"{"))) > VALUES:
-            raise InvalidRequest(f"front matter must hold at most {VALUES:,} values")
+            raise InvalidRequest(f"front matter must contain at most {VALUES:,} values")
 
 
 def _defaults(namespace: str, part: FilePart, place: ExternalId | None = None) -> Defaults:

@@ -110,5 +110,5 @@ def test_an_object_that_cannot_be_imported_is_reported_and_not_retried_for_ever(
     cloud.storage.put(BUCKET, "cut.jsonl.gz", gzip.compress((_line("kept") + "\n").encode() * 5_000)[:-100])
     assert _report(cloud, "picture.png")[0]["error"].startswith("picture.png must end in .jsonl")
     summary, *outcomes = _report(cloud, "cut.jsonl.gz")
-    assert "is no whole gzip file" in summary["error"]
+    assert "must be a complete gzip file" in summary["error"]
     assert summary["memories"] == len(outcomes)

@@ -166,7 +166,7 @@ def test_an_mcp_memory_service_export_is_read_compressed_and_in_each_unicode_enc
 def test_a_damaged_gzip_file_of_mcp_memory_service_is_an_error_about_gzip(tmp_path: Path) -> None:
     path = tmp_path / "x.json.gz"
     path.write_bytes(gzip.compress(b'[{"content": "c", "created_at": 1770000000}]')[:-9])
-    with pytest.raises(InvalidRequest, match="is no whole gzip file"):
+    with pytest.raises(InvalidRequest, match="must be a complete gzip file"):
         _read(path, guess(path))
 
 
@@ -437,7 +437,7 @@ def test_a_truncated_gzip_file_is_an_error_after_its_readable_memories(tmp_path:
     path.write_bytes(gzip.compress(lines)[:-1000])
     items = read(path, "jsonl")
     assert next(items).fields == {"content": "0", "timestamp": "2026-05-20"}
-    with pytest.raises(InvalidRequest, match="is no whole gzip file"):
+    with pytest.raises(InvalidRequest, match="must be a complete gzip file"):
         list(items)
 
 
@@ -498,7 +498,7 @@ def test_reading_of_a_gzip_file_stops_at_the_limit_of_unpacked_bytes(
     monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 1_000_000)
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(b" " * 5_000_000))
-    with pytest.raises(InvalidRequest, match="must hold at most 1,000,000 bytes unpacked"):
+    with pytest.raises(InvalidRequest, match="must contain at most 1,000,000 bytes unpacked"):
         _read(path, "jsonl")
 
 

@@ -199,7 +199,7 @@ def test_a_request_id_that_another_record_has_is_a_failure_and_is_not_sent(
     summary = run(items, destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert set(destination.sent) == {"one"}
     assert summary.states == {"stored": 1, "duplicate": 1, "failed": 1}
-    assert summary.failures == [("f:two", f"request_id must be another one, got {request_id}: f:one has it")]
+    assert summary.failures == [("f:two", f"request_id must be unique, got {request_id}: f:one has it")]
 
 
 def test_an_invalid_record_with_the_request_id_of_another_record_is_a_failure(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_request_id_of_an_earlier_import_is_a_duplicate_or_with_other_content_
     after = [before[0], _named("f:2", "corrected", request_id=second)]
     summary = run(after, destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert summary.states == {"duplicate": 1, "failed": 1}
-    assert summary.failures == [("f:2", f"request_id must be another one, got {second}: an earlier request has it")]
+    assert summary.failures == [("f:2", f"request_id must be unique, got {second}: an earlier request has it")]
 
 
 @pytest.mark.parametrize("content", ["a lone \udcff surrogate", "a NUL \x00", "x" * 100_001])

@@ -26,5 +26,5 @@ def test_an_export_is_restored_from_any_encoding_that_an_import_reads(tmp_path: 
 
 def test_a_damaged_archive_of_an_export_is_refused(tmp_path: Path) -> None:
     (tmp_path / "all.jsonl.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
-    with pytest.raises(InvalidRequest, match="no whole gzip file"):
+    with pytest.raises(InvalidRequest, match="must be a complete gzip file"):
         list(_lines([tmp_path / "all.jsonl.gz"]))

@@ -370,7 +370,7 @@ def test_of_two_contents_with_one_request_id_the_first_is_stored_and_the_second_
     data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
     message = _read(data, attributes)
     assert list(message.requests) == [first, third]
-    assert message.dead_letter_reason == f"memories[1] has the request_id {first.request_id} of another one"
+    assert message.dead_letter_reason == f"memories[1] has the request_id {first.request_id} of another memory"
 
 
 _ID = str(new_id())

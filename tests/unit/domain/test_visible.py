@@ -118,7 +118,8 @@ def test_a_name_with_a_hidden_character_is_refused_with_its_place(field: str, ch
     data = {"content": "tea", "timestamp": "2026-05-01T00:00:00Z", "source": "s", "key": "k"} | {
         field: f"a{character}b"
     }
-    with pytest.raises(InvalidRequest, match=rf"{field} must hold visible .* U\+{ord(character):04X} at character 1"):
+    error = rf"{field} must contain visible .* U\+{ord(character):04X} at character 1"
+    with pytest.raises(InvalidRequest, match=error):
         parse(MemoryInput, data)
 
 

@@ -176,7 +176,7 @@ def test_a_line_with_the_request_id_of_an_earlier_line_is_refused(services: Fake
     rows = [{"content": text, "timestamp": "2026-05-01", "request_id": request_id} for text in ("tea", "coffee")]
     answer = answer_of(services, "import_memories", name="a.jsonl", text="\n".join(map(json.dumps, rows)))
     assert answer["request_ids"] == [request_id]
-    assert answer["items"][1]["error"] == f"request_id must be another one, got {request_id}: a.jsonl:1 has it"
+    assert answer["items"][1]["error"] == f"request_id must be unique, got {request_id}: a.jsonl:1 has it"
     ((data, attributes),) = services.queue.messages
     assert decode(Published(message_id="", data=data, attributes=attributes)).dead_letter_reason == ""
 

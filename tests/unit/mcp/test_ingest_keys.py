@@ -102,7 +102,7 @@ def test_a_waiting_call_does_not_return_the_outcome_of_another_request_with_its_
         services.memories.delete(memory.id)
     state = "deleted" if deleted else "stored"
     assert error_of(services, "ingest_memory", **other, wait=5) == (
-        f"request_id must be another one, got {NAMED['request_id']}: an earlier request has it, with the outcome "
+        f"request_id must be unique, got {NAMED['request_id']}: an earlier request has it, with the outcome "
         f"{state}; nothing was stored"
     )
     assert services.queue.messages == []
@@ -113,9 +113,7 @@ def test_a_waiting_deletion_does_not_return_the_outcome_of_the_deletion_of_anoth
 ) -> None:
     call(INGEST_MEMORY, DELETED, CALLER, services)
     _deliver(services)
-    assert error_of(services, "ingest_memory", **DELETED | {"key": "2"}, wait=5).startswith(
-        "request_id must be another"
-    )
+    assert error_of(services, "ingest_memory", **DELETED | {"key": "2"}, wait=5).startswith("request_id must be unique")
     again = call(INGEST_MEMORY, DELETED | {"wait": 5}, CALLER, services)
     status = _looked_up(services, again)
     assert status and status["status"] == "deleted"
@@ -193,5 +191,5 @@ def test_two_contents_under_one_request_id_are_refused() -> None:
     named = {"content": "tea", "request_id": "0192f3a4-0000-7000-8000-000000000000"}
     services = FakeServices()
     message = error_of(services, "ingest_memories", memories=[named, named | {"content": "coffee"}])
-    assert message.startswith("memories[1].request_id must be another one: an earlier memory has it; none of the")
+    assert message.startswith("memories[1].request_id must be unique: an earlier memory has it; none of the")
     assert services.queue.published == []

@@ -193,7 +193,7 @@ class Connection:
             if state in _REFUSALS:
                 raise _REFUSALS[state](str(detail.get("M", exc))) from exc
             if state == "23503":
-                raise NotFound("the memory it refers to has just been deleted") from exc
+                raise NotFound("the memory that the change refers to has just been deleted") from exc
             rule = service_errors.find(service_error_tables.DATABASE, state)
             if rule is None:
                 raise

@@ -293,4 +293,4 @@ def _check_supersession(connection: Connection, namespace: str, memory_id: UUID,
     if not chain:
         raise NotFound(f"superseded_by must be the id of a memory, and no memory has the id {successor}")
     if memory_id in chain:
-        raise Conflict(f"memory {successor} is itself superseded, in the end by {memory_id}: a circle would hide both")
+        raise Conflict(f"memory {memory_id} already supersedes memory {successor}: a cycle would hide both")

@@ -27,7 +27,7 @@ def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None
     """
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
         raise Misconfigured(
-            "the database has no memories table of ours",
+            "the database has no table `memories` of Mnemosyne",
             next_step="run `mnemosyne migrate --project MY-PROJECT`, which applies the migrations; "
             "without Terraform, `mnemosyne migrate`",
         )

@@ -161,7 +161,7 @@ class Reembedding:
             row = self._connection.one(_UNDER_WAY)
             other = EmbeddingSpace(row["next_provider"], row["next_model"], row["next_dimension"])
             if other.model is not None and other != self._target:
-                raise Conflict(f"a move to {other} is under way: finish it, or give it up with --abandon")
+                raise Conflict(f"a move to {other} is in progress: finish it, or abandon it with --abandon")
             self._connection.run(_BEGIN, **asdict(self._target))
             self._connection.script(_PREPARE)
         with self._unlimited():
@@ -242,5 +242,5 @@ def abandon(connection: Connection) -> None:
     """Abandon a move: drop the new embeddings, and keep the old embeddings. Raises Conflict if there is no move."""
     with connection.transaction():
         if connection.one(_UNDER_WAY)["next_model"] is None:
-            raise Conflict("no move is under way: there is nothing to abandon")
+            raise Conflict("no move is in progress, so there is none to abandon")
         connection.script(_ABANDON)

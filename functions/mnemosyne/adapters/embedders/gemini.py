@@ -224,7 +224,7 @@ class GeminiEmbedder:
             )
         except ValueError as exc:  # names the missing key, project or location
             raise Misconfigured(
-                "the Gemini client cannot be made",
+                "the Gemini client cannot be created",
                 next_step="set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT and "
                 "GOOGLE_CLOUD_LOCATION",
                 detail=str(exc),
@@ -275,7 +275,7 @@ class GeminiEmbedder:
         log.warning("embedding_throttled", model=self.model, texts=texts, **about)
 
     def _unusable(self, answer: str) -> UncertainCauseError:
-        return self._explanations.uncertain_cause(service_errors.UNUSABLE, f"the embedding service answered {answer}")
+        return self._explanations.uncertain_cause(service_errors.UNUSABLE, f"the embedding service returned {answer}")
 
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
         """Return the vectors of an answer. Raises unless it has one usable vector per text, and no text was cut."""
@@ -287,7 +287,7 @@ class GeminiEmbedder:
             if not np.isfinite(vector).all() or not vector.any():
                 raise self._unusable("a vector that is empty, not finite or zero")
             if vector.shape != (self.dimension,):
-                message = f"the embedding service answered a vector of dimension {vector.size}, not {self.dimension}"
+                message = f"the embedding service returned a vector of dimension {vector.size}, not {self.dimension}"
                 raise self._explanations.error(service_errors.DIMENSION, message)
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
             raise TextTooLong("the embedding service cut a text")

@@ -24,8 +24,8 @@ def check_deadline(deadline: float, embedded: int, count: int) -> None:
     """Raise Unavailable if the time of an attempt is over."""
     if time.monotonic() >= deadline:
         raise Unavailable(
-            f"the embedding service is slow: {embedded} of {count} texts were embedded in the time of one attempt, and "
-            "the next attempt goes on with the others"
+            f"the embedding service is slow: {embedded} of {count} texts were embedded in the time of one attempt; the "
+            "next attempt embeds the others"
         )
 
 

@@ -55,7 +55,7 @@ class OpenIdLogIn:
         if "code" not in parameters or not hmac.compare_digest(
             parameters.get("state", "").encode(), _state(secret).encode()
         ):
-            raise Unauthorized("the identity provider did not let you in")
+            raise Unauthorized("the identity provider refused the log-in")
         try:
             with self._session(_state(secret)) as session:
                 token = session.fetch_token(
@@ -72,7 +72,7 @@ class OpenIdLogIn:
                 error=str(exc),
                 next_step="check oauth_client_id, oauth_client_secret_version and the callback URL at the provider",
             )
-            raise Unauthorized("the identity provider did not let you in") from exc
+            raise Unauthorized("the identity provider refused the log-in") from exc
         except (requests.RequestException, ValueError) as exc:
             raise unreachable(self._issuer, exc) from exc
         # https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, numbers 5 and 11.

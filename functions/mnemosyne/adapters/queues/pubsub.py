@@ -143,7 +143,7 @@ class PubSubQueue(_Topic):
             raise self._error(exc) from exc
         if list(granted) != required:
             raise service_errors.error(service_error_tables.TOPIC, 403, "no pubsub.topics.publish", topic=self._topic)
-        return f"{self._topic} may be published to"
+        return f"{self._topic}: publishing is allowed"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         self._publish([(data, attributes)])

@@ -42,7 +42,7 @@ def intersection(first: TimeWindow, second: TimeWindow) -> TimeWindow:
     after = max((w.after for w in (first, second) if w.after), default=None)
     before = min((w.before for w in (first, second) if w.before), default=None)
     if after and before and after >= before:
-        raise InvalidRequest(f"the time filters exclude each other: {first} and {second} have nothing in common")
+        raise InvalidRequest(f"the time filters exclude each other: {first} and {second} do not overlap")
     return TimeWindow(after=after, before=before)
 
 

@@ -105,7 +105,7 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
         return None
     if status.state in FINAL and not status.is_of(request):
         raise InvalidRequest(
-            f"request_id must be another one, got {request.request_id}: an earlier request has it, with the "
+            f"request_id must be unique, got {request.request_id}: an earlier request has it, with the "
             f"outcome {status.state}; nothing was stored"
         )
     return status.updated_at
@@ -140,7 +140,7 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
         except InvalidRequest as exc:
             raise InvalidRequest(f"memories[{index}].{exc}") from exc
         if identity(first.setdefault(requests[-1].request_id, requests[-1])) != identity(requests[-1]):
-            raise InvalidRequest(f"memories[{index}].request_id must be another one: an earlier memory has it")
+            raise InvalidRequest(f"memories[{index}].request_id must be unique: an earlier memory has it")
     ingest.accept(principal.namespace, requests, services, Publisher(client=principal.name))
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
