@@ -100,7 +100,7 @@ def test_a_receipt_of_another_key_is_refused(document: dict[str, Any], tmp_path:
 
 
 def test_an_access_token_of_the_same_key_is_no_receipt(document: dict[str, Any], keys: KeyFiles) -> None:
-    with pytest.raises(InvalidRequest, match="not that of a receipt"):
+    with pytest.raises(InvalidRequest, match="another type than the signature of a receipt"):
         receipts.verify(document | {"signature": keys.sign(document["receipt"])})
 
 

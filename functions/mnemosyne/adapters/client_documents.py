@@ -103,7 +103,7 @@ class WebDocuments:
 
     @contextmanager
     def _counted(self, host: str, address: str) -> Iterator[None]:
-        """Count a fetch until it ends; raises Unavailable if there are too many."""
+        """Count a fetch as concurrent until the context ends. Raises Unavailable if there are too many."""
         small, large = networks_of(address)
         limits = {
             "all": AT_ONCE,
@@ -170,7 +170,7 @@ def _is_address(host: str) -> bool:
 
 
 class _FixedResolver(AbstractResolver):
-    """A resolver that returns the addresses which were checked before, and asks no name server."""
+    """A resolver that returns the checked addresses of a host, and asks no name server."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses

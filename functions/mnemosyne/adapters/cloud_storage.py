@@ -64,7 +64,7 @@ class CloudStorage:
                     report.write(line)
                 report.close()
             except BaseException as exc:
-                report.terminate()  # otherwise it retries for two minutes when it is garbage-collected
+                report.terminate()  # otherwise the writer retries for two minutes when it is garbage-collected
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
                     return False  # another delivery has written the report
                 raise
@@ -74,7 +74,7 @@ class CloudStorage:
 
 
 class _Reader(io.RawIOBase):
-    """Reader of a blob that raises this package's errors."""
+    """Reader of a blob. Converts the errors of the library to errors of this package."""
 
     def __init__(self, reader: Any, stored_object: StoredObject) -> None:
         super().__init__()

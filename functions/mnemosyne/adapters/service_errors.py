@@ -23,7 +23,8 @@ PRECONDITION: Final = "precondition"
 DIMENSION: Final = "dimension"
 """Code of vectors with a dimension other than requested."""
 _API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
-"""Pattern of an API key. Google quotes the key in some refusals, and the status of a request shows the refusal."""
+"""Pattern of an API key, which is removed from errors. Google quotes the key in some errors, and the status of a
+request shows the error to its sender."""
 
 
 class Kind(StrEnum):

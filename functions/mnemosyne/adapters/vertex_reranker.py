@@ -71,7 +71,7 @@ class VertexReranker:
         return _in_order({record.id: record.score for record in answer.records}, len(texts))
 
     def _client(self) -> "Future[RankServiceClient]":
-        """Return the future of the client. After a failure the next call loads it again."""
+        """Return the client as a Future. After a failure, load the client again."""
         with self._lock:
             if self._loading.done() and self._loading.exception():
                 self._loading = self._threads.submit(self._load)

@@ -47,7 +47,7 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 
 
 class ConfiguredServices:
-    """The adapters that the settings choose, as the services use them.
+    """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
     With `any_space`, the memories may be in another embedding space than the settings name. This is for operators.
     """

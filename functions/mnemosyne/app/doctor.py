@@ -146,7 +146,7 @@ def check_languages(connection: Connection, provider: str) -> Check:
 
 
 def check_embedder(embedder: Embedder) -> Check:
-    """Embed one text."""
+    """Check that the embedder embeds a text."""
     try:
         vector = embedder.embed_query("Is anyone there?")
     except InvalidRequest as exc:
@@ -173,7 +173,7 @@ def check_queue(queue: IngestQueue) -> Check:
 
 
 def _failed_check(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
-    """Return a failed check of a service. The next step is the one in the error or, without one, `otherwise`."""
+    """Return a failed check. The remedy is the next step in the error; `otherwise` is used if the error has none."""
     detail = exc.detail or detail
     cause = f"{exc.cause} ({detail})" if detail else exc.cause
     return Check(name, cause, exc.next_step or otherwise)
@@ -211,7 +211,7 @@ def _with_connection(services: ConfiguredServices, checks: Callable[[Connection]
         with services.pool.connection() as connection:
             yield from checks(connection)
     except ServiceError as exc:
-        # The cause has the address and the reason of a failed connection, which the error leaves out for callers.
+        # Show the cause of the error: it has the address and the reason, which the error leaves out for callers.
         lost = isinstance(exc, Unavailable) and not server_error(exc)
         yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
     except Exception as exc:  # an unknown exception is reported as a failed check

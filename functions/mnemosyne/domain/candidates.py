@@ -21,7 +21,7 @@ class Candidate(NamedTuple):
     lexical_score: float | None
     """Lexical score: BM25 of the query's words."""
     speaker: str | None
-    """Text before the first ": " near the start of the content."""
+    """Name of the speaker: the text before the first ": ", if this is near the start of the content."""
     statement: str | None
     """Key that near-duplicates have in common; None if the memory has no near-duplicate among the candidates."""
     eligible: bool

@@ -189,8 +189,8 @@ def _shares_definite(shared: frozenset[str], new: Statement, old: Statement) -> 
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: at most three adjacent words, either all of them ordinary words or none of
-    them."""
+    """Whether the words are one value: at most three adjacent words, which are all ordinary words, or all names and
+    numbers."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
         return False

@@ -129,8 +129,8 @@ _REMAINS: Final = (
     ("transaction logs of Cloud SQL, for restores to a point in time", timedelta(days=7), "deleted by Cloud SQL"),
     ("backups of Cloud SQL", timedelta(days=14), "the last of 14 daily backups is deleted"),
 )
-"""Places where copies may remain, with the maximum time and the reason why they end: see database.tf and pubsub.tf in
-terraform/modules/mnemosyne."""
+"""Places where copies may remain, the maximum time for which they remain, and what happens then: see database.tf and
+pubsub.tf in terraform/modules/mnemosyne."""
 _KEPT: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
     "no message stores the memories again; source and key of records in ingest_requests",

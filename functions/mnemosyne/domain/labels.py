@@ -27,7 +27,8 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
 
 
 def differing_labels(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
-    """Return the names of the labels of a duplicate request that the memory of the request `stored` does not have."""
+    """Return the names of the labels in which the duplicate `chosen` differs from the memory of the request
+    `stored`."""
     labels = given_labels(chosen)
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored, name)]

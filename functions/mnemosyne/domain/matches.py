@@ -35,7 +35,7 @@ class NormalText:
 
     @classmethod
     def of(cls, original: str) -> Self:
-        """Convert a text. NFKC may combine a character with those after it, for example with an accent."""
+        """Convert a text. NFKC may combine a character with the characters after it, for example with an accent."""
         if unicodedata.is_normalized("NFKC", original):
             return cls(original, [(place, place + 1) for place in range(len(original))])
         starts: list[int] = []
@@ -56,7 +56,7 @@ class NormalText:
 
 
 def _normal(text: str) -> str:
-    """Return the text in NFKC, or unchanged if NFKC is much longer: that of U+FDFA has 18 characters."""
+    """Return the text in NFKC, or unchanged if NFKC is much longer: the NFKC of U+FDFA has 18 characters."""
     normal = unicodedata.normalize("NFKC", text)
     return normal if len(normal) <= LONGEST_FORM * len(text) else text
 

@@ -277,7 +277,7 @@ def read(record: object, defaults: Defaults) -> Reading:
 
 
 def failed_request(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:
-    """Build the failed request of an invalid record.
+    """Return a failed request for an invalid record.
 
     The request is identified by the source and key of the record or, without these, by the record's position.
     """

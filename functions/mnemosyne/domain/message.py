@@ -217,7 +217,7 @@ def as_failed(reading: Reading, error: str) -> FailedRequest:
 
 
 def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
-    """Return the memories of a message, each in two forms: as in the message, and as a parsed request.
+    """Return the memories of a message, each as a pair: the item in the message, and the parsed request.
 
     Several memories may have the same request id.
     """

@@ -8,10 +8,10 @@ from mnemosyne.domain.memory import MemorySummary
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """Memories near a memory, nearest first, without superseded (replaced) memories."""
+    """The memories nearest to a memory, nearest first, without superseded (replaced) memories."""
 
     content: str
-    """The beginning of the memory's own content."""
+    """The beginning of the content of the memory whose neighbours these are."""
     similar: Sequence[MemorySummary]
     """Up to three of the memories that have nearly the same meaning."""
     earlier: Sequence[tuple[MemorySummary, str]]

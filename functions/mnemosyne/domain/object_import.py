@@ -56,7 +56,7 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """Source of records that give no source. The key of such a record is its line."""
+        """Source of the records that name no source. Their keys are their line numbers."""
         return f"gs://{self.bucket}/{escaped(self.name)}#{self.generation}"
 
     @property
@@ -90,7 +90,7 @@ class ObjectImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
-    """One record of an object: its first line, and its outcome; None while it has no outcome."""
+    """One record of an object: its key (see `key_of`) as `line`, and its outcome; None while it has no outcome."""
 
     line: str
     status: IngestStatus | None

@@ -51,7 +51,7 @@ class Quota:
 
 
 def next_midnight(now: datetime) -> datetime:
-    """Return the start of the next day in UTC."""
+    """Return the next midnight in UTC."""
     return datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
 
 

@@ -83,7 +83,7 @@ def _speakers(rows: Iterable[Candidate]) -> Collection[str]:
 
 
 def best_share(rows: Iterable[Candidate]) -> float:
-    """Return the mean of the three largest shares of the query's words that a row contains."""
+    """Return the mean of the three largest `words_share` of the rows."""
     largest = heapq.nlargest(3, (row.words_share or 0.0 for row in rows))
     return statistics.fmean(largest) if largest else 0.0
 

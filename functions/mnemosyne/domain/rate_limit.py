@@ -21,7 +21,7 @@ TYPING: Final = 1.0
 COUNTING: Final = 2.0
 """Cost of a query that reads all memories, requests or audit events of a namespace."""
 VALUES: Final = 20
-"""Values in conditions on metadata per unit. Each value is compared with the metadata of every memory."""
+"""Number of values in conditions on metadata that cost one unit. Each is compared with the metadata of every memory."""
 FORGETTING: Final = 20.0
 """Cost of a dry run or of a step of a forgetting (a deletion of selected memories). Each may read or delete all
 memories of a namespace."""

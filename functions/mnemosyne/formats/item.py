@@ -63,7 +63,7 @@ class Item:
 
 
 def item_of(source: str, line: int, fields: Mapping[str, Any]) -> Item:
-    """Build an item from fields, including those that `export` adds."""
+    """Build an item from the fields of a record, including the fields that `export` adds."""
     successor, tags = fields.get("superseded_by_hash"), fields.get("tags")
     if successor is not None and not isinstance(successor, str):
         return Item(source, None, "superseded_by_hash must be a string", line=line)

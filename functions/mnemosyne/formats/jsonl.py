@@ -15,7 +15,7 @@ _NOT_A_RECORD = ({EXTRAS}, {FAILURE})
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
     """Yield one item per line that is not blank, after the first `skip` items. A line over the limit becomes an error.
 
-    Lines of an export that are only for `--restore`, and failures without a record, are no items.
+    Lines of an export that are only for `--restore`, and failures without a record, are skipped.
     """
     number = 0
     while line := stream.readline(ITEM_BYTES):

@@ -61,7 +61,9 @@ def _note(name: str, properties: Properties, body: str, modified: datetime | Non
     dated, rest = time_in_name(note_fields.stem_of(path))
     timestamp = time.timestamp or dated or rfc3339(modified)
     if timestamp is None:
-        raise ValueError("no time: begin the file with ---, timestamp: …, ---")
+        raise ValueError(
+            "a note must have a time: add the property timestamp, or a date at the beginning of the file name"
+        )
     note = note_fields.fields_of(properties, body, path, rest, used=time.used)
     notices = [f"{path}, {notice}" for notice in (*properties.notices, *time.notices, *note.notices)]
     return Item(

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass
 class Properties:
-    """Names and values of properties, with notices about those that could not be read."""
+    """Names and values of properties, with notices about properties that could not be read."""
 
     values: dict[str, Any] = field(default_factory=dict)
     """Values as JSON types."""

@@ -46,7 +46,7 @@ _GRANT_TYPES = {"authorization_code", "refresh_token"}
 
 
 class Clients:
-    """Reads clients by id, and registers new ones."""
+    """Reads and registers clients."""
 
     def __init__(self, store: "OAuthStore", documents: ClientDocuments) -> None:
         self._store = store

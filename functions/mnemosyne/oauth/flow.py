@@ -46,7 +46,7 @@ START_OVER = f"this log-in has ended or is another browser's: {AGAIN}"
 
 @dataclass(frozen=True)
 class ConsentPage:
-    """Contents of the consent page."""
+    """The values that the consent page shows."""
 
     client: Client
     person: Person
@@ -150,7 +150,7 @@ class Flow:
             return str(pending.parameters.get("redirect_uri", ""))
 
     def consent_page(self, key: str) -> ConsentPage:
-        """Return the contents of the consent page.
+        """Return the values that the consent page shows.
 
         Raises NotFound, OAuth2Error, and Conflict if the person has already decided.
         """

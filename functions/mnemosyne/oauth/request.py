@@ -60,7 +60,7 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
 
 
 def _validated(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the known parameters that are not empty. Raises InvalidRequest for invalid or repeated ones."""
+    """Return the known parameters that are not empty. Raises InvalidRequest for invalid or repeated parameters."""
     if len(pairs) > PARAMETERS:
         raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")
     known_pairs = [(name, value) for name, value in pairs if value and (name in KNOWN or name == "state")]

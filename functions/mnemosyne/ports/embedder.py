@@ -52,7 +52,7 @@ class Reranker(Protocol):
     """A model that rates how well each text answers a query."""
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a relevance in [0, 1] for each text, in order. Raises Unavailable, within a third of a second."""
+        """Return a relevance in [0, 1] for each text, in order. Raises Unavailable after a third of a second."""
 
     def check(self) -> str:
         """Return a description of the reranker's state for health checks. Raises Unavailable if it does not answer."""

@@ -26,7 +26,7 @@ class Services(Protocol):
         """Queue of accepted requests."""
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return the quota of a namespace if it is cached, without building an adapter or running a query."""
+        """Return the cached quota of a namespace, or None. Builds no adapter and runs no query."""
 
     def memories_of(self, namespace: str) -> "MemoryStore":
         """Return the store of a namespace's memories."""

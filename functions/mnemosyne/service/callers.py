@@ -30,7 +30,7 @@ def check_push(verifier: TokenVerifier, emails: Collection[str], authorization: 
 
 
 def check_secret(secret: str, authorization: str | None) -> None:
-    """Check the secret of a push by the local delivery, which was set at its start. Raises Unauthorized."""
+    """Check the secret that the local delivery sends with a push. Raises Unauthorized."""
     if not hmac.compare_digest(hash_secret(bearer(authorization)), hash_secret(secret)):
         raise Unauthorized("the push does not come from the local queue")
 

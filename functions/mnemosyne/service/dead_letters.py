@@ -41,10 +41,11 @@ MOST_UNAVAILABLE = 5
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> DeadLetter:
-    """Store a message as a dead letter, under its message id. Return it with the message id of the stored letter.
+    """Store a message as a dead letter, and return it with the message id under which it is stored.
 
-    The caller has found that at least one part of the message has no outcome except the dead letter. Dead letters of
-    messages that name no namespace are stored in the namespace ''. A message beyond CONFLICTS_KEPT is only logged.
+    Call this function only if a part of the message has no other outcome. A message that names no namespace is stored
+    in the namespace ''. If the namespace has CONFLICTS_KEPT dead letters, a message of the kind CONFLICT is only
+    logged.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
@@ -131,7 +132,7 @@ class Redrive:
 
     @classmethod
     def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
-        """Prepare a dead letter for a redrive. `into` is the namespace for a message that names none.
+        """Prepare a dead letter for a redrive. `into` is the namespace for a message that names no namespace.
 
         Raises InvalidRequest, with the reason, if the message cannot be published again.
         """

@@ -26,8 +26,8 @@ class SeenRequests:
     def check(self, item: Item, reading: Reading, place: ExternalId) -> tuple[Reading, bool]:
         """Return the record's reading, and whether an earlier record is the same request.
 
-        If an earlier record with the same request id is another request, the reading becomes a failed request with an
-        id of its own. `place` identifies the record by its file and line.
+        If an earlier record with the same request id is another request, the reading becomes a failed request with a
+        new id. `place` identifies the record by its file and line.
         """
         if not item.fields or not (item.fields.get("request_id") or item.fields.get("key")):
             return reading, False

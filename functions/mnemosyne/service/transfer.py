@@ -24,7 +24,7 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # the tool computes its cost with it
+from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # for the cost of the import tool
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import issue_request_id
@@ -48,7 +48,7 @@ more."""
 
 @dataclass(frozen=True, kw_only=True)
 class ReadItem:
-    """One record of a file, with its request or the reason why it was refused."""
+    """Result of reading one record of a file: its request, or the reason why the record was refused."""
 
     line: int
     request_id: UUID | None = None

@@ -48,17 +48,17 @@ class AuditTrail:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start recording the events of this process. When the process ends, the waiting events are recorded."""
+        """Record the events of this process from now on. When the process ends, the waiting events are recorded."""
         listen(self.on_event, self.flush)
 
     def on_event(self, event: str, fields: Mapping[str, Any]) -> None:
-        """Queue an event of the log for recording, if the event is an access."""
+        """Queue a log event for the audit trail, if the event is an access."""
         access = fields if event == ACCESS else _of_authorization(fields) if event == "audit" else None
         if access is not None:
             self.record(access)
 
     def record(self, fields: Mapping[str, Any]) -> None:
-        """Queue an access for recording.
+        """Queue an access for the audit trail.
 
         If the field `recorded` is true, the event is in the audit trail already, and only the use of the credential is
         recorded.

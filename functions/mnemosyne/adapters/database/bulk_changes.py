@@ -23,7 +23,7 @@ class BulkChanges(NamespaceStore):
     """The part of a MemoryStore that changes several memories at once."""
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
-        """Delete memories in one transaction, as `delete` does, and return the ids of those that existed."""
+        """Delete memories in one transaction, as `delete` does, and return the ids of the memories that existed."""
         ids = uuid_array(memory_ids)
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
@@ -34,7 +34,7 @@ class BulkChanges(NamespaceStore):
         return [row["id"] for row in deleted]
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
-        """Add and remove tags of memories, all or none. Raises OverQuota and InvalidRequest."""
+        """Add and remove tags: either of all the memories or of none. Raises OverQuota and InvalidRequest."""
         with self._transaction() as connection:
             before = usage(connection)
             changed: list[Row] = []

@@ -69,7 +69,7 @@ def claim_requests(
 
 @dataclass(frozen=True)
 class _LookUp:
-    """The database's answer about the requests of a claim."""
+    """Which requests of a claim must be stored, according to the database."""
 
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
     """Outcomes of the requests that need not be stored."""
@@ -163,7 +163,7 @@ class Claim:
         """Hashes of the contents that the database already has."""
 
     def _forgotten(self, before: datetime | None) -> Sequence[IngestRequest]:
-        """Return the new requests that must not be stored because a forgetting covers them.
+        """Return the new requests that must not be stored, because their memories were forgotten.
 
         Only requests that were published before the latest forgetting began are looked up.
         """
@@ -181,7 +181,7 @@ class Claim:
         If several requests have the same content, the memory of the first request is stored, and the other requests are
         recorded as duplicates. Raises InvalidRequest or ItemUnavailable only if one of these memories is the cause of
         the error. To find out, the method tries to store an unrelated memory. Raises EmbeddingModelChanged if the
-        database now uses another embedding space than that model's.
+        database now uses another embedding space than the space of `model`.
         """
         try:
             return self._store(fitting, embeddings, model)

@@ -36,7 +36,7 @@ _REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "
 04_earlier_states.sql in db/functions). The caller may read the messages of these errors."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
-"""Maximum idle time in seconds after which a connection is reused without a check. A check costs a round trip."""
+"""Idle time in seconds up to which a connection is reused without a check. A check costs a round trip."""
 
 # Settings of each session. They are part of the connection request, so that they cost no round trip. With custom plans,
 # PostgreSQL plans each search for its filters.
@@ -101,10 +101,7 @@ class Connection:
         self.broken = False
 
     def is_usable(self) -> bool:
-        """Whether an idle connection is usable.
-
-        After more than TRUSTED_SECONDS without use, this method asks the server.
-        """
+        """Whether an idle connection is usable. After TRUSTED_SECONDS without use, ask the server."""
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
         if waiting.poll(0):  # the server has closed the connection, or has sent an error

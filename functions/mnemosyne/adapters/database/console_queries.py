@@ -47,7 +47,8 @@ class ConsoleQueries(NamespaceStore):
     def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
         """Count the memories that match the filters per day, week, month or year of their timestamps.
 
-        Without `per`, the unit depends on the time between the first and the last. Returns the newest 1,000 buckets.
+        Without `per`, the unit depends on the time between the first and the last memory. Returns the newest 1,000
+        buckets.
         """
         rows = self._call(
             console_queries_sql.TIMELINE,
@@ -123,12 +124,12 @@ class ConsoleQueries(NamespaceStore):
         return words
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
-        """Return the memory with this content; None if it does not exist."""
+        """Return the memory with this content hash; None if it does not exist."""
         memories = self._run(console_queries_sql.SAME_CONTENT, content_hash=content_hash)
         return read_summary(memories[0]) if memories else None
 
     def history(self, memory_id: UUID) -> History | None:
-        """Return the versions and ratings of one memory, or None if it does not exist."""
+        """Return the versions and ratings of a memory; None if it does not exist."""
         with self._transaction() as connection:
             around = connection.run(
                 console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
@@ -171,7 +172,7 @@ class ConsoleQueries(NamespaceStore):
         *,
         after: EventCursor | None = None,
     ) -> Sequence[ListedEvent]:
-        """Return the namespace's events of the audit trail within a time, the latest first, after a cursor.
+        """Return the namespace's events of the audit trail in a period, the latest first, after a cursor.
 
         `person` is a principal, an address, a subject or the name of an API key.
         """

@@ -33,7 +33,7 @@ megabytes."""
 
 
 class DeadLetters(NamespaceStore):
-    """The part of a MemoryStore with the messages that could not be stored."""
+    """The part of a MemoryStore that stores dead letters: messages that could not be stored as memories."""
 
     def store_dead_letter(
         self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None, lost: bool = True
@@ -90,9 +90,9 @@ class DeadLetters(NamespaceStore):
         return next((DeadLetter(**row.named) for row in letter_rows), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
-        """Delete the letter that a message was redriven from.
+        """Delete the letter from which a message was redriven.
 
-        The letter remains while one of the message's requests has no outcome yet.
+        The letter remains while a request of the message has no outcome.
         """
         self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
 
@@ -119,7 +119,7 @@ class DeadLetters(NamespaceStore):
         return [row["message_id"] for row in rows]
 
     def dead_letter_summaries(self, limit: int, *, after: KeysetCursor | None = None) -> Sequence[DeadLetterSummary]:
-        """Return summaries of dead letters, which have no data, the latest first, after a cursor."""
+        """Return dead letters without their data, the latest first, after a cursor."""
         rows = self._run(
             dead_letter_sql.DEAD_LETTER_SUMMARIES,
             limit=limit,

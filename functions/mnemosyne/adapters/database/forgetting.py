@@ -63,7 +63,7 @@ _FORGETTING_TYPE: Final = TypeAdapter(Forgetting)
 class ForgettingStore(NamespaceStore):
     """The part of a MemoryStore that forgets selected memories in steps.
 
-    It deletes the memories with their texts, and keeps messages that were published before from storing them again.
+    It deletes the memories with their texts, and prevents earlier messages from storing them again.
     """
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
@@ -119,8 +119,8 @@ class ForgettingStore(NamespaceStore):
     ) -> bool:
         """Remove the forgotten texts from a dead letter, and record its forgotten requests as deleted.
 
-        The letter's data are replaced; None deletes the letter. Returns false, and changes nothing, if the letter now
-        has other data than those that were read.
+        The letter's data are replaced; None deletes the letter. Returns false, and changes nothing, if the data have
+        changed since they were read.
         """
         requests = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}

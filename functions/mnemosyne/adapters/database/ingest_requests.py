@@ -107,7 +107,7 @@ class IngestRequests(NamespaceStore):
         )
 
     def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
-        """Return the status of the request that changed last for each key. Keys without a request are absent."""
+        """Return, for each key, the status of the request that changed last. Keys without a request are absent."""
         rows = self._run(ingest_sql.KEYS, source=source, keys=text_array(keys))
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 

@@ -162,7 +162,7 @@ class MemoryStore(
         return [rows.read_listed(row) for row in memories]
 
     def neighbours(self, memory_id: UUID) -> Neighbours:
-        """Return the nearest memories of a memory, without superseded ones.
+        """Return the memories nearest to a memory, without superseded memories.
 
         There are none if the memory does not exist.
         """

@@ -40,14 +40,14 @@ def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None
             "embedding_settings_outdated",
             cause="the settings name the embedding model before the last `mnemosyne reembed`",
             error=f"the database holds embeddings of {space}, the settings say {expected}",
-            next_step="set embedding_model and embedding_dimension to those of the database and run `make deploy`",
+            next_step="set embedding_model and embedding_dimension to the values of the database and run `make deploy`",
         )
         return space
     raise Misconfigured(
         f"the database holds embeddings of {space}, the settings say {expected}",
         next_step="set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension "
-        "(MNEMOSYNE_EMBEDDING_DIMENSION) back to those of the database and run `make deploy`; or move the memories "
-        "with `mnemosyne reembed --project MY-PROJECT`",
+        "(MNEMOSYNE_EMBEDDING_DIMENSION) back to the values of the database and run `make deploy`; or move the "
+        "memories with `mnemosyne reembed --project MY-PROJECT`",
     )
 
 
@@ -141,7 +141,7 @@ class NamespaceRows:
 
 
 class NamespaceStore(NamespaceRows):
-    """Base of the stores of one namespace that know the embedding space and share the caches of MemoryDatabase."""
+    """Base of the stores of one namespace that use the embedding space and the caches of a MemoryDatabase."""
 
     def __init__(self, database: MemoryDatabase, namespace: str) -> None:
         super().__init__(database.connection, namespace)

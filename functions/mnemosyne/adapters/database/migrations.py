@@ -104,7 +104,7 @@ class SchemaFile:
 
 
 def bundled() -> list[SchemaFile]:
-    """Return the schema files of this version of the code. They are data of the package `mnemosyne.db`."""
+    """Return the schema files of the package `mnemosyne.db`, which belong to this version of the code."""
     return read(resources.files("mnemosyne.db"))
 
 

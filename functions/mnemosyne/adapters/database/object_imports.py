@@ -95,14 +95,14 @@ class ObjectImports(NamespaceRows):
     """Progress of importing objects into one namespace, and the outcomes of each object's lines."""
 
     def progress(self, source: str) -> ObjectImport | None:
-        """Return how far an object has been read, or None if reading has not begun."""
+        """Return the progress of importing an object, or None if the import has not begun."""
         rows = self._run(PROGRESS, source=source)
         return ObjectImport(**rows[0].named) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record the progress of an import, and the id of the request of each line.
 
-        If the recorded progress is further, it is kept.
+        If further progress is recorded already, it stays.
         """
         with self._transaction() as connection:
             if lines:

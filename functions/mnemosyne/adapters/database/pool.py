@@ -47,7 +47,7 @@ class Pool:
             self._free.release()
 
     def close(self) -> None:
-        """Close the idle connections. Others, also those that are opened later, are closed when they are returned."""
+        """Close the idle connections. Connections in use, and later ones, are closed when they are returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -31,7 +31,7 @@ class QuotaCache:
         self._lock = threading.Lock()
 
     def of(self, namespace: str) -> Quota | None:
-        """Return the cached quota of a namespace, or None."""
+        """Return the cached quota of a namespace; if it is not cached, return None and look it up in the background."""
         with self._lock:
             quota = self._quotas.get(namespace)
             ask = quota is None and namespace not in self._pending and len(self._pending) < LOOK_UPS_AT_ONCE

@@ -62,7 +62,7 @@ class Retention(OwnerStore):
     def every(self) -> Sequence[NamespaceRetention]:
         """Return the namespaces that have their own lifetimes or memories that will expire, by name.
 
-        A namespace without its own lifetimes has those of the namespace ''.
+        The lifetimes of the namespace '' apply to all namespaces without their own lifetimes.
         """
         return [NamespaceRetention(**row.named) for row in self._run(_LIST)]
 
@@ -86,7 +86,7 @@ class Retention(OwnerStore):
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
-        """Compute the expiry of a batch of stored memories again, after their lifetimes have changed.
+        """Recompute the expiry of a batch of stored memories, after the lifetimes of their namespace have changed.
 
         The result has the position at which the next call continues.
         """

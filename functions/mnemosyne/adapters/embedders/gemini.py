@@ -56,8 +56,8 @@ class _Task:
 
 
 _DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ", attempts=3, seconds=12.0)
+# The timeout of a query is short, because a search can also use words alone.
 _QUERY: Final = _Task("RETRIEVAL_QUERY", "task: search result | query: ", attempts=2, seconds=5.0)
-"""Timeout of a query. It is short, because a search can also use words alone."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class GeminiEmbedder:
         return self._explanations.uncertain_cause(service_errors.UNUSABLE, f"the embedding service returned {answer}")
 
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
-        """Return the vectors of an answer. Raises unless it has one usable vector per text, and no text was cut."""
+        """Return the vectors of an answer. Raises an error if a vector is missing or unusable, or if a text was cut."""
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
             raise self._unusable(f"{len(embeddings)} vectors for {count} texts")

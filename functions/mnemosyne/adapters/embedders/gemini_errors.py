@@ -82,7 +82,7 @@ class Explanations:
         )
 
     def uncertain_cause(self, code: int | str, message: str) -> UncertainCauseError:
-        """Return the exception for an answer whose cause may be a single text."""
+        """Return the exception for a failed call whose cause may be a single text."""
         description = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
         rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
         concerns_all = rule is not None and rule.concerns_all

@@ -64,7 +64,7 @@ class OfflineEmbedder:
         self._counting = threading.Lock()
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
-        """Return the embedder that counts the tokens of this namespace's texts, or itself if it counts no tokens."""
+        """Return the embedder that counts the tokens of this namespace's texts; without `statistics`, this embedder."""
         if self._statistics is None:
             return self
         counts = _TokenCounts(token_counts_file(self._statistics, namespace), self._counting)
@@ -171,7 +171,7 @@ class _NamespaceEmbedder:
 class _TokenCounts:
     """A file with the number of documents that contain each token. Its last number is the number of all documents.
 
-    The processes of a machine share the file. Each read and each write is of the whole file (128 kB). The file is not
+    The processes of a machine share the file. Each read and write transfers the whole file (128 kB). The file is not
     mapped into memory, because a full disk would then end the process with SIGBUS. If the file cannot be used, texts
     are embedded without it, and only the ranking is worse.
     """

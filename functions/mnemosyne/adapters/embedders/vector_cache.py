@@ -12,7 +12,7 @@ MOST = 2_000
 
 
 class VectorCache:
-    """Vectors of texts, each kept until it is taken. Thread-safe. Of a text, only a digest is kept."""
+    """Vectors of texts, each cached until it is taken. Thread-safe. The keys are digests of the texts."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most

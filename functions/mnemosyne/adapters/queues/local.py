@@ -72,7 +72,9 @@ class LocalQueue:
         try:
             with self._lock:
                 ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
-                self._connection().execute("PRAGMA user_version = 0")  # its present value: fails if the disk is full
+                self._connection().execute(
+                    "PRAGMA user_version = 0"
+                )  # a write without effect; fails if the disk is full
         except sqlite3.Error as exc:
             raise Unavailable(f"the queue file {self._path} cannot be opened or written ({exc})") from exc
         return f"{self._path}, {counted(waiting, 'message')} waiting"

@@ -92,7 +92,7 @@ def _temporary() -> tuple[type[Exception], ...]:
 
 
 def _size(message: Any) -> int:
-    """Return the most bytes that a message needs in a request."""
+    """Return the maximum size in bytes of a message in a publish request."""
     return len(message.data) + sum(len(name) + 4 * len(value) for name, value in message.attributes.items()) + 100
 
 

@@ -39,7 +39,7 @@ def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = (
         except (JoseError, ValueError):
             continue
         if signed.headers().get("typ") != TYPE:
-            raise InvalidRequest("the signature is not that of a receipt")
+            raise InvalidRequest("the signature has another type than the signature of a receipt")
         if read_json(signed.payload, of="the signed receipt") != dict(receipt):
             raise InvalidRequest("the receipt was altered after it was signed")
         if sha256("".join(f"{memory_id}\n" for memory_id in ids).encode()).hexdigest() != receipt.get("ids_sha256"):

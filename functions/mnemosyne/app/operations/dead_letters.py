@@ -170,7 +170,7 @@ class RedriveDeadLetters(Operation):
 
 
 def not_found(namespace: str, message_id: str) -> NotFound:
-    """Return the error about a dead letter that does not exist."""
+    """Return the error for a message id that no dead letter has."""
     command = f"mnemosyne dead-letters list --namespace {shlex.quote(namespace)}"
     return NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}: see `{command}`")
 

@@ -146,7 +146,7 @@ class ListReceiptKeys(Operation):
 
 
 class ListForgotten(Operation):
-    """List the ids of the memories of a forgetting, a page at a time."""
+    """List the ids of the memories that a forgetting has deleted or will delete, a page at a time."""
 
     action = "forgotten_ids"
 

@@ -49,7 +49,7 @@ class ListOutcomes(Operation):
 
 
 class ListOutcomesOfKeys(Operation):
-    """Return the outcome of the latest change of each key of a source."""
+    """Return, for each key of a source, the outcome of the request that changed last."""
 
     action = "outcome_of_keys"
 
