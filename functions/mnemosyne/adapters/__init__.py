@@ -1,1 +1,1 @@
-"""Implementations of the ports. For each heavy library, there is one module that imports it."""
+"""Implementations of the ports. Only these modules import the database driver and the clients of Google Cloud."""

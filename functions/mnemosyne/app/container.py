@@ -41,7 +41,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
     def __get__(self, instance: object, owner: type | None = None) -> BuiltT:
         with self._lock:
             if self._name not in vars(instance):
-                vars(instance)[self._name] = self._build(instance)  # later reads do not come here
+                # Later reads of the attribute find this value, and do not call __get__.
+                vars(instance)[self._name] = self._build(instance)
         built: BuiltT = vars(instance)[self._name]
         return built
 

@@ -229,9 +229,10 @@ def examine_database(services: ConfiguredServices) -> Iterator[Check]:
 
 
 def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:
-    """Check the settings, the database and, if the function `embeds`, the embedder, for `/health?deep=1`.
+    """Check the settings, the database and the services of a function, for `/health?deep=1`.
 
-    The check of the role fails for a function that logs in as the owner of the schema.
+    The services are the embedder, if the function `embeds` texts, and the issuer of tokens, if there is one. The check
+    of the role fails for a function that logs in as the owner of the schema.
     """
     yield check_settings()
     database = list(examine_database(services))

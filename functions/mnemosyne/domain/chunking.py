@@ -1,7 +1,7 @@
 """Split a long text into overlapping chunks that fit an embedding model. Pure.
 
-An embedding model truncates longer texts, often silently. Without chunks, a search could not find the end of a long
-memory.
+An embedding model truncates longer texts, often silently. Without chunks, a search by meaning could not find the end of
+a long memory.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Data types of forgetting: the permanent deletion of selected memories with all copies of their texts. Pure.
+"""Data types of forgetting: the permanent deletion of selected memories, with their texts in the database. Pure.
 
 A forgetting is one such deletion. A dry run shows which memories a selection would delete. A legal hold keeps memories
 from being deleted.

@@ -1,6 +1,6 @@
 """Pub/Sub messages, the limits of their attributes, and the envelopes around their data. Pure.
 
-No data of a message makes `unwrap` raise.
+`unwrap` never raises an error about the data of a message; its result has the error.
 """
 
 import base64

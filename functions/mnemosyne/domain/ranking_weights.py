@@ -1,4 +1,4 @@
-"""Weights of the ranking: all numbers that `mnemosyne.domain.ranking` uses."""
+"""Weights of the ranking in `mnemosyne.domain.ranking`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -75,7 +75,7 @@ class SearchQuery:
     min_confidence: Confidence | None = None
     """Minimum confidence of a hit. Hits with a lower confidence are left out."""
     explain: bool = False
-    """Whether each hit has its scores (`Why`)."""
+    """Whether each hit has its scores (RelevanceParts)."""
     typing: bool = False
     """Whether the query is still being typed. Then the search is by words only, and the last word may be incomplete."""
 

@@ -132,7 +132,7 @@ def _errors() -> tuple[type[BaseException], ...]:
 def _load(text: str) -> Any:
     import yaml  # slow to import, and only needed here
 
-    return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe one, see there
+    return yaml.load(text, Loader=_loader())  # noqa: S506 - the loader is safe
 
 
 @cache

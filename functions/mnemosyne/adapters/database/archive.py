@@ -1,7 +1,7 @@
 """Read and restore the data of a complete export that an ordinary export does not have.
 
-These data are the ratings, successors and last uses of memories, and all requests and records. Only the owner of the
-schema has the rights to restore them.
+These data are the ratings, successor and `last_seen_at` of each memory, and all requests and records. Only the owner of
+the schema has the rights to restore them.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -39,7 +39,7 @@ SELECT read_hits(
 ) AS hits
 """
 
-# Sets the namespace in the same round trip.
+# This statement also sets the namespace, which saves a round trip.
 NEIGHBOURS: Final = """
 SELECT * FROM neighbours(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
 """
@@ -49,14 +49,14 @@ SELECT memory_record(m) || jsonb_build_object('supersedes', superseded_memories(
 FROM memories m WHERE namespace = :namespace AND id = :id
 """
 
-# Sets the namespace in the same round trip.
+# This statement also sets the namespace, which saves a round trip.
 FETCH_THEN: Final = """
 SELECT read_memory_then(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid), CAST(:at AS timestamptz)
 ) AS record
 """
 
-# Sets the namespace in the same round trip.
+# This statement also sets the namespace, which saves a round trip.
 LIST: Final = """
 SELECT id, "timestamp", title, tags, superseded_by, session, expires_at, pinned, beginning
 FROM list_memories(
@@ -112,7 +112,7 @@ SELECT chosen.id, changed.id IS NOT NULL AS changed, coalesce(changed.tags, 0) A
 FROM chosen LEFT JOIN changed USING (id)
 """
 
-# Sets the namespace in the same round trip.
+# This statement also sets the namespace, which saves a round trip.
 CHANGE_TAG: Final = """
 SELECT changed, remaining
 FROM change_tag(
@@ -150,7 +150,7 @@ WHERE m.namespace = :namespace AND m.id = changed.changed_id
 RETURNING memory_record(m) AS record
 """
 
-# Sets the namespace in the same round trip.
+# This statement also sets the namespace, which saves a round trip.
 EXPORT: Final = """
 SELECT record, superseded_by_hash
 FROM export_memories(

@@ -99,7 +99,7 @@ class Grammar:
         return span.day if span else None
 
     def latest(self, candidates: Iterator[Span]) -> Span | None:
-        """Return the first of the spans, ordered newest first, that begins by the horizon."""
+        """Return the latest span that begins by the horizon. `candidates` has the latest spans first."""
         end = self.calendar.day(self.horizon).end
         return next((span for span in candidates if span.start and end and span.start < end), None)
 
