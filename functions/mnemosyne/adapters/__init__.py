@@ -1,1 +1,4 @@
-"""Implementations of the ports. Only these modules import the database driver and the clients of Google Cloud."""
+"""Implementations of the ports.
+
+In the functions, only these modules import the database driver and Google's libraries.
+"""

@@ -45,7 +45,7 @@ def export(service: str) -> None:
     durations = meter.create_histogram(
         "mnemosyne.duration",
         unit="s",
-        description="How long it took",
+        description="Duration of the stages of events",
         explicit_bucket_boundaries_advisory=_SECONDS,
     )
 

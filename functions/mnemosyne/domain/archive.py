@@ -1,6 +1,6 @@
 """Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
 
-A line is a memory, an ingest request, or a record, which has the source and key of a publisher's object.
+A line is a memory, an ingest request, or a record: the current version and the latest deletion of a publisher's object.
 """
 
 from collections.abc import Mapping

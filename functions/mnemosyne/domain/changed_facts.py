@@ -144,7 +144,7 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether this word begins a noun that only one of the statements has.
+    """Whether this word, which is not in `shared`, begins a noun.
 
     This is so if the word is not a name, and is the first word or follows a word like "the".
     """

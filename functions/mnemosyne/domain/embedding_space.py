@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 DIMENSIONS: Final = (128, 3072)
-"""Smallest and largest dimension of Gemini's models. Terraform refuses others, too."""
+"""Smallest and largest dimension of Gemini's models. Terraform refuses other dimensions, too."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ _NAMES: Final[Mapping[str, str]] = {
 class Languages:
     """Languages of a sample of memories, and of a query.
 
-    Languages are ISO 639-1 codes, or "und" if the language could not be determined.
+    Languages are ISO 639-1 codes, or "und" for an undetermined language that is not English.
     """
 
     sampled: int
     memories: Mapping[str, int]
-    """Number of sampled memories in each language. Memories of unknown language are left out."""
+    """Number of sampled memories in each language. Memories with too few words to tell are left out."""
     query: str | None = None
-    """Language of the query; None if it is unknown."""
+    """Language of the query; None if it has too few words to tell."""
 
 
 def known_languages(provider: str) -> frozenset[str] | None:

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 REQUEST: Final = 1.0
 MEMORY: Final = 0.2
 TEXT: Final = 0.2
-"""Cost of embedding one text. A long memory is split into several."""
+"""Cost of embedding one text. A long memory is split into several texts."""
 TEXT_CHARACTERS: Final = 2_000
 SEARCH: Final = {"semantic": 1.0, "hybrid": 2.0, "exact": 5.0}
 TYPING: Final = 1.0

@@ -30,7 +30,7 @@ def get(memory_id: UUID, *, memories: "MemoryStore", as_of: datetime | None = No
     """
     memory = memories.fetch(memory_id, as_of)
     if memory is None and as_of:
-        raise NotFound(f"no memory with id {memory_id} at {rfc3339(as_of)}: omit as_of to read what is stored now")
+        raise NotFound(f"no memory had the id {memory_id} at {rfc3339(as_of)}: omit as_of to read the present state")
     if memory is None:
         raise _missing(memory_id)
     return memory

@@ -77,7 +77,7 @@ def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UT
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
             f"{name} must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
-            f"day, or omit {name} to read what is stored now"
+            f"day, or omit {name} to read the present state"
         )
     return at
 
