@@ -61,7 +61,8 @@ def export(service: str) -> None:
                 durations.record(value / 1000, {**attributes, "stage": name.removesuffix(_MS)})
 
     def flush() -> None:
-        # A thread, so that a collector that hangs does not hold up the end: the exporter's own timeout is longer.
+        # Use a thread, so that a collector that hangs does not delay the end of the process: the exporter's timeout is
+        # longer.
         sending = threading.Thread(target=provider.force_flush, name="last-export", daemon=True)
         sending.start()
         sending.join(LAST_EXPORT_SECONDS)

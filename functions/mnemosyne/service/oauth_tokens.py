@@ -66,7 +66,7 @@ class OAuthAuthenticator:
         return principal if time.time() < expires_at else None
 
     def _find_grant(self, grant_id: UUID) -> ValidGrant | None:
-        """Return a valid grant, or None.
+        """Return the grant with this id; None if it is not valid.
 
         While the database does not respond, return the grant from a look-up in the last ten minutes. Raises Unavailable
         if there was no such look-up.
