@@ -127,7 +127,7 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     ((_, again),) = services.queue.published
     ingest.store(IngestMessage("ada", tuple(again)), memories=store_of(store, "ada"), embedder=services.embedder)
     assert store_of(store, "ada").quota().memories == 2
-    monkeypatch.setattr("mnemosyne.service.dead_letters.BEYOND_QUOTA_KEPT", 1)
+    monkeypatch.setattr("mnemosyne.service.dead_letters.OVER_QUOTA_LIMIT", 1)
     keeper.set("ada", {"memories": 2})
     for number, content in enumerate(("dog", "cat")):
         deliver(f"x{number}", content)
@@ -138,7 +138,7 @@ def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A caller may send any number of them, and dead letters do not count towards the quota."""
-    monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICTS_KEPT", 2)
+    monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICT_LIMIT", 2)
     services = FakeServices(store)
     ada = store_of(store, "ada")
     first = request("tea")

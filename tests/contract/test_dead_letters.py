@@ -371,7 +371,7 @@ def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letter
     ingest_request = request("a")
     system.store(system.publish(ingest_request))
     system.redrive()
-    for number in range(dead_letters.BEYOND_QUOTA_KEPT):
+    for number in range(dead_letters.OVER_QUOTA_LIMIT):
         system.memories.store_dead_letter(_letter(f"other {number}"))
     (again,) = system.republished()
     system.store(again)

@@ -12,7 +12,7 @@ from mnemosyne.domain.pubsub_message import cloud_event
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE: Final = "mnemosyne.memory.change.v1"
-KEPT: Final = timedelta(days=30)
+EVENT_LIFETIME: Final = timedelta(days=30)
 """Time after which an event is removed from the database."""
 
 

@@ -65,7 +65,7 @@ def provider_of(model: str, otherwise: str) -> str:
 
 NOTICEABLE: Final = 0.1
 """Smallest fraction of memories in unknown languages that causes a warning."""
-LISTED: Final = 3
+LISTED_LANGUAGES: Final = 3
 """Maximum languages that a warning names."""
 REMEDY: Final = (
     "set MNEMOSYNE_EMBEDDER=multilingual or gemini, and run `mnemosyne reembed`; on one machine, export, and "
@@ -112,7 +112,7 @@ def language_warning(languages: Languages, provider: str) -> str | None:
     if share < NOTICEABLE:
         return None
     names = [_name(language) for language in sorted(counts, key=lambda language: (-counts[language], language))]
-    listed = ", ".join(names[:LISTED]) + (" and others" if len(names) > LISTED else "")
+    listed = ", ".join(names[:LISTED_LANGUAGES]) + (" and others" if len(names) > LISTED_LANGUAGES else "")
     return f"{limits}, and {share:.0%} of the sampled memories are in {listed}"
 
 

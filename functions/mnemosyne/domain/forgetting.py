@@ -131,7 +131,7 @@ _REMAINS: Final = (
 )
 """Places where copies may remain, the maximum time for which they remain, and what happens then: see database.tf and
 pubsub.tf in terraform/modules/mnemosyne."""
-_KEPT: Final = (
+_NOT_REMOVED: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
     "no message stores the memories again; source and key of records in ingest_requests",
     "hashes of frequent words in namespace_words, until the statistics are computed again",
@@ -162,7 +162,7 @@ def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:
         "ids_sha256": ids_sha256,
         "removed": dict(forgetting.counts),
         "remains": [_remaining(where, finished + span, then) for where, span, then in _REMAINS],
-        "kept": list(_KEPT),
+        "kept": list(_NOT_REMOVED),
     }
 
 

@@ -16,11 +16,11 @@ _NO_NUL = "^[^\\u0000]*$"
 _FILLED = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
 # Invisible characters. The pattern leaves out joiners and variation selectors: they are visible next to some characters
 # (see `domain.visible`), which a pattern cannot express.
-_UNSEEN = (
+_INVISIBLE = (
     "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u200b\\u200e\\u200f\\u2028-\\u202e"
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
 )
-_NAME = f"^[^{_UNSEEN}]*[^{_UNSEEN}{_SPACE}][^{_UNSEEN}]*$"
+_NAME = f"^[^{_INVISIBLE}]*[^{_INVISIBLE}{_SPACE}][^{_INVISIBLE}]*$"
 _DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 

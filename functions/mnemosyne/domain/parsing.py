@@ -31,7 +31,7 @@ SOURCE_LIMIT = 1500
 KEY_LIMIT = 300
 """Maximum characters of a key. Key and namespace must fit into an index entry of 2,704 bytes."""
 
-_SHOWN = 80
+_EXCERPT_CHARACTERS = 80
 PROBLEMS = 5
 """Maximum problems that one error lists."""
 # The pattern is stricter than UUID(), which also accepts underscores and digits of other scripts. These are probably
@@ -263,7 +263,7 @@ def excerpt(value: object) -> str:
         text = json.dumps(value, ensure_ascii=True, default=str)
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return text if len(text) <= _EXCERPT_CHARACTERS else text[:_EXCERPT_CHARACTERS] + "…"
 
 
 VALUES = 20_000

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-_SEEN = frozenset("LMNPS")
+_VISIBLE_CATEGORIES = frozenset("LMNPS")
 # DerivedCoreProperties.txt, Default_Ignorable_Code_Point: https://www.unicode.org/reports/tr44/
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -46,7 +46,7 @@ def is_visible(text: str, at: int) -> bool:
     character = text[at]
     if not _NOT_PLAIN.match(character):
         category = unicodedata.category(character)
-        if category[0] in _SEEN or category == "Zs" or _SHAPED_FORMAT.match(character):
+        if category[0] in _VISIBLE_CATEGORIES or category == "Zs" or _SHAPED_FORMAT.match(character):
             return True
         # Emoji newer than Python's Unicode version. The block is reserved for emoji.
         return category == "Cn" and "\U0001f000" <= character <= "\U0001faff"

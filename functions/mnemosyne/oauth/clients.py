@@ -39,7 +39,7 @@ DOCUMENT_SECONDS = 7 * 24 * 3600
 """How long a stored document is used for new log-ins while it cannot be fetched."""
 FRESH_CHARACTERS = 4_000_000
 """Maximum characters of all cached documents together."""
-FAILED = 2_000
+FAILED_ENTRIES = 2_000
 """Maximum failed fetches of documents to remember."""
 _REGISTERED = "registered."
 _GRANT_TYPES = {"authorization_code", "refresh_token"}
@@ -52,7 +52,7 @@ class Clients:
         self._store = store
         self._documents = documents
         self._fresh: TTLCache[str, Client] = TTLCache(FRESH_CHARACTERS, FRESH_SECONDS, getsizeof=_size)
-        self._failed: TTLCache[str, tuple[type[MnemosyneError], str]] = TTLCache(FAILED, FAILED_SECONDS)
+        self._failed: TTLCache[str, tuple[type[MnemosyneError], str]] = TTLCache(FAILED_ENTRIES, FAILED_SECONDS)
         self._fetches: dict[str, asyncio.Task[Client]] = {}
 
     async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:

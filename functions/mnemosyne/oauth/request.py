@@ -11,7 +11,7 @@ from mnemosyne.domain.redirect_uris import URI_LENGTH
 from mnemosyne.errors import InvalidRequest
 
 PARAMETERS = 30
-KNOWN = frozenset({
+PARAMETER_NAMES = frozenset({
     "client_id", "code", "code_challenge", "code_challenge_method", "code_verifier", "grant_type", "redirect_uri",
     "refresh_token", "resource", "response_type", "scope", "token",
 })  # fmt: skip
@@ -56,14 +56,14 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
     @property
     def stored_parameters(self) -> dict[str, Any]:
         """The parameters of an authorization request, which are stored until the person has decided."""
-        return {name: value for name, value in self.form.items() if name in KNOWN | {"state"}}
+        return {name: value for name, value in self.form.items() if name in PARAMETER_NAMES | {"state"}}
 
 
 def _validated(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the known parameters that are not empty. Raises InvalidRequest for invalid or repeated parameters."""
     if len(pairs) > PARAMETERS:
         raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")
-    known_pairs = [(name, value) for name, value in pairs if value and (name in KNOWN or name == "state")]
+    known_pairs = [(name, value) for name, value in pairs if value and (name in PARAMETER_NAMES or name == "state")]
     for name, value in known_pairs:
         if len(value) > URI_LENGTH or not (_STATE if name == "state" else _QUOTABLE).fullmatch(value):
             raise InvalidRequest(f"{name} must be at most {URI_LENGTH} printable characters of ASCII")

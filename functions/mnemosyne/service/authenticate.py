@@ -35,7 +35,7 @@ OUTAGE_SECONDS = 600.0
 PAUSE_SECONDS = 5.0
 """Seconds without look-ups after a look-up has failed because the database was unavailable. Callers then get the error
 at once."""
-KEYS_REMEMBERED = 10_000
+CACHE_ENTRIES = 10_000
 EXPIRES_SOON = timedelta(days=7)
 """Time before the expiry of a key in which each instance logs once that the key is in use and expires soon."""
 SUBJECT_NAMESPACE = "user:"
@@ -143,16 +143,16 @@ class ApiKeyAuthenticator:
         cached = self._keys.get(key_id) or self._unknown_ids.get(key_id)
         if cached is not None and now < cached.looked_up_at + FRESH_SECONDS:
             return cached.key
-        believed = cached is not None and cached.key is not None and now < cached.looked_up_at + OUTAGE_SECONDS
+        may_be_used = cached is not None and cached.key is not None and now < cached.looked_up_at + OUTAGE_SECONDS
         if now < self._circuit_open_until:  # a look-up has just failed: do not wait for another
-            if cached is not None and believed:
+            if cached is not None and may_be_used:
                 return cached.key
             raise Unavailable("the database is not responding")
         try:
             key = self._find(key_id)
         except ServiceError as exc:
             self._circuit_open_until = time.monotonic() + PAUSE_SECONDS
-            if cached is not None and believed:
+            if cached is not None and may_be_used:
                 log.warning("api_key_believed", key=key_id, **fault_fields(exc))
                 return cached.key
             raise
@@ -165,7 +165,7 @@ class ApiKeyAuthenticator:
         with self._lock:
             other_entries.pop(key_id, None)
             entries.pop(key_id, None)
-            if len(entries) >= KEYS_REMEMBERED:
+            if len(entries) >= CACHE_ENTRIES:
                 entries.pop(next(iter(entries)))
             entries[key_id] = entry
 

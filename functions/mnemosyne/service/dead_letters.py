@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 log = EventLog(__name__)
 
-BEYOND_QUOTA_KEPT = 200
+OVER_QUOTA_LIMIT = 200
 """Maximum number of dead letters of a namespace. At this number, a message that exceeds the quota is not kept as a dead
 letter."""
-CONFLICTS_KEPT = 200
+CONFLICT_LIMIT = 200
 """Maximum number of dead letters of a namespace. At this number, a message whose ids have stored other contents is not
 kept as a dead letter. Dead letters do not count towards the quota, and any caller that may store can send such
 messages."""
@@ -44,13 +44,13 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     """Store a message as a dead letter, and return it with the message id under which it is stored.
 
     Call this function only if a part of the message has no other outcome. A message that names no namespace is stored
-    in the namespace ''. If the namespace has CONFLICTS_KEPT dead letters, a message of the kind CONFLICT is only
+    in the namespace ''. If the namespace has CONFLICT_LIMIT dead letters, a message of the kind CONFLICT is only
     logged.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
         return dead_letter
-    limit = CONFLICTS_KEPT if dead_letter.kind is DeadLetterKind.CONFLICT else None
+    limit = CONFLICT_LIMIT if dead_letter.kind is DeadLetterKind.CONFLICT else None
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
     if is_new or (limit is not None and memories.dead_letter(message_id) is None):
         _log(remaining, memories.namespace)
@@ -79,14 +79,14 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
     """Store a message that exceeded the quota as a dead letter.
 
     The operator can redrive the dead letter when the namespace has room. Dead letters need space, too: if the namespace
-    has BEYOND_QUOTA_KEPT dead letters, the message is not stored. In both cases the requests have the state `failed`
+    has OVER_QUOTA_LIMIT dead letters, the message is not stored. In both cases the requests have the state `failed`
     and report the reason.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     message_id, newly = dead_letter.message_id, False
     if remaining:
         message_id, newly = memories.store_dead_letter(
-            remaining, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT, lost=False
+            remaining, forgettings=forgettings, unless=OVER_QUOTA_LIMIT, lost=False
         )
     log.info("beyond_quota", namespace=memories.namespace, message_id=message_id, newly_kept=newly)
 

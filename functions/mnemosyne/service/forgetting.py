@@ -123,8 +123,8 @@ def _forgotten_in(letter: DeadLetter, memories: "MemoryStore", forgetting_id: UU
     if not forgotten:
         return _ForgottenRequests(letter.data, [], effects.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
-    gone = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
-    return _ForgottenRequests(redacted(entries, forgotten), gone, effects.forgettings, any_forgotten=True)
+    deleted = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
+    return _ForgottenRequests(redacted(entries, forgotten), deleted, effects.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:

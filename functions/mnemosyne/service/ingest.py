@@ -218,11 +218,11 @@ class _Storing:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             result = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
-            gone = [as_failed(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
-            gone += [without_text(as_failed(request, FORGOTTEN)) for request in claim.forgotten]
-        if gone:
-            self.memories.record_deleted(gone)
-            outcomes |= self.memories.statuses([request.request_id for request in gone])
+            deleted = [as_failed(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
+            deleted += [without_text(as_failed(request, FORGOTTEN)) for request in claim.forgotten]
+        if deleted:
+            self.memories.record_deleted(deleted)
+            outcomes |= self.memories.statuses([request.request_id for request in deleted])
         if refused:
             failed = [as_failed(request, reason) for request, reason in refused]
             reject(failed, memories=self.memories, cause=OVER_QUOTA)

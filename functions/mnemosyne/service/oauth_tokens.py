@@ -21,7 +21,7 @@ log = EventLog(__name__)
 FRESH_SECONDS = 25.0
 """Seconds for which the result of checking a token is cached. The time is so short that a revoked grant is refused
 within 30 seconds, even if the check itself is slow."""
-REMEMBERED = 10_000
+CACHE_ENTRIES = 10_000
 
 
 class OAuthAuthenticator:
@@ -34,8 +34,8 @@ class OAuthAuthenticator:
         self._keys = keys
         self._verifier = verifier
         self._find = find
-        self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(REMEMBERED, FRESH_SECONDS)
-        self._last_found: TTLCache[UUID, ValidGrant] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
+        self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(CACHE_ENTRIES, FRESH_SECONDS)
+        self._last_found: TTLCache[UUID, ValidGrant] = TTLCache(CACHE_ENTRIES, OUTAGE_SECONDS)
         self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 

@@ -1,6 +1,6 @@
 """Cache of stored contents: ten minutes, per namespace."""
 
-from mnemosyne.adapters.database.content_cache import KNOWN_SECONDS, ContentCache
+from mnemosyne.adapters.database.content_cache import CACHE_SECONDS, ContentCache
 from tests.fakes import request
 
 
@@ -15,9 +15,9 @@ def test_a_stored_content_is_cached_for_ten_minutes() -> None:
     timer = _Timer()
     cache, seen_request, other = ContentCache(timer), request("seen"), request("other")
     cache.add("ns", [seen_request.content_hash])
-    timer.now = KNOWN_SECONDS - 1
+    timer.now = CACHE_SECONDS - 1
     assert cache.cached_requests("ns", [seen_request, other]) == [seen_request]
-    timer.now = KNOWN_SECONDS + 1
+    timer.now = CACHE_SECONDS + 1
     assert cache.cached_requests("ns", [seen_request, other]) == []
 
 

@@ -237,7 +237,7 @@ def test_without_authentication_each_caller_is_the_local_principal() -> None:
 def test_guessed_keys_do_not_displace_a_valid_key_from_the_cache(
     caller: Caller, clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemosyne.service.authenticate.KEYS_REMEMBERED", 5)
+    monkeypatch.setattr("mnemosyne.service.authenticate.CACHE_ENTRIES", 5)
     for n in range(20):
         with pytest.raises(Unauthorized):
             caller.keys.authenticate(f"Bearer mnk_{n:012}_guess")

@@ -7,7 +7,7 @@ from typing import Final
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.owner_store import OwnerStore
-from mnemosyne.domain.change_feed import KEPT, ChangeCursor, ChangeEvent, ChangeFeed, ChangeKind, ChangePage
+from mnemosyne.domain.change_feed import EVENT_LIFETIME, ChangeCursor, ChangeEvent, ChangeFeed, ChangeKind, ChangePage
 from mnemosyne.errors import ServiceError
 
 REMOVED_AT_ONCE: Final = 10_000
@@ -173,7 +173,7 @@ class ChangeFeeds(OwnerStore):
 
     def remove_old(self) -> int:
         """Remove a batch of old events of all namespaces, and return their number."""
-        removed: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=KEPT.total_seconds())["removed"]
+        removed: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=EVENT_LIFETIME.total_seconds())["removed"]
         return removed
 
 

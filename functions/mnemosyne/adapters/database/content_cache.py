@@ -8,8 +8,8 @@ from cachetools import TTLCache
 
 from mnemosyne.domain.memory import IngestRequest
 
-KNOWN_SECONDS = 10 * 60.0
-KNOWN_CONTENTS = 50_000
+CACHE_SECONDS = 10 * 60.0
+CACHE_ENTRIES = 50_000
 """Maximum number of entries, of about 300 bytes each."""
 
 
@@ -21,7 +21,7 @@ class ContentCache:
     """
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
-        self._seen: TTLCache[tuple[str, str], None] = TTLCache(KNOWN_CONTENTS, KNOWN_SECONDS, timer)
+        self._seen: TTLCache[tuple[str, str], None] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
         self._lock = threading.Lock()
 
     def add(self, namespace: str, hashes: Iterable[str]) -> None:

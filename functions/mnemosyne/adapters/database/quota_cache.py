@@ -12,7 +12,7 @@ from mnemosyne.observability import EventLog, fault_fields
 log = EventLog(__name__)
 
 FRESH_SECONDS = 30.0
-NAMESPACES_REMEMBERED = 10_000
+CACHE_ENTRIES = 10_000
 LOOK_UPS_AT_ONCE = 2
 """Maximum number of look-ups at the same time. Each look-up uses a connection of the pool."""
 
@@ -26,7 +26,7 @@ class QuotaCache:
 
     def __init__(self, look: Callable[[str], Quota]) -> None:
         self._look = look
-        self._quotas: TTLCache[str, Quota] = TTLCache(NAMESPACES_REMEMBERED, FRESH_SECONDS)
+        self._quotas: TTLCache[str, Quota] = TTLCache(CACHE_ENTRIES, FRESH_SECONDS)
         self._pending: set[str] = set()
         self._lock = threading.Lock()
 

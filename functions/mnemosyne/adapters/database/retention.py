@@ -36,7 +36,7 @@ SET default_lifetime = EXCLUDED.default_lifetime, maximum_lifetime = EXCLUDED.ma
 _CLEAR: Final = "DELETE FROM retention WHERE namespace = :namespace RETURNING namespace"
 # Return the namespaces that a change of lifetimes concerns: the namespace itself or, for the namespace '', all
 # namespaces without their own lifetimes.
-_CONCERNED: Final = """
+_NAMESPACES: Final = """
 SELECT DISTINCT u.namespace FROM namespace_usage u
 WHERE CASE WHEN :namespace = '' THEN NOT EXISTS (SELECT FROM retention r WHERE r.namespace = u.namespace)
     ELSE u.namespace = :namespace END
@@ -82,7 +82,7 @@ class Retention(OwnerStore):
         with closing(self._open()) as connection:
             return sum(
                 connection.one(_EXPIRED_BY, namespace=concerned, default=default, maximum=maximum)["memories"]
-                for concerned in _concerned(connection, namespace)
+                for concerned in _namespaces(connection, namespace)
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
@@ -91,7 +91,7 @@ class Retention(OwnerStore):
         The result has the position at which the next call continues.
         """
         with closing(self._open()) as connection:
-            namespaces = _concerned(connection, namespace)
+            namespaces = _namespaces(connection, namespace)
             if after is not None:
                 namespaces = [name for name in namespaces if name >= after.namespace]
             if not namespaces:
@@ -133,5 +133,5 @@ class Retention(OwnerStore):
         return removed
 
 
-def _concerned(connection: Connection, namespace: str) -> list[str]:
-    return [row["namespace"] for row in connection.run(_CONCERNED, namespace=namespace)]
+def _namespaces(connection: Connection, namespace: str) -> list[str]:
+    return [row["namespace"] for row in connection.run(_NAMESPACES, namespace=namespace)]

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from mnemosyne.ports.embedder import Vector
 
-MOST = 2_000
+CACHE_ENTRIES = 2_000
 """Maximum number of vectors, about 25 MB at dimension 3,072. The oldest are dropped first."""
 
 
 class VectorCache:
     """Vectors of texts, each cached until it is taken. Thread-safe. The keys are digests of the texts."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = CACHE_ENTRIES) -> None:
         self._most = most
         self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()

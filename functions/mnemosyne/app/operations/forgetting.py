@@ -19,7 +19,7 @@ from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.service import forgetting
 
 PAGE = 100
-LISTED = 100
+LIST_LIMIT = 100
 """Maximum number of forgettings in a list."""
 IDS = 2_000
 """Number of ids in a page."""
@@ -131,7 +131,7 @@ class ListForgettings(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the forgettings, the latest first."""
         names = ("id", "selection", "requested_by", "started_at", "finished_at", "memories", "left")
-        states = operator.memories_of(self.namespace).forgettings(LISTED)
+        states = operator.memories_of(self.namespace).forgettings(LIST_LIMIT)
         return {"forgettings": [{name: getattr(state, name) for name in names} for state in states]}
 
 
