@@ -171,8 +171,8 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
         say(f"Correct the records in {plain(failures.path)} or in {plain(path)}, and import again.", err=True)
     totals = journal.totals()
     if kept_out := totals.states[importer.NOT_STORED]:
-        why = "each was deleted or has expired; to store it, give it a later timestamp"
-        say(f"{plain(path.name)}: {counted(kept_out, 'memory', 'memories')} not stored: {why}", err=True)
+        number = f"{plain(path.name)}: {counted(kept_out, 'memory', 'memories')} not stored"
+        say(f"{number}: each was deleted or has expired; to store it, give it a later timestamp", err=True)
     _print_notices(listing, totals.left_out)
     for notice in listing.notices():
         say(f"{plain(path.name)}: {notice}", err=True)
@@ -188,10 +188,8 @@ def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
 
     names = {name: count for name, count in left_out.items() if not is_notice(name)}
     if names:
-        fields = ", ".join(
-            f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())
-        )
-        say(f"{plain(path.name)}: left out, because memories have no such fields: {fields}", err=True)
+        fields = [f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())]
+        say(f"{plain(path.name)}: left out, because memories have no such fields: {', '.join(fields)}", err=True)
     notices = sorted(set(left_out) - set(names))
     for notice in notices[:NOTICES]:
         say(f"{plain(path.name)}: {plain(notice)}", err=True)

@@ -205,11 +205,8 @@ class MemoryInput(Input):
 
     def request(self, defaults: Defaults) -> Request:
         """Build the request. Raises InvalidRequest if a required field is missing or fields contradict each other."""
-        if (
-            self.namespace is not None
-            and defaults.namespace
-            and (wrong := namespace_problem(self.namespace, defaults.namespace))
-        ):
+        namespace = defaults.namespace
+        if namespace and self.namespace is not None and (wrong := namespace_problem(self.namespace, namespace)):
             raise InvalidRequest(wrong)
         source, key = self.source or defaults.source, self.key or defaults.key
         if not self.key and defaults.key_problem:
