@@ -103,7 +103,7 @@ def test_a_command_of_an_operator_prints_its_result_and_no_log(dev: DevServer) -
     where = ("--data-dir", dev.directory / "data")
     command: list[str | Path] = [COMMAND, "quota", "set", "--namespace", "quiet", "--memories", "5", *where]
     completed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert (completed.stdout, completed.stderr) == ("Set for namespace quiet, within a minute.\n", "")
+    assert (completed.stdout, completed.stderr) == ("Set for namespace quiet; takes effect within a minute.\n", "")
     command = [COMMAND, "audit", "--namespace", "quiet", "--json", *where]
     audited = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert [json.loads(line)["action"] for line in audited.stdout.splitlines()] == ["quota_set"]
