@@ -166,7 +166,7 @@ def test_the_export_has_the_same_memories_as_the_export_command(
     hostile = 'a "quote", a \u2028, \u202e, 😀 and <b>'
     system.outcome(system.ingest(hostile, timestamp="2026-01-09T00:00:00.123456Z"))
     browser.open(f"{site}/import")
-    shows(browser, "without ratings")
+    shows(browser, "also writes ratings")
     find(browser, "#export")
     browser.driver.find_element(By.XPATH, "//button[starts-with(normalize-space(), 'Export')]").click()
     shows(browser, "the file was saved")

@@ -59,7 +59,7 @@ def test_a_message_with_the_ids_of_another_one_is_finished_each_time(
     deliver: Callable[..., None], store: MemoryStore, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the first delivery, at a redelivery, after a redrive, and if no further dead letter is kept."""
-    monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICTS_KEPT", kept)
+    monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICT_LIMIT", kept)
     first, ns = request("tea"), store_of(store, "ns")
     deliver("1", *encode("ns", [first], ""))
     other = encode("ns", [replace(first, content="coffee")], "")
