@@ -64,9 +64,6 @@ def forget(
             if dry_run:
                 _list(system, chosen, preview, options["timezone"], target_options)
                 return
-            if not (preview["memories"] or confirm or yes):
-                say("0 memories; nothing was deleted.")
-                return
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or preview["token"]))["id"])
@@ -97,8 +94,12 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     _show(preview["page"][:SHOWN], timezone)
     if preview["memories"] > SHOWN:
         say(f"… and {preview['memories'] - SHOWN:,} more; --dry-run lists all.")
-    count = counted(preview["memories"], "memory", "memories")
-    click.confirm(f"Forget {count} for good? Messages that were sent before will not store them again.", abort=True)
+    if number := preview["memories"]:
+        count = counted(number, "memory", "memories")
+        question = f"Forget {count} for good? Messages that were sent before will not store them again."
+    else:  # a message that was sent before may still be waiting
+        question = "No stored memory matches. Forget the matching memories of messages that were sent before?"
+    click.confirm(question, abort=True)
 
 
 def _list(

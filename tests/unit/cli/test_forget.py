@@ -86,12 +86,14 @@ def test_tags_with_commas_are_refused_before_anything_is_selected(command: list[
     assert "'a,b': repeat --tag for each" in " ".join(result.output.split())
 
 
-def test_a_selection_without_memories_is_reported_without_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_stored_memories_the_question_is_about_messages_that_were_sent_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     system = FakeSystem(memories=0)
     monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(system))
-    result = CliRunner().invoke(forget.forget, ["--data-dir", "x", "--tag", "tea"])
-    assert (result.exit_code, result.output) == (0, "0 memories; nothing was deleted.\n")
-    assert system.operations == ["PreviewForgetting"]
+    result = CliRunner().invoke(forget.forget, ["--data-dir", "x", "--tag", "tea"], input="y\n")
+    assert "No stored memory matches. Forget the matching memories of messages that were sent before?" in result.output
+    assert system.operations == ["PreviewForgetting", "BeginForgetting", "ContinueForgetting"]
 
 
 @pytest.mark.parametrize("name", ["missing/receipt.json", "."])
