@@ -33,7 +33,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.adapters.queues.local import LocalQueue
-from mnemosyne.cli.local import functions, postgres, stack
+from mnemosyne.cli.local import functions, postgres, services, stack
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.delivery import Delivery
 from mnemosyne.cli.local.functions import FunctionProcess
@@ -203,7 +203,7 @@ def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, work
 @contextmanager
 def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
     """Yield a queue. Its messages are pushed to an `ingest` function, at most `workers` messages at the same time."""
-    variables = stack.environment(directory, server) | stack.login("ingest", server)
+    variables = stack.environment(directory, server) | services.login("ingest", server)
     function = FunctionProcess(
         "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
     )
@@ -212,7 +212,7 @@ def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int
     delivery_lock = fasteners.InterProcessLock(directory.delivery_lock)
     secret = variables["MNEMOSYNE_PUSH_SECRET"]
     delivery = Delivery(
-        queue, function.url, function.url, delivery_lock=delivery_lock, secret=secret, concurrency=workers
+        queue, function.url, lambda: function.url, delivery_lock=delivery_lock, secret=secret, concurrency=workers
     )
     try:
         function.wait_ready()

@@ -257,7 +257,7 @@ def figures(size: int, rounds: int, seconds: float) -> list[Figure]:
     """Measure with `size` memories, `seconds` for each load."""
     ratios: dict[str, list[float]] = defaultdict(list)
     with system(size, 200) as (running, embedder, query_texts):
-        mcp, _, _ = running.functions
+        mcp = running.functions[0]
         make = connection_factory(running.database.url(postgres.RUNTIME_USER))
         connections = [make() for _ in range(CONNECTIONS)]
         for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):

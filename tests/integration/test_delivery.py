@@ -56,7 +56,7 @@ def publish(queue: LocalQueue, count: int) -> None:
 @contextmanager
 def delivering(queue: LocalQueue, function: Function, tmp_path: Path) -> Iterator[None]:
     lock = fasteners.InterProcessLock(tmp_path / "delivery.lock")
-    delivery = Delivery(queue, function.url, function.url, delivery_lock=lock, secret="secret")
+    delivery = Delivery(queue, function.url, lambda: function.url, delivery_lock=lock, secret="secret")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mnemosyne.cli.local.delivery.FAILURE_PAUSE_SECONDS", 0.1)
         delivery.start()

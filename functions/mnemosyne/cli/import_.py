@@ -240,7 +240,7 @@ def _destination(
     if url or via == "mcp":
         if namespace is not None:
             raise click.UsageError("--namespace excludes --url and --via mcp: the key chooses the namespace")
-        with tools_address(url, data_dir, create=True) as address:
+        with tools_address(url, data_dir, stores=True) as address:
             yield destinations.McpDestination(address, url or f"tools of {data_dir and Path(data_dir).resolve()}")
         return
     with open_services(data_dir, create=True) as services:

@@ -39,7 +39,7 @@ def remember(
     arguments = {"content": content, "wait": WAIT} | {
         name: value for name, value in labels.items() if value is not None
     }
-    with tool_client(url, data_dir, create=True) as client:
+    with tool_client(url, data_dir, stores=True) as client:
         _remember(client, arguments)
 
 

@@ -112,24 +112,24 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
 
 
 @contextmanager
-def tools_address(url: str | None, data_dir: str | None, *, create: bool = False) -> Iterator[str]:
+def tools_address(url: str | None, data_dir: str | None, *, stores: bool = False) -> Iterator[str]:
     """Yield `url` or, without a URL, the URL of the local system in a directory, which is started if necessary.
 
     Without a URL and a directory, use the user's data directory. Raises Misconfigured if there is no local system,
-    unless `create` is true and `data_dir` names the directory.
+    unless `data_dir` names the directory, and `stores` is true: the command stores memories.
     """
     if url is not None:
         yield url
         return
-    directory = data_directory(data_dir, create)
+    directory = data_directory(data_dir, stores)
     from mnemosyne.cli.local.tools import tools_url
 
-    with tools_url(directory) as address:
+    with tools_url(directory, stores=stores) as address:
         yield address
 
 
 @contextmanager
-def tool_client(url: str | None, data_dir: str | None, *, create: bool = False) -> Iterator[ToolClient]:
+def tool_client(url: str | None, data_dir: str | None, *, stores: bool = False) -> Iterator[ToolClient]:
     """Yield a client of the server at `tools_address`."""
-    with tools_address(url, data_dir, create=create) as address:
+    with tools_address(url, data_dir, stores=stores) as address:
         yield ToolClient(address)

@@ -69,15 +69,18 @@ class LocalQueue:
         self.republish(*encode(namespace, readings, trace.traceparent if trace else "", publisher))
 
     def check(self) -> str:
+        return f"{self._path}, {counted(self.waiting(), 'message')} waiting"
+
+    def waiting(self) -> int:
+        """Return the number of messages. Raises Unavailable if the file cannot be read or written."""
         try:
             with self._lock:
                 ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
-                self._connection().execute(
-                    "PRAGMA user_version = 0"
-                )  # a write without effect; fails if the disk is full
+                # A write without effect; it fails if the disk is full.
+                self._connection().execute("PRAGMA user_version = 0")
+                return int(waiting)
         except sqlite3.Error as exc:
             raise Unavailable(f"the queue file {self._path} cannot be opened or written ({exc})") from exc
-        return f"{self._path}, {counted(waiting, 'message')} waiting"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         try:

@@ -14,6 +14,7 @@ import httpx
 from mnemosyne.adapters.queues.local import LocalQueue, QueuedMessage
 from mnemosyne.cli.local.data_dir import acquire_now
 from mnemosyne.cli.local.functions import WITHOUT_AUTHORITIES
+from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -48,12 +49,13 @@ class Delivery:
         self,
         queue: LocalQueue,
         url: str,
-        dead_letter_url: str,
+        dead_letter_url: Callable[[], str],
         *,
         delivery_lock: fasteners.InterProcessLock,
         secret: str,
         concurrency: int = CONCURRENCY,
     ) -> None:
+        """`dead_letter_url` returns the URL of `dead_letter`, once it answers, or raises Misconfigured."""
         self._queue = queue
         self._url = url
         self._dead_letter_url = dead_letter_url
@@ -160,12 +162,12 @@ class Delivery:
             return False
         try:
             given_up = message.attempts >= MAX_DELIVERY_ATTEMPTS
-            url = self._dead_letter_url if given_up else self._url
+            url = self._dead_letter_url() if given_up else self._url
             response = client.post(url, json=push_envelope(message))
             if response.is_success:
                 return True
             error = f"HTTP {response.status_code}: {response.text[:200]}"
-        except httpx.HTTPError as exc:
+        except (httpx.HTTPError, Misconfigured, OSError) as exc:  # the last two: `dead_letter` does not start
             error = f"{type(exc).__name__}: {exc}"
         seconds = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
         self._queue.postpone(message.message_id, due=time.time() + seconds, error=error)

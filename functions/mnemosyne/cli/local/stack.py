@@ -12,14 +12,12 @@ from dataclasses import dataclass
 import fasteners
 
 from mnemosyne.adapters.embedders.offline import SPACE
-from mnemosyne.adapters.queues.local import LocalQueue
-from mnemosyne.cli.local import emulator, functions, postgres, upkeep
+from mnemosyne.cli.local import emulator, functions, postgres, services, upkeep
 from mnemosyne.cli.local.data_dir import DataDir, acquire_now
-from mnemosyne.cli.local.delivery import Delivery
 from mnemosyne.cli.local.functions import FunctionProcess
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.errors import Misconfigured
 from mnemosyne.extras import require_embedder
 from mnemosyne.settings import Settings
 
@@ -155,13 +153,12 @@ def full_stack(
         settings = environment(directory, server, access=access, host=host)
 
         def process(target: str, port: int) -> FunctionProcess:
-            own = settings | login(target, server)
+            own = settings | services.login(target, server)
             return FunctionProcess(target, host=host, port=port, environment=own, directory=directory)
 
         mcp = process("mcp", port)
-        ingest, dead_letter = subscribers(directory, settings, server)
-        started = (mcp, ingest, dead_letter, *([process("auth", port + 1)] if auth_mode == "oauth" else []))
-        serve(directory, started, ingest, dead_letter, settings, exits)
+        others = [process("auth", port + 1)] if auth_mode == "oauth" else []
+        started = services.serve(directory, settings, server, exits, mcp, *others)
         directory.address.write_text(f"{mcp.url}/mcp")
         exits.callback(directory.address.unlink, missing_ok=True)
         yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
@@ -176,10 +173,9 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
         if is_served(directory):
             yield Settings.from_environment({**os.environ, **variables})
             return
-        ingest, dead_letter = subscribers(directory, variables, server)
-        serve(directory, (ingest, dead_letter), ingest, dead_letter, variables, exits)
+        started = services.serve(directory, variables, server, exits)
         stopping = threading.Event()
-        system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
+        system = Stack(url="", directory=directory, database=server, functions=started)
         watching = threading.Thread(target=system.watch, args=(stopping, lambda message: None), daemon=True)
         watching.start()
         exits.callback(watching.join)
@@ -226,66 +222,6 @@ def is_served(directory: DataDir) -> bool:
         f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: give the directory of the "
         "other system with --data-dir, stop that system, or unset PUBSUB_EMULATOR_HOST"
     )
-
-
-def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
-    """Return the setting with the database URL of a service. Each service has its own database user and rights."""
-    return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
-
-
-def subscribers(
-    directory: DataDir, variables: dict[str, str], database: postgres.EmbeddedPostgres
-) -> tuple[FunctionProcess, FunctionProcess]:
-    """Return the services that receive queued messages, `ingest` and `dead_letter`. They are not started yet."""
-
-    def process(target: str) -> FunctionProcess:
-        port, settings = functions.free_port(), variables | login(target, database)
-        return FunctionProcess(target, host=LOOPBACK, port=port, environment=settings, directory=directory)
-
-    return process("ingest"), process("dead_letter")
-
-
-def serve(
-    directory: DataDir,
-    processes: tuple[FunctionProcess, ...],
-    ingest: FunctionProcess,
-    dead_letter: FunctionProcess,
-    settings: dict[str, str],
-    exits: ExitStack,
-) -> None:
-    """Start the services, then the pushes to them. At the end, start no further push, then stop the services."""
-    emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
-    delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)
-    if delivery:
-        exits.callback(delivery.stop)
-    for function in processes:
-        exits.callback(function.stop)
-        function.start()
-    for function in processes:
-        exits.callback(function.ask_to_stop)
-        function.wait_ready()
-    if emulator_host:
-        emulator.prepare(emulator_host, ingest.url, dead_letter.url)
-    if delivery:
-        exits.callback(delivery.ask_to_stop)
-        delivery.start()
-
-
-def _delivery(
-    directory: DataDir, ingest: FunctionProcess, dead_letter: FunctionProcess, settings: dict[str, str]
-) -> Delivery:
-    """Return the Delivery that pushes the queue's messages to the functions.
-
-    Raises Misconfigured if the queue's file cannot be read.
-    """
-    queue = LocalQueue(directory.queue)
-    try:
-        queue.check()
-    except Unavailable as exc:
-        unused = "close the program that uses it, free space, or move the file away; its messages are not stored yet"
-        raise Misconfigured(f"{exc}: {unused}") from exc
-    lock, secret = fasteners.InterProcessLock(directory.delivery_lock), settings["MNEMOSYNE_PUSH_SECRET"]
-    return Delivery(queue, ingest.url, dead_letter.url, delivery_lock=lock, secret=secret)
 
 
 def _lock(directory: DataDir, exits: ExitStack) -> None:

@@ -4,9 +4,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-from mnemosyne.cli.local import functions, stack
+from mnemosyne.cli.local import services, stack
 from mnemosyne.cli.local.data_dir import DataDir
-from mnemosyne.cli.local.functions import FunctionProcess
 from mnemosyne.errors import Unavailable
 
 START_SECONDS = 60.0
@@ -15,11 +14,12 @@ POLL_SECONDS = 0.1
 
 
 @contextmanager
-def tools_url(directory: DataDir) -> Iterator[str]:
+def tools_url(directory: DataDir, *, stores: bool) -> Iterator[str]:
     """Yield the URL of the `dev` that runs on the directory, or of a server that runs until the context ends.
 
     Several processes may serve one directory at a time, so commands do not wait for each other, and a `dev` can start
-    meanwhile. Raises Unavailable if a `dev` that is starting is not ready within START_SECONDS.
+    meanwhile. If `stores` is false and no message waits, `ingest` is not started, because that takes a second. Raises
+    Unavailable if a `dev` that is starting is not ready within START_SECONDS.
     """
     if url := _url_of_dev(directory):
         yield url
@@ -28,15 +28,11 @@ def tools_url(directory: DataDir) -> Iterator[str]:
     with ExitStack() as exits:
         server = exits.enter_context(stack.database(directory))
         settings = stack.environment(directory, server)
-        mcp = FunctionProcess(
-            "mcp",
-            host=stack.LOOPBACK,
-            port=functions.free_port(),
-            environment=settings | stack.login("mcp", server),
-            directory=directory,
-        )
-        ingest, dead_letter = stack.subscribers(directory, settings, server)
-        stack.serve(directory, (mcp, ingest, dead_letter), ingest, dead_letter, settings, exits)
+        mcp = services.new_process("mcp", directory, settings, server)
+        if stores or services.may_wait(directory):
+            services.serve(directory, settings, server, exits, mcp)
+        else:
+            services.start((mcp,), exits)
         yield f"{mcp.url}/mcp"
 
 
