@@ -90,7 +90,7 @@ class FilterArguments(Input):
         Field(
             min_length=1,
             max_length=10,
-            description="All conditions must hold. path: such as project.name. values: any of them, or one number or "
+            description="All must hold. path: such as project.name. values: any of them, or one number or "
             "date to compare.",
         ),
     ] = None
