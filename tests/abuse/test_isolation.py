@@ -226,7 +226,7 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
         "SELECT * FROM change_tag('ada', 'tea', NULL, NULL, 10)",
         "SELECT find_candidates('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 100)",
         "SELECT read_hits('ada', '{}', 'tea', 99, false, NULL)",
-        "SELECT read_memory_then('ada', gen_random_uuid(), now())",
+        "SELECT read_memory_as_of('ada', gen_random_uuid(), now())",
         "SELECT pairwise_cosines('ada', '{}')",
         "SELECT * FROM audit_page('ada', NULL, NULL, NULL, NULL, NULL, NULL, 10)",
         "SELECT complete_word('ada', '{}', 'te', 8)",

@@ -61,7 +61,7 @@ def _proceed(forgetting: Forgetting, memories: "MemoryStore", deadline: float) -
         for letter in page:
             _forget_in(letter, forgetting.id, memories)
         after = page[-1].cursor
-        memories.record_searched_letters(forgetting.id, after)
+        memories.record_checked_letter(forgetting.id, after)
         if time.monotonic() > deadline:
             return False
     memories.finish_forgetting(forgetting.id)

@@ -42,8 +42,8 @@ SELECT forget_in_letter(
     :namespace, CAST(:id AS uuid), :message_id, CAST(:message AS bytea), CAST(:data AS bytea), CAST(:requests AS jsonb)
 ) AS changed
 """
-_RECORD_SEARCHED_LETTERS: Final = """
-SELECT letters_looked_at(:namespace, CAST(:id AS uuid), CAST(:at AS timestamptz), :message_id)
+_RECORD_CHECKED_LETTER: Final = """
+SELECT record_checked_letter(:namespace, CAST(:id AS uuid), CAST(:at AS timestamptz), :message_id)
 """
 _FINISH: Final = "SELECT finish_forgetting(:namespace, CAST(:id AS uuid))"
 _REFRESH: Final = "SELECT refresh_statistics()"
@@ -137,9 +137,9 @@ class ForgettingStore(NamespaceStore):
         changed: bool = row["changed"]
         return changed
 
-    def record_searched_letters(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record how far the forgetting has searched the dead letters for forgotten memories."""
-        self._run(_RECORD_SEARCHED_LETTERS, id=forgetting_id, at=last.timestamp, message_id=last.key)
+    def record_checked_letter(self, forgetting_id: UUID, last: KeysetCursor) -> None:
+        """Record the last dead letter that the forgetting has searched for forgotten memories."""
+        self._run(_RECORD_CHECKED_LETTER, id=forgetting_id, at=last.timestamp, message_id=last.key)
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
         """Record that a forgetting is finished, unless some of its memories are not deleted yet.

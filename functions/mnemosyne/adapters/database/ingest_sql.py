@@ -77,7 +77,7 @@ SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS re
 # Set the namespace of the transaction, and return the forgettings of the namespace. The SQL function takes a lock, so
 # that no forgetting begins before the transaction ends.
 ENTER_TO_STORE: Final = """
-SELECT standing_forgettings(set_config('mnemosyne.namespace', :namespace, true)) AS standing
+SELECT summarize_forgettings(set_config('mnemosyne.namespace', :namespace, true)) AS standing
 """
 
 # Set the namespace of the transaction, and return the requests that a forgetting covers.

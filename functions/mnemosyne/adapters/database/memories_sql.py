@@ -51,7 +51,7 @@ FROM memories m WHERE namespace = :namespace AND id = :id
 
 # This statement also sets the namespace, which saves a round trip.
 FETCH_THEN: Final = """
-SELECT read_memory_then(
+SELECT read_memory_as_of(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid), CAST(:at AS timestamptz)
 ) AS record
 """

@@ -75,7 +75,7 @@ $$;
 
 -- Return the memory m as it was at the time p_at. The result is null if the memory was not visible at p_at. Raises an
 -- error if the state at p_at was not kept.
-CREATE OR REPLACE FUNCTION memory_then(m memories, p_at timestamptz) RETURNS memories
+CREATE OR REPLACE FUNCTION memory_as_of(m memories, p_at timestamptz) RETURNS memories
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
 DECLARE
@@ -105,35 +105,35 @@ $$;
 
 -- Whether a memory was visible at the time of the filter `as_of`, and matched the other filters at that time.
 -- matches_filters calls this function only for a memory that has changed since that time.
-CREATE OR REPLACE FUNCTION matched_then(m memories, f memory_filters) RETURNS boolean
+CREATE OR REPLACE FUNCTION matched_as_of(m memories, f memory_filters) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
 DECLARE
-    earlier memories := memory_then(m, f.as_of);
+    earlier memories := memory_as_of(m, f.as_of);
 BEGIN
     RETURN earlier.id IS NOT NULL AND matches_conditions(earlier, f);
 END
 $$;
 
 -- Return the timestamp that the memory m had at the time p_at. If p_at is null, return the present timestamp.
-CREATE OR REPLACE FUNCTION timestamp_then(m memories, p_at timestamptz) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION timestamp_as_of(m memories, p_at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE
-RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at))."timestamp" ELSE (m)."timestamp" END;
+RETURN CASE WHEN (m).changed_at > p_at THEN (memory_as_of(m, p_at))."timestamp" ELSE (m)."timestamp" END;
 
 -- Return the metadata that the memory had at p_at. If p_at is null, return the present metadata.
-CREATE OR REPLACE FUNCTION metadata_then(m memories, p_at timestamptz) RETURNS jsonb
+CREATE OR REPLACE FUNCTION metadata_as_of(m memories, p_at timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE
-RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at)).metadata ELSE (m).metadata END;
+RETURN CASE WHEN (m).changed_at > p_at THEN (memory_as_of(m, p_at)).metadata ELSE (m).metadata END;
 
 -- Return the statement_key of the memory m as it was at the time p_at. If p_at is null, return the present key.
 -- Near-duplicate memories have an equal statement_key.
-CREATE OR REPLACE FUNCTION statement_then(m memories, p_at timestamptz) RETURNS uuid
+CREATE OR REPLACE FUNCTION statement_key_as_of(m memories, p_at timestamptz) RETURNS uuid
 LANGUAGE sql STABLE
-RETURN CASE WHEN (m).changed_at > p_at THEN statement_key(memory_then(m, p_at)) ELSE statement_key(m) END;
+RETURN CASE WHEN (m).changed_at > p_at THEN statement_key(memory_as_of(m, p_at)) ELSE statement_key(m) END;
 
 -- Return the ids of the memories that the memory p_id had superseded at the time p_at, directly or through other
 -- memories, as a JSON array. The array has at most five ids, directly superseded memories first.
-CREATE OR REPLACE FUNCTION superseded_then(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
+CREATE OR REPLACE FUNCTION superseded_as_of(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
 BEGIN
@@ -147,7 +147,7 @@ BEGIN
                         SELECT now_.id FROM memories now_ WHERE now_.superseded_by = older.id
                         UNION SELECT e.memory_id FROM earlier_states e WHERE e.superseded_by = older.id)
                     AND m.namespace = p_namespace AND is_unexpired(m.expires_at)
-                    AND (memory_then(m, p_at)).superseded_by = older.id
+                    AND (memory_as_of(m, p_at)).superseded_by = older.id
                 LIMIT 5
             ) AS p
             WHERE older.step < 5
@@ -162,7 +162,7 @@ $$;
 
 -- Return a memory as JSON, as it was at the time p_at. The result is null if the memory does not exist or was not
 -- visible at p_at.
-CREATE OR REPLACE FUNCTION read_memory_then(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
+CREATE OR REPLACE FUNCTION read_memory_as_of(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
@@ -170,11 +170,11 @@ DECLARE
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     SELECT (t.memory).* INTO earlier FROM (
-        SELECT memory_then(m, p_at) AS memory FROM memories m
+        SELECT memory_as_of(m, p_at) AS memory FROM memories m
         WHERE m.namespace = p_namespace AND m.id = p_id AND is_unexpired(m.expires_at) OFFSET 0
     ) AS t;
     RETURN CASE WHEN earlier.id IS NOT NULL THEN memory_record(earlier)
-        || jsonb_build_object('supersedes', superseded_then(p_namespace, p_id, p_at)) END;
+        || jsonb_build_object('supersedes', superseded_as_of(p_namespace, p_id, p_at)) END;
 END
 $$;
 
@@ -277,4 +277,4 @@ CREATE OR REPLACE TRIGGER count_removed_states AFTER DELETE ON earlier_states RE
 CREATE OR REPLACE TRIGGER note_missing_memories AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_missing_memories();
 
-GRANT EXECUTE ON FUNCTION read_memory_then(text, uuid, timestamptz) TO mnemosyne_runtime, mnemosyne_mcp;
+GRANT EXECUTE ON FUNCTION read_memory_as_of(text, uuid, timestamptz) TO mnemosyne_runtime, mnemosyne_mcp;

@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS
 LANGUAGE sql STABLE
 RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
         WHEN (m).created_at > (f).as_of THEN false
-        WHEN (m).changed_at > (f).as_of THEN matched_then(m, f)
+        WHEN (m).changed_at > (f).as_of THEN matched_as_of(m, f)
         ELSE matches_conditions(m, f) END
     AND is_unexpired((m).expires_at);
 

@@ -177,7 +177,7 @@ BEGIN
             ORDER BY m."timestamp" DESC, m.id DESC
             LIMIT p_limit)
             UNION ALL
-            SELECT m.id, timestamp_then(m, filters.as_of) FROM memories m
+            SELECT m.id, timestamp_as_of(m, filters.as_of) FROM memories m
             WHERE m.namespace = p_namespace AND m.changed_at > filters.as_of
                 AND matches_filters(m, filters) AND (p_text IS NULL OR contains_text(m, p_text))
         ) AS s

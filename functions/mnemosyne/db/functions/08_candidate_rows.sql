@@ -68,7 +68,7 @@ BEGIN
             WHERE a.id NOT IN (SELECT l.id FROM listed l) GROUP BY a.id
         ), scored AS MATERIALIZED (
             SELECT s.*, row_number() OVER () - 1 AS index FROM (
-                SELECT m.id, timestamp_then(m, filters.as_of) AS "timestamp", m.session, m.wording,
+                SELECT m.id, timestamp_as_of(m, filters.as_of) AS "timestamp", m.session, m.wording,
                     memory_quality(m.rating_count, m.rating_sum) AS quality,
                     CASE WHEN (members.listed OR members.direct) AND position(': ' IN left(m.content, 42)) > 1
                         THEN split_part(left(m.content, 42), ': ', 1) END AS speaker,
@@ -106,7 +106,7 @@ BEGIN
                 array_agg(CAST(k.lexical_score AS real)),
                 array_agg(k.speaker),
                 array_agg(CASE WHEN k.eligible AND k.wording IN (SELECT w.wording FROM shared w)
-                    THEN (SELECT statement_then(m, filters.as_of) FROM memories m WHERE m.id = k.id) END),
+                    THEN (SELECT statement_key_as_of(m, filters.as_of) FROM memories m WHERE m.id = k.id) END),
                 array_agg(k.eligible),
                 array_agg(k.length),
                 array_agg(CAST(k.passage_score AS real)),
@@ -144,7 +144,7 @@ BEGIN
             array_agg(r.lexical_score),
             array_agg(CAST(NULL AS text)),
             array_agg(CASE WHEN p_statements AND r.copies > 1 AND r.wording IS NOT NULL
-                THEN (SELECT statement_then(m, p_as_of) FROM memories m WHERE m.id = r.id) END),
+                THEN (SELECT statement_key_as_of(m, p_as_of) FROM memories m WHERE m.id = r.id) END),
             array_agg(true),
             array_agg(r.length),
             array_agg(CASE WHEN r.lexical_score IS NOT NULL AND r.length > 200 THEN (
@@ -158,7 +158,7 @@ BEGIN
                 FROM memory_words w WHERE w.memory_id = r.id
             ) END)))
         FROM (
-            SELECT m.id, timestamp_then(m, p_as_of) AS "timestamp", m.rating_count, m.rating_sum, m.wording,
+            SELECT m.id, timestamp_as_of(m, p_as_of) AS "timestamp", m.rating_count, m.rating_sum, m.wording,
                 CAST(u.vector_score AS real) AS vector_score, CAST(u.lexical_score AS real) AS lexical_score,
                 count(*) OVER (PARTITION BY m.wording) AS copies, octet_length(m.content) AS length
             FROM unnest(p_ids, p_vector_scores, p_lexical_scores) WITH ORDINALITY AS u (id, vector_score, lexical_score, place)

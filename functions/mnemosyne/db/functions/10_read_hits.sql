@@ -110,14 +110,14 @@ $$;
 --
 -- Memories shorter than this maximum are not cut. The longer memories share the remaining characters equally. If
 -- p_as_of is not null, the length of a memory includes its metadata at that time, not its present metadata.
-CREATE OR REPLACE FUNCTION characters_each(
+CREATE OR REPLACE FUNCTION characters_per_memory(
     p_namespace text, p_ids uuid[], p_characters integer, p_as_of timestamptz
 ) RETURNS integer
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     lengths integer[] := ARRAY(
-        SELECT char_length(m.content) + char_length(CAST(metadata_then(m, p_as_of) AS text)) AS length FROM memories m
+        SELECT char_length(m.content) + char_length(CAST(metadata_as_of(m, p_as_of) AS text)) AS length FROM memories m
         WHERE m.id = ANY (p_ids) AND m.namespace = p_namespace ORDER BY length
     );
     rest integer := p_characters;
@@ -151,21 +151,21 @@ BEGIN
     IF p_as_of IS NOT NULL THEN
         PERFORM require_complete(p_namespace, p_as_of);
     END IF;
-    share := characters_each(p_namespace, p_ids, p_characters, p_as_of);
+    share := characters_per_memory(p_namespace, p_ids, p_characters, p_as_of);
     IF p_explain THEN
         matches := (
             SELECT matched_words(p_query, array_agg(m.id), array_agg(searched_text(m.title, m.tags, m.content)))
             FROM memories m WHERE m.id = ANY (p_ids) AND m.namespace = p_namespace);
     END IF;
     RETURN (
-        SELECT coalesce(json_agg(CASE WHEN m.changed_at > p_as_of THEN memory_record(memory_then(m, p_as_of))
+        SELECT coalesce(json_agg(CASE WHEN m.changed_at > p_as_of THEN memory_record(memory_as_of(m, p_as_of))
             ELSE memory_record(m) END || jsonb_build_object(
             'length', char_length(m.content),
             'snippet', NULL,
             'supersedes', CASE WHEN p_as_of IS NULL THEN superseded_memories(m.namespace, m.id)
-                ELSE superseded_then(m.namespace, m.id, p_as_of) END,
+                ELSE superseded_as_of(m.namespace, m.id, p_as_of) END,
             'matched_words', CASE WHEN p_explain THEN coalesce(matches -> CAST(m.id AS text), '[]') END
-        ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, metadata_then(m, p_as_of), p_query, share) END ORDER BY u.place), '[]')
+        ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, metadata_as_of(m, p_as_of), p_query, share) END ORDER BY u.place), '[]')
         FROM unnest(p_ids) WITH ORDINALITY AS u (id, place) JOIN memories m ON m.id = u.id AND m.namespace = p_namespace
         WHERE is_unexpired(m.expires_at)
     );

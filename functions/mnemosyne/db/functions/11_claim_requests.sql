@@ -151,7 +151,7 @@ DECLARE
 BEGIN
     IF p_to_store THEN
         answer := answer || jsonb_build_object('quota', (SELECT to_jsonb(u) FROM usage_and_quota() AS u))
-            || standing_forgettings(p_namespace);
+            || summarize_forgettings(p_namespace);
     END IF;
     IF p_forget THEN
         PERFORM forget_requests(p_namespace);

@@ -198,7 +198,7 @@ $$;
 -- Record the last dead letter that a forgetting has checked. p_at is dead_lettered_at of this dead letter, and
 -- p_message_id is its message_id. After an interruption, the forgetting continues with the dead letters after this
 -- position.
-CREATE OR REPLACE FUNCTION letters_looked_at(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text) RETURNS void
+CREATE OR REPLACE FUNCTION record_checked_letter(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
@@ -300,5 +300,5 @@ $$;
 GRANT EXECUTE ON FUNCTION list_forgettings(text, integer) TO mnemosyne_runtime;
 GRANT EXECUTE ON FUNCTION preview_forgetting(text, jsonb, timestamptz, uuid, integer),
     begin_forgetting(text, uuid, jsonb, text, text), forget_some(text, uuid, integer),
-    letters_looked_at(text, uuid, timestamptz, text), finish_forgetting(text, uuid), refresh_statistics(),
+    record_checked_letter(text, uuid, timestamptz, text), finish_forgetting(text, uuid), refresh_statistics(),
     read_forgetting(text, uuid), forgotten_ids(text, uuid, uuid, integer) TO mnemosyne_runtime, mnemosyne_mcp;

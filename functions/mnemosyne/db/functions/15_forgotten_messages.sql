@@ -19,7 +19,7 @@ RETURN hashtextextended('forgetting ' || p_namespace, 0);
 --
 -- The function takes the advisory lock of forgettings as a shared lock, so that no forgetting begins before the end of
 -- this transaction. If a forgetting is just beginning, the function raises lock_not_available.
-CREATE OR REPLACE FUNCTION standing_forgettings(p_namespace text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION summarize_forgettings(p_namespace text) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
@@ -144,5 +144,5 @@ $$;
 
 GRANT EXECUTE ON FUNCTION forget_in_letter(text, uuid, text, bytea, bytea, jsonb) TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION forget_for(text, jsonb) TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
-GRANT EXECUTE ON FUNCTION forgotten_requests(text, jsonb, uuid), standing_forgettings(text)
+GRANT EXECUTE ON FUNCTION forgotten_requests(text, jsonb, uuid), summarize_forgettings(text)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
