@@ -58,7 +58,7 @@ $$;
 -- abstracts.
 --
 -- The share comes from a sample of the namespace's memories. If no sampled memory contains the word, the share is half
--- the share of a word that occurs in one sampled memory. If there is no sample, the share is 1/1000. A share below
+-- the share of a word that occurs in one sampled memory. If there is no sample, the share is 1/2. A share below
 -- 1/100,000 gives the same weight as 1/100,000.
 --
 -- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound are
@@ -76,7 +76,7 @@ DECLARE
     simple text[];
     words text[];
     factors double precision[];
-    -- Variables of their own, because PostgreSQL would decompress the arrays in `sample` again for each word.
+    -- Copies of the arrays in `sample`, because PostgreSQL would decompress these arrays again for each word.
     sampled_keys integer[];
     sampled_shares real[];
 BEGIN
@@ -104,8 +104,7 @@ BEGIN
     ), term_share AS MATERIALIZED (
         SELECT query_term.key, query_term.factor, coalesce(
             CASE WHEN sampled_keys[place] = query_term.key THEN CAST(sampled_shares[place] AS double precision) END,
-            0.5 / greatest(sample.sampled, 1),
-            0.001
+            0.5 / greatest(sample.sampled, 1)  -- greatest() ignores null
         ) AS share
         FROM query_term CROSS JOIN LATERAL width_bucket(query_term.key, sampled_keys) AS place  -- a binary search
     ), rarest AS MATERIALIZED (
