@@ -15,9 +15,9 @@ CREATE OR REPLACE FUNCTION raise_incomplete(p_at timestamptz, p_known_from times
 LANGUAGE plpgsql
 AS $$
 BEGIN
-    RAISE EXCEPTION USING ERRCODE = 'MT001', MESSAGE = format('as_of %s cannot be answered: what was deleted, expired, '
-        'restored or changed too often since is not known; give as_of %s or later, or omit it', utc_text(p_at),
-        utc_text(p_known_from));
+    RAISE EXCEPTION USING ERRCODE = 'MT001', MESSAGE = format('as_of %s cannot be answered, because memories '
+        'have been deleted or restored, have expired or have been changed too often since then: give as_of %s or later, '
+        'or omit as_of', utc_text(p_at), utc_text(p_known_from));
 END
 $$;
 
