@@ -1,5 +1,5 @@
--- Import a whole table through a bucket: Mnemosyne imports each file that appears there, and writes a report next to it.
--- The time is formatted, because BigQuery does not export a TIMESTAMP as RFC 3339.
+-- Import a whole table through a bucket: Mnemosyne imports each file that appears in the bucket, and writes a report next
+-- to it. FORMAT_TIMESTAMP is necessary, because BigQuery does not export a TIMESTAMP as RFC 3339.
 EXPORT DATA OPTIONS (
   uri = 'gs://acme-exports/memories/tickets-*.jsonl.gz',
   format = 'JSON',

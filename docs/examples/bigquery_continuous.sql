@@ -1,4 +1,4 @@
--- New rows of a table become memories as they come: a continuous query, with --continuous=true and a service account
+-- Store each new row of a table as a memory. Run this as a continuous query, with --continuous=true and a service account
 -- that may publish to the publisher's topic.
 EXPORT DATA OPTIONS (
   format = 'CLOUD_PUBSUB',

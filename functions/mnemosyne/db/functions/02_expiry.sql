@@ -49,9 +49,9 @@ $$;
 -- "expires_at": …, "pinned": …}, …]. If the sent expiry is earlier than the expiry of the memory, the memory is not
 -- changed.
 --
--- The default lifetime does not apply to a pinned memory without a given expiry, so no given expiry is later. If the
--- stored memory or a request with its content is pinned in this way, the result is, too. Without this rule, the memory
--- would expire when the namespace gets a default lifetime, although the last request pinned it.
+-- If the stored memory, or a request with its content, is pinned and has no given expiry, the memory becomes pinned
+-- without a given expiry. Without this rule, the memory would expire when the namespace gets a default lifetime, although
+-- the last request pinned it.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

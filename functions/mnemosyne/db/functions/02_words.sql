@@ -213,8 +213,7 @@ RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(
 
 -- Return the word weights of each passage of a text. A passage consists of at most 100 consecutive words, or of 100
 -- characters in scripts without spaces between words. All passages of a text have about the same length. A text of more
--- than 16,000 words is divided into 160 longer passages. The result is null if the text has only one passage, for
--- example because it has no spaces.
+-- than 16,000 words is divided into 160 longer passages. The result is null if the text has only one passage.
 --
 -- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
 -- scattered over the whole memory. Passages have only stems without accents, and the forms of English words, because

@@ -34,8 +34,8 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
 -- Return the texts of several memories with the words of a query marked, as mark_words does. p_memories is a JSON array
 -- with one array of texts for each memory. The language is detected once for each memory, from all its texts.
 --
--- The result has one array for each text. The array contains the marked text and, if the text has accented letters, a
--- marked copy without accents.
+-- The result has the form of p_memories, with an array in place of each text. The array contains the marked text and, if
+-- the text has accented letters, a marked copy without accents. If the query has no words, the array is empty.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.

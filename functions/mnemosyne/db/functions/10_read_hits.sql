@@ -24,8 +24,9 @@ RETURN (
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- Return the stems by which each word and each compound of a query is looked for in a text in the language p_language. A
--- text contains a compound, such as "inc-4821", if it contains all of its stems, and another word if it contains any.
+-- Return the stems of each word and each compound of a query. A search looks for these stems in a text in the language
+-- p_language. `needed` is the number of stems that a matching text must contain: all stems of a compound, such as
+-- "inc-4821", and one stem of any other word.
 CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
 RETURNS TABLE (word text, stems text[], needed integer)
 LANGUAGE plpgsql IMMUTABLE
@@ -165,7 +166,8 @@ BEGIN
             'supersedes', CASE WHEN p_as_of IS NULL THEN superseded_memories(m.namespace, m.id)
                 ELSE superseded_as_of(m.namespace, m.id, p_as_of) END,
             'matched_words', CASE WHEN p_explain THEN coalesce(matches -> CAST(m.id AS text), '[]') END
-        ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, metadata_as_of(m, p_as_of), p_query, share) END ORDER BY u.place), '[]')
+        ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, metadata_as_of(m, p_as_of), p_query, share) END
+        ORDER BY u.place), '[]')
         FROM unnest(p_ids) WITH ORDINALITY AS u (id, place) JOIN memories m ON m.id = u.id AND m.namespace = p_namespace
         WHERE is_unexpired(m.expires_at)
     );

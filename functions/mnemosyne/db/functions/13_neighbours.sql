@@ -22,7 +22,7 @@ LANGUAGE sql IMMUTABLE
 RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnum:][:space:].,;:''"()…‘’“”]', '', 'g');
 
 -- Return the memory p_id itself and then its neighbours, the nearest first. The neighbours are the forty memories with
--- the nearest embeddings that are not superseded.
+-- the nearest embeddings, among the memories that are not superseded.
 --
 -- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A similar
 -- neighbour is one of the eight nearest, and at most four times as long or short. It has the same polarity words and

@@ -162,10 +162,11 @@ END
 $$;
 
 -- Record that the republished message of a dead letter has failed again, and return the dead letter. The result has no
--- row if the dead letter does not exist. p_namespace is empty if the namespace of the message could not be read.
+-- row if the dead letter does not exist. p_namespace is empty if the namespace of the message could not be read. p_lost
+-- is true if a part of the message has no row in ingest_requests.
 --
 -- After the first failure that follows a redrive, the dead letter is no longer in flight, and its number of failures is
--- one higher. If the failed message is delivered a second time, only the cause changes.
+-- one higher. If the failed message is delivered a second time, only `cause` and `lost` change.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

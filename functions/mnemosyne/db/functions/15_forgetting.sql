@@ -108,8 +108,8 @@ LANGUAGE sql SET search_path = public, pg_temp AS $$
     WHERE f.namespace = p_namespace AND f.id = p_id;
 $$;
 
--- Clear the texts of requests: the error, the note and the beginning of the content. Change the state of each request
--- that is not final to deleted. Return the number of requests.
+-- Clear the note and the beginning of the content of requests, and replace their error by forgotten_error(). A request
+-- that is not final becomes deleted. Return the number of requests.
 CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -198,7 +198,8 @@ $$;
 -- Record the last dead letter that a forgetting has checked. p_at is dead_lettered_at of this dead letter, and
 -- p_message_id is its message_id. After an interruption, the forgetting continues with the dead letters after this
 -- position.
-CREATE OR REPLACE FUNCTION record_checked_letter(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text) RETURNS void
+CREATE OR REPLACE FUNCTION record_checked_letter(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text)
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN

@@ -64,7 +64,7 @@ BEGIN
 END
 $$;
 
--- Return the error of a request whose memory was forgotten.
+-- Return the text for the column `error` of a request whose memory was forgotten.
 CREATE OR REPLACE FUNCTION forgotten_error() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'its memory was forgotten: to store it, ingest it again; a record needs a later timestamp';
@@ -105,7 +105,8 @@ $$;
 
 -- Remove forgotten memories from a dead letter. p_data is the message without these memories, and replaces the message
 -- of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted. The function
--- also records the requests of these memories as deleted. p_requests is [{"request_id": …, "content_hash": …}, …].
+-- also records the requests of these memories as deleted, unless they are stored or duplicate. p_requests is
+-- [{"request_id": …, "content_hash": …}, …].
 --
 -- p_message is the SHA-256 of the message from which p_data was made. If the dead letter has another message meanwhile,
 -- the function returns false and changes nothing. Otherwise it returns true.
