@@ -1,7 +1,7 @@
-"""Compare the rates of `mnemosyne import` and of the `ingest` function, alternately in one run.
+"""Compare the rate of `mnemosyne import` with the rate of the `ingest` function, measured alternately.
 
-For the rate of `ingest`, it stores queued messages of 100 memories. For the rate of `mnemosyne import`, the command
-reads a file, publishes the memories, and waits for the outcome of every memory.
+The rate of `ingest` is the rate at which it stores queued messages of 100 memories. The rate of `mnemosyne import` is
+measured from the start of the command, which reads a file and publishes the memories, to the outcome of every memory.
 """
 
 import json
@@ -28,7 +28,7 @@ WORDS = ["tea", "coffee", "garden", "river", "project", "budget", "meeting", "re
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure both rates with `count` memories per round, and return their ratio."""
+    """Measure the rates of `mnemosyne import` and of `ingest`, `count` memories per round, and return their ratio."""
     os.environ.pop("PUBSUB_EMULATOR_HOST", None)
     ratios, firsts = [], []
     with (

@@ -1,9 +1,9 @@
-"""Compare the CPU time of our tool call with a call on the SDK's low-level and high-level servers, in two revisions.
+"""Compare the CPU time of a tool call on Mnemosyne with one on the MCP SDK's servers, in two protocol revisions.
 
-The services are in memory, so only protocol, middleware, validation, thread and log are measured. The SDK's tool does
-nothing. Each round sends the same requests to each server, one after the other. The event loop and the number of
-processors (one) are those of the deployed functions. With two processors, handing a call to a thread takes between 0
-and 200 microseconds, and differs from run to run.
+Mnemosyne's services are in memory, so only protocol, middleware, validation, thread and log are measured. The SDK has
+a low-level and a high-level server; the tool on these servers does nothing. Each round sends the same requests to each
+server, one after the other. The event loop and the number of processors (one) are those of the deployed functions. With
+two processors, handing a call to a thread takes between 0 and 200 microseconds, and differs from run to run.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class _Services(FakeServices):
         return None
 
 
-def ours(authenticator: Authenticator) -> Starlette:
+def mnemosyne_server(authenticator: Authenticator) -> Starlette:
     """Return the `mcp` function's app."""
     access = Access(authenticator, per_minute=10**9, issuer="", allowed_hosts=HOSTS)
     return build_app(
@@ -92,8 +92,8 @@ def ours(authenticator: Authenticator) -> Starlette:
     )
 
 
-def _api_keys() -> Authenticator:
-    """Authenticate the key of the measured requests."""
+def _api_key_authenticator() -> Authenticator:
+    """Return an authenticator that accepts the API key of the measured requests, without a database."""
     now, scopes = datetime.now(UTC), frozenset({Scope.READ})
     key = ApiKey(
         id=KEY_ID, name="bench", namespace="bench", scopes=scopes, secret_hash=hash_secret(SECRET), created_at=now
@@ -101,7 +101,7 @@ def _api_keys() -> Authenticator:
     return ApiKeyAuthenticator(lambda key_id: key, lambda: now)
 
 
-def bare() -> Starlette:
+def low_level_server() -> Starlette:
     """Return the SDK's low-level server with a tool that returns immediately."""
 
     async def call(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
@@ -111,7 +111,7 @@ def bare() -> Starlette:
     return _app(Server("bare", on_call_tool=call, get_tool_input_schema=lambda name: None))
 
 
-def high_level() -> Starlette:
+def high_level_server() -> Starlette:
     """Return the SDK's high-level server with a decorated function as its tool."""
     server = MCPServer("high")
 
@@ -132,22 +132,22 @@ def figures(rounds: int) -> list[Figure]:
     """Measure both protocol versions on one processor, and return the figures."""
     configure_logging("INFO", io.StringIO())
     if sys.platform != "linux":
-        return uvloop.run(measured(rounds))
+        return uvloop.run(measure_servers(rounds))
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(processors)})
     try:
-        return uvloop.run(measured(rounds))
+        return uvloop.run(measure_servers(rounds))
     finally:
         os.sched_setaffinity(0, processors)
 
 
-async def measured(rounds: int) -> list[Figure]:
-    """Measure both protocol versions. Raises RuntimeError if a call fails."""
+async def measure_servers(rounds: int) -> list[Figure]:
+    """Measure the calls of each server in both protocol versions. Raises RuntimeError if a call fails."""
     apps = {
-        "tools/call": ours(NoAuthenticator()),
-        "tools/call with an API key": ours(_api_keys()),
-        "the bare SDK": bare(),
-        "its high-level server": high_level(),
+        "tools/call": mnemosyne_server(NoAuthenticator()),
+        "tools/call with an API key": mnemosyne_server(_api_key_authenticator()),
+        "the bare SDK": low_level_server(),
+        "its high-level server": high_level_server(),
     }
     results = []
     async with AsyncExitStack() as stack:
@@ -158,14 +158,14 @@ async def measured(rounds: int) -> list[Figure]:
             for _ in range(rounds):
                 for name, app in apps.items():
                     costs[name].append(await _cost(app, era))
-            for (ours_, other), goal in COMPARED.items():
-                pairs = zip(costs[ours_][1:], costs[other][1:], strict=True)
-                results.append(Figure.of(f"{ours_} / {other}, {era}", [a / b for a, b in pairs], goal))
+            for (measured, other), goal in COMPARED.items():
+                pairs = zip(costs[measured][1:], costs[other][1:], strict=True)
+                results.append(Figure.of(f"{measured} / {other}, {era}", [a / b for a, b in pairs], goal))
     return results
 
 
 async def _cost(app: Starlette, era: str) -> float:
-    """Return the CPU seconds of REQUESTS requests."""
+    """Return the CPU seconds that an app takes for REQUESTS calls."""
     headers, body = _request(era)
     before = time.process_time()
     for _ in range(REQUESTS):

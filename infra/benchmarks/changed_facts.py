@@ -51,8 +51,8 @@ def held_out() -> frozenset[str]:
     return frozenset(attribute.name for kind in kinds().values() for attribute in kind.attributes[1::2])
 
 
-def of_pairs(pairs: Sequence[dict[str, object]]) -> Figures:
-    """Count the hints for hand-written pairs."""
+def pair_figures(pairs: Sequence[dict[str, object]]) -> Figures:
+    """Return the counts for the hand-written pairs."""
     figures = Figures()
     for pair in pairs:
         is_hinted = bool(changed_facts.replaced(str(pair["later"]), [(0, str(pair["earlier"]))]))
@@ -63,10 +63,14 @@ def of_pairs(pairs: Sequence[dict[str, object]]) -> Figures:
     return figures
 
 
-def of_store(
+def store_figures(
     collection: Collection, hints: Callable[[str], Iterable[str]], *, sample: int = 1
 ) -> tuple[dict[str, Figures], float]:
-    """Count the hints of stored memories by part of the set, and return the median milliseconds of a hint."""
+    """Return the counts for each part of a stored set, and the median milliseconds that a hint takes.
+
+    The parts are facts with an attribute on which the rules were tuned, facts with a held-out attribute, and memories
+    that state no fact.
+    """
     parts = {name: Figures() for name in ("tuned on", "held out", "states no fact")}
     times, facts, held_out_attributes = [], collection.facts, held_out()
     later = {name for _, name in collection.changes}
@@ -98,12 +102,12 @@ def main() -> None:
     print("| set | hints | precision | changed facts | recall |\n|---|---|---|---|---|")
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
     for part, chosen in (("tuned on", pairs[::2]), ("held out", pairs[1::2])):
-        print(f"| pairs by hand, {part} | {of_pairs(chosen)}")
+        print(f"| pairs by hand, {part} | {pair_figures(chosen)}")
     with opened_store(arguments.embedder) as (embedder, memories, _):
         conversations = Collection.read("conversations", OURS["many_conversations"])
         for collection, sample in ((short_facts(), 1), (assistant_logs(), SAMPLE), (conversations, 1)):
             store = Stored(collection, memories, embedder)
-            parts, milliseconds = of_store(collection, store.may_replace, sample=sample)
+            parts, milliseconds = store_figures(collection, store.may_replace, sample=sample)
             for part, figures in parts.items():
                 if figures.hints or figures.changes or (part == "states no fact" and not collection.facts):
                     print(f"| {collection.name}, {part} | {figures}")

@@ -58,7 +58,7 @@ def first_answer(source: Path, target: str, path: str, body: Any, environment: d
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Measure each function and the minimal one alternately."""
+    """Measure the cold starts of each function and of the minimal function alternately, and return the figures."""
     with tempfile.TemporaryDirectory() as scratch:
         hello = Path(scratch) / "hello.py"
         hello.write_text(HELLO)

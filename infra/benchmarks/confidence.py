@@ -2,9 +2,9 @@
 
     python -m infra.benchmarks.confidence [--embedder gemini]
 
-The questions without an answer are: in each tuning set, its unanswerable questions; in each of the two collections of
-conversations, the questions of the other collection. Of these, one row has the questions about strangers, and one row
-the questions that name a person of this collection.
+In each tuning set, the questions without an answer are its unanswerable questions. In each of the two collections of
+conversations, they are the questions of the other collection: one row has the questions about strangers, and another
+row has the questions that name a person of the searched collection.
 
 The first three columns have the ROC AUC of the largest sum of cosine and share of words among the best hits, of the
 largest cosine, and of the largest share of words. The last two columns have the error rates at the thresholds of

@@ -15,7 +15,7 @@ from typing import Any
 from infra.benchmarks import console_browser
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.search import fill, writing
+from infra.benchmarks.search import fill, writing_bench
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import stack
 from mnemosyne.cli.local.data_dir import DataDir
@@ -47,7 +47,7 @@ def figures(size: int, rounds: int, visits: int) -> list[Figure]:
         directory = DataDir.at(str(Path(scratch) / "data"))
         with (
             stack.database(directory, SPACE) as server,
-            writing(server, OfflineEmbedder(directory.path / "words.bin")) as writers,
+            writing_bench(server, OfflineEmbedder(directory.path / "words.bin")) as writers,
         ):
             fill(writers, {"default": corpus[:size]})
         dev = DevServer(Path(scratch))

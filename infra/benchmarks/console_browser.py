@@ -135,18 +135,18 @@ def rows(port: int) -> Rows:
             _wait_for_rows(browser, row_count)
             browser.driver.execute_script("document.querySelector('.list-end button').click()")
         _wait_for_rows(browser, ROWS)
-        loaded = _long(browser)
+        loaded = _new_long_tasks(browser)
         frame = browser.driver.execute_async_script(SCROLL)
-        scrolled = _long(browser)
+        scrolled = _new_long_tasks(browser)
         browser.driver.execute_script("[...document.querySelectorAll('.row-link')].at(-1).click()")
         WebDriverWait(browser.driver, 30).until(lambda driver: driver.find_elements(By.CSS_SELECTOR, "article, .sheet"))
-        _long(browser)
+        _new_long_tasks(browser)
         browser.driver.back()
         _wait_for_rows(browser, ROWS)
-        restored = _long(browser)
+        restored = _new_long_tasks(browser)
         browser.driver.execute_script("document.querySelector('.row .pick input').click()")
         return Rows(
-            loaded=loaded, restored=restored, picked=_long(browser), scrolled=scrolled, frame=float(frame)
+            loaded=loaded, restored=restored, picked=_new_long_tasks(browser), scrolled=scrolled, frame=float(frame)
         )  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def _wait_for_rows(browser: Chromium, count: int) -> None:
     WebDriverWait(browser.driver, 30, 0.02).until(lambda driver: driver.execute_script(script) >= count)
 
 
-def _long(browser: Chromium) -> list[float]:
+def _new_long_tasks(browser: Chromium) -> list[float]:
     """Return the long tasks since the last call.
 
     First wait until the browser has reported the long tasks of the last change.

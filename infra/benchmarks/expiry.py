@@ -53,7 +53,7 @@ class Sweep:
 
 
 def figures(rows: int) -> list[Figure]:
-    """Measure with this many memories, of which a tenth has expired.
+    """Measure searches during the removal in a store of `rows` memories, of which a tenth has expired.
 
     In each round, searches without and during the removal follow each other, so that changes of the machine's speed
     affect both.
@@ -99,7 +99,7 @@ def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: i
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """Return the median seconds of SEARCHES searches."""
+    """Return the median seconds of SEARCHES calls of `work`."""
     seconds = []
     for _ in range(SEARCHES):
         began = time.perf_counter()

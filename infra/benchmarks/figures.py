@@ -34,7 +34,7 @@ class Figure:
 
     @property
     def reached(self) -> bool | None:
-        """Whether the goal is reached; None without a goal."""
+        """Whether the ratio reaches the goal. None if there is no goal."""
         if self.goal is None:
             return None
         return self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal

@@ -64,7 +64,7 @@ CREATE TEMPORARY TABLE incoming ON COMMIT DELETE ROWS AS SELECT {", ".join(_COLU
 Row = tuple[IngestRequest, Vector]
 
 
-def make(count: int, dimension: int) -> list[Row]:
+def make_rows(count: int, dimension: int) -> list[Row]:
     """Create memories of real text, each with a random embedding."""
     random = np.random.default_rng(7)
     made = []
@@ -93,8 +93,11 @@ def _values(request: IngestRequest) -> tuple[object, ...]:
     return (new_id(), NAMESPACE, request.timestamp, request.content, request.title, request.content_hash, "bench")
 
 
-def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
-    """Return rows/s by method and round: on one connection, in batches of 100, without the vector indexes."""
+def upsert_rates(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
+    """Return the rows per second of each way to store, one value for each round.
+
+    All ways use one connection, batches of 100 and tables without vector indexes.
+    """
     owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
     pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
@@ -106,7 +109,7 @@ def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[
         owner.script("CHECKPOINT")
 
     for _ in range(rounds):
-        made = make(count, SPACE.dimension)
+        made = make_rows(count, SPACE.dimension)
         again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
         for name, user, way in (
             ("asyncpg COPY", postgres.OWNER, _asyncpg_copy),
@@ -182,8 +185,8 @@ def _claim(database: MemoryDatabase, made: Sequence[Row]) -> None:
                 claim.store(claim.new, [[by_id[request.request_id]] for request in claim.new], "bench")
 
 
-def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:
-    """Return rows/s of plain pg8000 upserts with the vector index. Embeddings are computed beforehand."""
+def bare_upsert_rate(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:
+    """Return the rows per second of plain pg8000 upserts with the vector index. Embeddings are computed beforehand."""
 
     def work(part: Sequence[Sequence[Row]]) -> None:
         connection = pg8000.dbapi.connect(
@@ -201,8 +204,8 @@ def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, work
 
 
 @contextmanager
-def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
-    """Yield a queue. Its messages are pushed to an `ingest` function, at most `workers` messages at the same time."""
+def ingest_pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
+    """Yield a queue whose messages are pushed to an `ingest` function, at most `workers` messages at the same time."""
     variables = stack.environment(directory, server) | services.login("ingest", server)
     function = FunctionProcess(
         "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
@@ -223,23 +226,26 @@ def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int
         function.stop()
 
 
-def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
-    """Return the rate from publishing to storage, as a ratio to bare upserts of the same rows."""
+def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
+    """Return the rate from publishing to storage, divided by the rate of bare upserts of the same rows.
+
+    The keys name the size of the messages and the number of workers.
+    """
     ratios = {}
     embedder = OfflineEmbedder(None)
     for size, total in ((1, count // 4), (BATCH, count)):
         for workers in (1, 4):
-            made = [r for r, _ in make(total, OFFLINE.dimension)]
+            made = [r for r, _ in make_rows(total, OFFLINE.dimension)]
             vectors = embedder.embed_documents([request.content for request in made])
-            by_hand = bare(server, list(zip(made, vectors, strict=True)), size, workers)
+            by_hand = bare_upsert_rate(server, list(zip(made, vectors, strict=True)), size, workers)
             owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("TRUNCATE memories CASCADE")
-            with pipeline(directory, server, workers) as queue:
+            with ingest_pipeline(directory, server, workers) as queue:
                 queue.publish(
-                    NAMESPACE, [request for request, _ in make(1, OFFLINE.dimension)]
+                    NAMESPACE, [request for request, _ in make_rows(1, OFFLINE.dimension)]
                 )  # the function's first push loads its embedder
                 _wait_stored(owner, 1)
-                whole = rate(total, lambda: _send(queue, made, size, owner))  # noqa: B023
+                whole = rate(total, lambda: _publish_and_wait(queue, made, size, owner))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")
             owner.close()
             messages = "single messages" if size == 1 else f"batches of {size}"
@@ -247,7 +253,7 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
     return ratios
 
 
-def _send(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Connection) -> None:
+def _publish_and_wait(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Connection) -> None:
     for start in range(0, len(made), size):
         queue.publish(NAMESPACE, made[start : start + size])
     _wait_stored(owner, len(made) + 1)
@@ -262,9 +268,9 @@ def _wait_stored(owner: Connection, count: int) -> None:
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure the pipeline and the upserts with this many rows per round."""
+    """Measure the upserts of each driver and the whole pipeline with `count` rows per round, and return the figures."""
     with new_database(SPACE) as (server, _):
-        rates = upserts(server, count, rounds)
+        rates = upsert_rates(server, count, rounds)
     compared = (
         ("upsert", "asyncpg COPY", 0.9),
         ("upsert", "asyncpg with the same statements", 0.9),
@@ -278,7 +284,7 @@ def figures(count: int, rounds: int) -> list[Figure]:
     ratios: dict[str, list[float]] = defaultdict(list)
     with new_database(OFFLINE) as (server, directory):
         for _ in range(rounds):
-            for name, ratio in end_to_end(directory, server, count).items():
+            for name, ratio in end_to_end_ratios(directory, server, count).items():
                 ratios[name].append(ratio)
     for name, each in ratios.items():
         goal = 0.5 if name.startswith("single") else None

@@ -57,7 +57,7 @@ def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
 
 
 def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
-    """Return a function that runs the search, for each kind of search and list."""
+    """Return a function for each kind of search and list, which runs it once."""
     random = np.random.default_rng(7)
     store = MemoryStore(database, "large")
 
@@ -85,10 +85,10 @@ def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
     }
 
 
-def turns(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
-    """Return the seconds of each kind of search in each store.
+def measure_alternately(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
+    """Return the seconds of each search in each database, by kind of search.
 
-    The stores alternate, so that changes of the machine's speed affect all equally.
+    The databases alternate, so that changes of the machine's speed affect all equally.
     """
     kinds = [searches(database) for database in databases]
     times: dict[str, list[list[float]]] = {}
@@ -103,13 +103,13 @@ def turns(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
 
 
 def figures(rows: int) -> list[Figure]:
-    """Measure with one namespace that owns nine tenths of this many memories."""
+    """Measure searches in a namespace that owns nine tenths of `rows` memories, and return the figures."""
     with new_database(SPACE) as (server, _):
         with owner_of(server) as owner:
             prepare(owner, rows)
         with opened(server, SPACE) as isolated, opened(server, SPACE, user=postgres.OWNER) as free:
-            turns(isolated, free)  # warm the caches
-            times = turns(isolated, free)
+            measure_alternately(isolated, free)  # warm the caches
+            times = measure_alternately(isolated, free)
     return [
         Figure.of(f"{name}, isolated / as the owner, {rows:,}", [a / b for a, b in zip(*pair, strict=True)], 1.2)
         for name, pair in times.items()

@@ -54,7 +54,7 @@ def facts(language: str) -> list[Fact]:
     return [Fact(row["fact"], row["memory"], row["question"]) for row in map(json.loads, lines)]
 
 
-class RememberingEmbedder:
+class CachingEmbedder:
     """An embedder that embeds each text once."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -113,7 +113,7 @@ def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[st
     """
     recalls = {}
     with opened_store(name) as (plain_embedder, memories, _):
-        embedder = RememberingEmbedder(plain_embedder)
+        embedder = CachingEmbedder(plain_embedder)
         for language in languages:
             others = [other for other in languages if other != language]
             for reach, searched in (("within", [language]), ("across", others)):

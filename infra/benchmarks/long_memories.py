@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.database import new_database
-from infra.benchmarks.search import Bench, fill, writing
+from infra.benchmarks.search import Bench, fill, writing_bench
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.domain.search import SearchMode
 
@@ -33,8 +33,8 @@ GROUP BY id ORDER BY min(distance), id LIMIT 10
 """
 
 
-def joined(paragraphs: Sequence[str], count: int) -> list[str]:
-    """Join paragraphs to this many texts of LONG_CHARACTERS or a little more."""
+def join_paragraphs(paragraphs: Sequence[str], count: int) -> list[str]:
+    """Join paragraphs into at most `count` texts, each of LONG_CHARACTERS characters or a little more."""
     contents: list[str] = []
     parts: list[str] = []
     for paragraph in paragraphs:
@@ -91,12 +91,12 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60)
     options = parser.parse_args()
     paragraphs = texts(PARAGRAPHS * options.memories + options.questions)
-    long = joined(paragraphs, options.memories)
+    long = join_paragraphs(paragraphs, options.memories)
     assert len(long) == options.memories, f"{len(paragraphs)} paragraphs are enough for only {len(long)} long memories"
     query_texts = questions(paragraphs, options.questions + WARM_UP)
     with (
         new_database(SPACE) as (server, directory),
-        writing(server, OfflineEmbedder(directory.path / "words.bin")) as bench,
+        writing_bench(server, OfflineEmbedder(directory.path / "words.bin")) as bench,
     ):
         fill(bench, {"long": long})
         fill(bench, {"short": paragraphs[: len(long)]})

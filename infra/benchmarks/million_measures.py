@@ -280,7 +280,7 @@ def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.di
     sizes, relations = figures["sizes"], figures["sizes"]["relations"]
     data, searched = sizes["bytes"], sum(relations.get(name, 0) for name in SEARCHED)
     if dimension != SPACE.dimension:
-        index = (_element(dimension) - _element(SPACE.dimension)) * (sizes["memories"] + sizes["chunks"])
+        index = (_element_bytes(dimension) - _element_bytes(SPACE.dimension)) * (sizes["memories"] + sizes["chunks"])
         data += sizes["memories"] * PAGE_BYTES / 2 - relations["memories"] + index
         searched += index
     factor = memories / sizes["memories"]
@@ -290,7 +290,7 @@ def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.di
     return Machine(processors, memory, max(10, math.ceil(factor * data * 1.5 / 1e9)))
 
 
-def _element(dimension: int) -> float:
+def _element_bytes(dimension: int) -> float:
     """Return the bytes of an element of the HNSW index with m = 16, and of its neighbours on layer 0.
 
     https://github.com/pgvector/pgvector/blob/master/src/hnsw.h: both tuples are on one page.

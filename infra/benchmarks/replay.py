@@ -25,7 +25,7 @@ import orjson
 
 from infra.benchmarks.collection import Question
 from infra.benchmarks.database import owner_of
-from infra.benchmarks.retrieval import METRICS, Rows, available, collection_of, interval, measure
+from infra.benchmarks.retrieval import METRICS, Rows, available_collections, collection_of, interval, measure
 from infra.benchmarks.stored import Stored, opened_store
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.candidates import Candidate, Candidates
@@ -55,7 +55,7 @@ class RecordedSearch:
         return Candidates(**candidates | {"rows": [Candidate(*row) for row in candidates["rows"]]})
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Return the cosines of the recorded vectors."""
+        """Return the cosine of each pair of the recorded vectors with these ids."""
         packed = [np.frombuffer(base64.b64decode(self.memories[memory_id][1]), np.float16) for memory_id in ids]
         vectors = np.array(packed, dtype=np.float32)
         cosines: list[list[float | None]] = (vectors @ vectors.T).tolist()
@@ -178,7 +178,7 @@ def main() -> None:
     parser.add_argument("changes", nargs="*", metavar="SET or WEIGHT=NUMBER")
     arguments = parser.parse_args()
     if arguments.command == "record":
-        record(arguments.file, arguments.changes or available())
+        record(arguments.file, arguments.changes or available_collections())
     else:
         try_weights(
             arguments.file,

@@ -4,11 +4,11 @@
     python -m infra.benchmarks.retrieval --corpus corpus.jsonl --queries queries.jsonl
     python -m infra.benchmarks.retrieval --embedder gemini --record tests/data/recorded/gemini-embedding-001.npz
 
-All sets are measured by default. `infra.benchmarks.collection` describes the files of your own collection. Searches use
-the real store and service. They are made with and without sessions, and also with tags if the collection has tags;
-right after the ingestion, and again after ANALYZE. The results are printed by kind of question. Plain BM25 and meaning
-alone are baselines of the same run. The intervals come from a paired bootstrap over the questions. Times are medians,
-divided by the time of a search by meaning.
+All sets are measured by default. `infra.benchmarks.collection` describes the files of your own collection. Searches
+use the real store and service. Each collection is stored with and without sessions, and also with tags if it has tags.
+It is searched right after the ingestion, and again after ANALYZE. The results are printed by kind of question. Plain
+BM25 and searches by meaning alone are the baselines. The intervals come from a paired bootstrap over the questions.
+Times are medians, divided by the time of a search by meaning.
 
 Gemini needs GEMINI_API_KEY or the settings of Vertex AI. A reranking model needs GOOGLE_CLOUD_PROJECT and credentials.
 """
@@ -139,7 +139,7 @@ def figures() -> list[Figure]:
     ]
 
 
-def available() -> list[str]:
+def available_collections() -> list[str]:
     """Return the names of the test collections on this machine."""
     return [*OURS, *(["cranfield"] if CRANFIELD.is_dir() else []), *SETS]
 
@@ -153,7 +153,7 @@ def collection_of(name: str) -> Collection:
 
 def main() -> None:
     """Measure and print; the figures also go to infra/benchmarks/results/retrieval.json."""
-    names = available()
+    names = available_collections()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(names))
     parser.add_argument("--corpus", type=Path, help="your own corpus.jsonl, with --queries")

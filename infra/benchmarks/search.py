@@ -102,8 +102,8 @@ class Bench:
         return [str(hit.id) for hit in memories.read_hits(query, ranked[: query.limit])]
 
 
-def measuring(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: Connection) -> Bench:
-    """Return a store whose single connection and whose owner's connection are measured."""
+def measured_bench(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: Connection) -> Bench:
+    """Return a Bench that measures the CPU time of the only connection of `memories` and of the owner's connection."""
     with memories.pool.connection() as connection:
         processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
     return Bench(memories, embedder, owner, processes)
@@ -147,7 +147,7 @@ def newest_tenth(size: int) -> datetime:
     return START + timedelta(minutes=size - size // 10)
 
 
-def ask(bench: Bench, namespace: str, size: int, question: str) -> dict[str, float]:
+def search_costs(bench: Bench, namespace: str, size: int, question: str) -> dict[str, float]:
     """Return the database's CPU time for a question in each kind of search, in a namespace of `size` memories."""
     vector = bench.vector(namespace, question)
     narrow, text = Filters(tags=("narrow",)), json.dumps(vector.tolist())
@@ -168,16 +168,16 @@ def ask(bench: Bench, namespace: str, size: int, question: str) -> dict[str, flo
 
 
 @contextmanager
-def writing(
+def writing_bench(
     server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, database: str = postgres.DATABASE
 ) -> Iterator[Bench]:
-    """Yield a store with new connections, for WRITERS concurrent writers."""
+    """Yield a Bench with new connections for WRITERS concurrent writers. It measures no CPU time."""
     with owner_of(server, database) as owner, opened(server, SPACE, WRITERS, database=database) as memories:
         yield Bench(memories, embedder, owner, (), WRITERS)
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
-    """Return the memories stored per second with the vector index in place, for ten loads."""
+    """Store the contents ten times with the vector index in place, and return the memories per second of each time."""
     return [store(bench, "kept", [f"{n} {content}" for content in contents]) for n in range(10)]
 
 
@@ -190,7 +190,7 @@ def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[s
     bench.owner.script("VACUUM ANALYZE")
     ratios = []
     for question in [*query_texts[:3], *query_texts]:  # the first three warm the caches
-        costs = ask(bench, "sessions", len(contents), question)
+        costs = search_costs(bench, "sessions", len(contents), question)
         ratios.append(costs["hybrid"] / costs["semantic"])
     return ratios[3:]
 
@@ -227,13 +227,13 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
     costs: dict[tuple[int, str], list[float]] = defaultdict(list)
     with new_database(SPACE) as (server, directory):
         embedder = OfflineEmbedder(directory.path / "words.bin")
-        with writing(server, embedder) as writers:
+        with writing_bench(server, embedder) as writers:
             fill(writers, {f"n{size}": corpus[:size] for size in sizes})
         with opened(server, SPACE) as memories, owner_of(server) as owner:
-            bench = measuring(memories, embedder, owner)
+            bench = measured_bench(memories, embedder, owner)
             for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first three warm the caches
                 for size in sizes:
-                    for way, cost in ask(bench, f"n{size}", size, question).items():
+                    for way, cost in search_costs(bench, f"n{size}", size, question).items():
                         if number >= 3:
                             costs[size, way].append(cost)
             shares = {
@@ -246,7 +246,7 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
                 )
             }
             around = with_sessions(bench, corpus[-sizes[1] :], query_texts)
-        with writing(server, embedder) as writers:
+        with writing_bench(server, embedder) as writers:
             after = rates(writers, corpus[-sizes[0] :])
             writers.owner.script("TRUNCATE memories CASCADE")
             fill(writers, {f"n{size}": corpus[:size] for size in sizes[:-1]})

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.database import new_database, opened, owner_of
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.search import Bench, fill, measuring, recall, share, writing
+from infra.benchmarks.search import Bench, fill, measured_bench, recall, share, writing_bench
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import SearchMode
@@ -22,10 +22,10 @@ PARTS = {"tenth": 10, "third": 3}
 WARM_UP = 3
 
 
-def compared(
+def compare_tenants(
     shared: Bench, alone: Mapping[str, Bench], query_texts: Sequence[str], suffix: str, names: Mapping[str, str]
 ) -> list[Figure]:
-    """Compare the cost of each tenant's searches in the shared database with that in a database of the tenant alone.
+    """Divide the cost of each tenant's searches in the shared database by their cost in the tenant's own database.
 
     `names` has a description of each tenant, which becomes part of the names of its figures.
     """
@@ -50,7 +50,7 @@ def compared(
 
 
 def figures(rows: int, rounds: int) -> list[Figure]:
-    """Measure among this many memories: a tenant with a tenth and a tenant with a third of them."""
+    """Measure a tenant with a tenth and a tenant with a third of `rows` memories, and return the figures."""
     corpus = texts(rows + rounds)
     query_texts = questions(corpus[rows:], rounds)
     contents: dict[str, list[str]] = {}
@@ -65,17 +65,17 @@ def figures(rows: int, rounds: int) -> list[Figure]:
                 owner.script(f"CREATE DATABASE alone_{tenant} TEMPLATE {postgres.DATABASE}")
         embedder = OfflineEmbedder(directory.path / "words.bin")
 
-        def filled(database: str, contents: Mapping[str, Sequence[str]]) -> Bench:
-            """Store the contents of each namespace in a database, and return it with new connections to measure."""
-            with writing(server, embedder, database) as writers:
+        def filled_bench(database: str, contents: Mapping[str, Sequence[str]]) -> Bench:
+            """Store the contents of each namespace in a database, and return a Bench with new connections to it."""
+            with writing_bench(server, embedder, database) as writers:
                 fill(writers, contents)
             memories = exits.enter_context(opened(server, SPACE, database=database))
-            return measuring(memories, embedder, exits.enter_context(owner_of(server, database)))
+            return measured_bench(memories, embedder, exits.enter_context(owner_of(server, database)))
 
-        alone = {name: filled(f"alone_{name}", {name: own}) for name, own in contents.items()}
-        shared = filled(postgres.DATABASE, contents | {"others": corpus[used:rows]})
-        results = compared(shared, alone, query_texts, "", names)
+        alone = {name: filled_bench(f"alone_{name}", {name: own}) for name, own in contents.items()}
+        shared = filled_bench(postgres.DATABASE, contents | {"others": corpus[used:rows]})
+        results = compare_tenants(shared, alone, query_texts, "", names)
         for tenant in PARTS:
             ((statement,),) = shared.owner.run("SELECT own_index_statement(:namespace)", namespace=tenant)
             shared.owner.script(statement)
-        return results + compared(shared, alone, query_texts, ", own index", names)
+        return results + compare_tenants(shared, alone, query_texts, ", own index", names)

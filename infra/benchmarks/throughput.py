@@ -24,7 +24,7 @@ import psutil
 
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.search import fill, writing
+from infra.benchmarks.search import fill, writing_bench
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
@@ -197,14 +197,14 @@ def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedde
         stack.full_stack(DataDir.at(scratch), host=stack.LOOPBACK, port=functions.free_port()) as running,
     ):
         embedder = OfflineEmbedder(running.directory.statistics)
-        with writing(running.database, embedder) as writers:
+        with writing_bench(running.database, embedder) as writers:
             fill(writers, {LOCAL.namespace: corpus[:size]})
-        with _apart(running.database.server.get_pid() or 0):
+        with _separate_cores(running.database.server.get_pid() or 0):
             yield running, embedder, questions(corpus[size:], rounds)
 
 
 @contextmanager
-def _apart(postmaster: int) -> Iterator[None]:
+def _separate_cores(postmaster: int) -> Iterator[None]:
     """Run the database's processes on one core, and this process and the functions on the others."""
     cores = os.sched_getaffinity(0)
     first = {min(cores)}

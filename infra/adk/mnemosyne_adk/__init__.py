@@ -1,6 +1,6 @@
 """Long-term memory for agents of Google's ADK, stored by a Mnemosyne server and accessed over MCP.
 
-`pip install mnemosyne-adk`, and `Runner(..., memory_service=MnemosyneMemoryService("https://…/mcp"))`.
+Use it as `Runner(..., memory_service=MnemosyneMemoryService("https://…/mcp", api_key="…"))`.
 """
 
 from mnemosyne_adk.memory_service import MemoryServiceError, MnemosyneMemoryService

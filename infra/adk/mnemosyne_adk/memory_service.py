@@ -18,7 +18,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from mnemosyne_adk.records import Scope, batches, entry_of, of_entries, of_events, refused, storable
+from mnemosyne_adk.records import Scope, batches, entry_arguments, event_arguments, memory_entry, refusals, storable
 
 REVISION = "2026-07-28"
 """Revision of the protocol. In this revision a call is one request, without a handshake before it."""
@@ -93,7 +93,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         Raises MemoryServiceError.
         """
         scope = Scope(session.app_name, session.user_id)
-        await self._store(scope, of_events(session.events, scope, session.id, {}))
+        await self._store(scope, event_arguments(session.events, scope, session.id, {}))
 
     async def add_events_to_memory(
         self,
@@ -106,7 +106,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     ) -> None:
         """Store the events, with `custom_metadata` as metadata. Raises MemoryServiceError."""
         scope = Scope(app_name, user_id)
-        await self._store(scope, of_events(events, scope, session_id, custom_metadata or {}))
+        await self._store(scope, event_arguments(events, scope, session_id, custom_metadata or {}))
 
     async def add_memory(
         self,
@@ -118,7 +118,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     ) -> None:
         """Store the memories. A missing timestamp means now. Raises MemoryServiceError."""
         scope = Scope(app_name, user_id)
-        await self._store(scope, of_entries(memories, scope, custom_metadata or {}))
+        await self._store(scope, entry_arguments(memories, scope, custom_metadata or {}))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Find memories of this user and app by meaning and words, best first. Raises MemoryServiceError."""
@@ -134,7 +134,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         }
         async with self._client(scope) as client:
             result = await _call(client, "memory_search", arguments)
-        return SearchMemoryResponse(memories=[entry_of(hit) for hit in result["memories"]])
+        return SearchMemoryResponse(memories=[memory_entry(hit) for hit in result["memories"]])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Delete a memory of this user and app. If the id is unknown, or belongs to another user or app, do nothing.
@@ -162,7 +162,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
                 for batch in batches(memories)
             ]
             until = time.monotonic() + self._wait
-            problems = [why for ids in requests for why in refused(await _outcomes(client, ids, until))]
+            problems = [why for ids in requests for why in refusals(await _outcomes(client, ids, until))]
         if problems:
             raise MemoryServiceError("; ".join(problems))
 

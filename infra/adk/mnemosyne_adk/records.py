@@ -61,10 +61,10 @@ class Scope:
         return isinstance(own, dict) and self.metadata.items() <= own.items()
 
 
-def of_events(
+def event_arguments(
     events: Iterable[Event], scope: Scope, session_id: str | None, metadata: Mapping[str, object]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the arguments that store each event with text or transcribed speech.
+    """Yield the arguments of `ingest_memories` for each event that has text or transcribed speech.
 
     The key is a digest of the event's id and text, so that a repeated call stores nothing twice. Tool calls, their
     results and the model's thoughts are left out. Text of more than 100,000 characters becomes several memories.
@@ -72,18 +72,21 @@ def of_events(
     for event in events:
         if event.partial:
             continue
-        text = text_of(event.content) or _heard(event)
+        text = text_of(event.content) or _transcription(event)
         for number, fields in enumerate(
-            _fields(text, _moment(event.timestamp), event.author, scope, session_id, metadata)
+            _fields(text, _rfc3339(event.timestamp), event.author, scope, session_id, metadata)
         ):
             key = _digest(event.id or "", str(number), event.author or "", fields["content"])
             yield fields | {"source": scope.source(session_id), "key": key}
 
 
-def of_entries(
+def entry_arguments(
     entries: Iterable[MemoryEntry], scope: Scope, metadata: Mapping[str, object]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the arguments that store each memory entry. A deleted memory can be stored again."""
+    """Yield the arguments of `ingest_memories` for each memory entry.
+
+    The arguments have no key, so that a deleted memory can be stored again.
+    """
     for entry in entries:
         own = {**entry.custom_metadata, **metadata}
         yield from _fields(text_of(entry.content), entry.timestamp, entry.author, scope, None, own)
@@ -95,7 +98,7 @@ def text_of(content: types.Content | None) -> str:
     return storable("\n".join(part.text for part in parts if part.text and not part.thought))
 
 
-def _heard(event: Event) -> str:
+def _transcription(event: Event) -> str:
     """Return the transcribed speech of an event."""
     heard = [getattr(event, name, None) for name in ("input_transcription", "output_transcription")]
     return storable("\n".join(part.text for part in heard if part and part.text))
@@ -121,23 +124,23 @@ def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
         yield batch
 
 
-def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
+def memory_entry(hit: Mapping[str, Any]) -> MemoryEntry:
     """Convert a search result to ADK's memory entry."""
     metadata = dict(hit["metadata"])
     author = metadata.pop("adk", {}).get("author")
     names = ("session", "expires_at", "relevance", "confidence", "truncated", "near_duplicates")
-    beside = {name: hit[name] for name in names if hit.get(name) is not None}
+    extra = {name: hit[name] for name in names if hit.get(name) is not None}
     role = None if author is None else USER if author == USER else "model"
     return MemoryEntry(
         id=hit["id"],
         author=author,
         timestamp=hit["timestamp"],
         content=types.Content(role=role, parts=[types.Part(text=hit["content"])]),
-        custom_metadata=metadata | beside,
+        custom_metadata=metadata | extra,
     )
 
 
-def refused(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
+def refusals(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one sentence for each memory that was not stored."""
     return [
         f"{outcome['request_id']} {outcome['state']}: {outcome['error']}"
@@ -169,7 +172,7 @@ def _fields(
             }
 
 
-def _moment(timestamp: float | None) -> str | None:
+def _rfc3339(timestamp: float | None) -> str | None:
     """Convert seconds since 1970 to RFC 3339.
 
     Return None if the timestamp is missing or invalid; the server then uses the present time.

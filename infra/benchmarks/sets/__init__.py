@@ -1,4 +1,4 @@
-"""Tuning sets for retrieval of different shapes: assistant logs of two shapes, documents and short facts.
+"""Sets of memories and questions for tuning the retrieval: two kinds of assistant logs, documents and short facts.
 
     python -m infra.benchmarks.sets [--write DIRECTORY]
 

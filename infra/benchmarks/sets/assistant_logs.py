@@ -165,7 +165,10 @@ def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attri
 
 
 def _request(chosen: random.Random, topic: str, paragraph: str, service: str | None, *, opening: bool) -> str:
-    """Return a request about a paragraph. The first request of a stretch also names the service."""
+    """Return a request about a paragraph. With `opening`, the first request of a stretch, it also names the service.
+
+    A stretch is a part of a session in which the person works on one service.
+    """
     words = re.findall(r"[A-Za-z_]{4,}", paragraph) or [topic]
     asks = ASKS if opening else FOLLOW_UPS
     request = chosen.choice(asks).format(topic=topic, words=" ".join(chosen.sample(words, min(6, len(words)))))
@@ -177,7 +180,7 @@ def _fact(
 ) -> tuple[str, tuple[str, str]]:
     """Return a sentence that states a new fact, or a new value of a known fact, and the key of the fact.
 
-    If the person is just working on a service, two thirds of the facts are about this service.
+    If there is a service, on which the person is working, two thirds of the facts are about this service.
     """
     chosen = log.chosen
     of_service = service is not None and chosen.random() < 2 / 3
@@ -204,7 +207,7 @@ def _fact(
 
 
 def _answer(log: _Log, topic: str, paragraph: str, repeat: str, service: str | None) -> str:
-    """Return a long answer. In a stretch, half of the answers name the service."""
+    """Return a long answer. If there is a service, half of the answers name it."""
     chosen = log.chosen
     paragraphs = [paragraph, *chosen.choices(topics()[topic], k=chosen.choice(log.shape.answered))]
     style = chosen.choice(("list", "prose", "code"))

@@ -31,7 +31,7 @@ def topics() -> dict[str, list[str]]:
 
 
 def _first_distinct(texts: Iterable[str]) -> list[str]:
-    """Return the first different texts, at most MOST. Parsing the other files of a large package would take seconds."""
+    """Return the first MOST different texts. The rest is not read, because parsing a large package takes seconds."""
     distinct: dict[str, None] = {}
     for text in texts:
         distinct[text] = None
@@ -62,7 +62,7 @@ def docstrings(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _statements(module: ast.Module) -> Iterator[ast.AST]:
-    """Yield the module and its statements in the order of `ast.walk`, which spends most of its time on expressions."""
+    """Yield the module and its statements in the order of `ast.walk`, but no expressions, which are most of a tree."""
     waiting: deque[ast.AST] = deque([module])
     while waiting:
         node = waiting.popleft()
