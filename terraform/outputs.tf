@@ -34,7 +34,7 @@ output "publisher_topics" {
 }
 
 output "outcome_topic" {
-  description = "Topic of the outcomes; null if the variable outcomes is false."
+  description = "Topic of the outcomes and changes; null if the variable outcomes is false."
   value       = module.mnemosyne.outcome_topic
 }
 

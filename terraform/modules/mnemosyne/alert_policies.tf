@@ -115,12 +115,11 @@ resource "google_monitoring_alert_policy" "this" {
   depends_on = [time_sleep.metrics]
 }
 
-# Cloud SQL has no metric for backups. For each automated backup, it writes a system event to the audit log:
-# https://cloud.google.com/sql/docs/postgres/backup-recovery/view-audit-logs-for-automated-backups
-# The migration runs as a job, whose log events the metric does not count. Cloud Scheduler logs each failed call of a
-# schedule. This is the only trace of a call that the function refused, or that did not reach the function.
+# This alert reads the log, because no metric counts these faults.
 locals {
   maintenance = "A backup, a migration or a background job failed"
+  # For each automated backup, Cloud SQL writes a system event to the audit log:
+  # https://cloud.google.com/sql/docs/postgres/backup-recovery/view-audit-logs-for-automated-backups
   failed_backup = join(" AND ", [
     "log_id(\"cloudaudit.googleapis.com/system_event\")",
     "resource.type=\"cloudsql_database\"",
@@ -128,6 +127,7 @@ locals {
     "protoPayload.methodName=\"cloudsql.instances.automatedBackup\"",
     "(severity>=ERROR OR protoPayload.metadata.windowStatus=(\"STATUS_FAILED\" OR \"STATUS_ATTEMPT_FAILED\"))",
   ])
+  # By default, the migration runs as a Cloud Run job. The metric of log events counts only services.
   failed_migration = join(" AND ", [
     "jsonPayload.event=\"migration_failed\"",
     "(resource.labels.job_name=\"${var.name}-migrate\" OR resource.labels.service_name=\"${var.name}-migrate\")",
@@ -136,6 +136,7 @@ locals {
     "jsonPayload.event=(\"expiry_failed\" OR \"announcement_failed\" OR \"audit_lost\" OR \"audit_crashed\")",
     "resource.labels.service_name=(${join(" OR ", formatlist("\"%s\"", local.service_names))})",
   ])
+  # The log of Cloud Scheduler is the only trace of a call that the function refused, or that did not reach the function.
   failed_schedule = join(" AND ", [
     "resource.type=\"cloud_scheduler_job\"",
     "resource.labels.job_id=(${join(" OR ", formatlist("\"${var.name}-%s\"", keys(local.schedules)))})",

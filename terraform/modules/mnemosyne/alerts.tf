@@ -1,5 +1,5 @@
 # Google bills each alert condition. So there is one condition per symptom, and none if no e-mail address or
-# notification channel receives alerts. Users feel a symptom, or will feel it soon.
+# notification channel receives alerts. A symptom is a fault that users notice, or will notice soon.
 
 locals {
   notified       = length(var.alert_emails) + length(var.notification_channels) > 0
