@@ -138,7 +138,8 @@ bench: install-dev
 	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
 # Resolve all dependencies again: requirements.lock has all of them, and the other locks of this package are parts of it.
-# Nothing here imports huggingface-hub, 17 MB with its dependencies, which tokenizers requires.
+# requirements-local.lock leaves out huggingface-hub, which tokenizers requires: nothing here imports it, and it takes
+# 17 MB with its dependencies.
 lock: COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 lock:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv
