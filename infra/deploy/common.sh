@@ -1,4 +1,4 @@
-# Sourced by deploy, key and destroy: the deployment, its variables and the place of its state.
+# Sourced by deploy, key and destroy: finds the name, the variables and the state of the deployment.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -61,7 +61,7 @@ for file in terraform/*.auto.tfvars terraform/*.tfvars.json; do
             ! grep -qE '(^|[{,])[[:space:]]*"(name|region)"[[:space:]]*:' "$file"
     } || fail "$file sets name or region. The state's place depends on them, and they are read from $TFVARS only: set them there, or pass DEPLOYMENT=… and REGION=…."
 done
-# In one project, an environment without a name of its own would use the state of another one.
+# The state is stored under the name of the deployment. Two environments of a project with the same name would share it.
 [ -z "${ENVIRONMENT:-}" ] || [ -n "${DEPLOYMENT:-}" ] || [ -n "$(assigned name "$TFVARS")" ] ||
     fail "$TFVARS does not set name: add name = \"…\", which no other deployment in $PROJECT has."
 

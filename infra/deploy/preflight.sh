@@ -1,4 +1,4 @@
-# Sourced by deploy: what would stop an apply at its end, or with an error that does not say why. One function per check.
+# Sourced by deploy: checks for faults with which an apply would fail late, or without a useful error.
 
 # Six regions, which Google does not restrict: https://cloud.google.com/build/docs/locations#restricted_regions_for_some_projects
 BUILD_REGIONS="us-central1 us-west2 europe-west1 asia-east1 australia-southeast1 southamerica-east1"
