@@ -69,7 +69,11 @@ def main() -> int:
     """Measure, print and compare with the baseline; return 1 if a ratio is worse."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes an hour or two")
-    parser.add_argument("--keep", action="store_true", help="keep these figures, and write them into the documents")
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="make these figures the new baseline, and write them into docs/benchmarks.md",
+    )
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part")
     arguments = parser.parse_args()
     figures = [figure for name in arguments.part or PARTS for figure in PARTS[name](arguments.full)]
@@ -82,7 +86,7 @@ def main() -> int:
         return 0
     worse = regressions(figures, baseline)
     for sentence in worse:
-        print(f"WORSE than 1.5 times what was kept: {sentence}", file=sys.stderr)
+        print(f"WORSE than 1.5 times the baseline: {sentence}", file=sys.stderr)
     return 1 if worse else 0
 
 

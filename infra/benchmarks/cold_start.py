@@ -1,4 +1,7 @@
-"""Compare the time from start to first response of each function with that of a minimal function."""
+"""Compare the cold starts of the functions with the cold start of a minimal function.
+
+A cold start is the time from the start of the process to its first response.
+"""
 
 import os
 import subprocess

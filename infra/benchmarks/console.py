@@ -62,9 +62,9 @@ def figures(size: int, rounds: int, visits: int) -> list[Figure]:
             dev.close()
     _print(costs, depth)
     print(console_browser.report(visit_times, typed, many))
-    beside = costs.pop(NOTHING)
+    empty_calls = costs.pop(NOTHING)
     results = [
-        Figure.of(f"page {name} / a call, {size:,}", [a / b for a, b in zip(times, beside, strict=True)])
+        Figure.of(f"page {name} / a call, {size:,}", [a / b for a, b in zip(times, empty_calls, strict=True)])
         for name, times in costs.items()
     ]
     first = statistics.median(depth[:5])

@@ -77,11 +77,11 @@ def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: i
     for _ in range(ROUNDS):
         quiet = {name: _seconds(work) for name, work in kinds.items()}
         with sweep:
-            beside = {name: _seconds(work) for name, work in kinds.items()}
-        if sweep.is_done:  # in the middle of this round
+            during = {name: _seconds(work) for name, work in kinds.items()}
+        if sweep.is_done:  # the removal ended during this round, so the round does not count
             break
         for name, values in ratios.items():
-            values.append(beside[name] / quiet[name])
+            values.append(during[name] / quiet[name])
     with sweep:
         while owner.one("SELECT count(*) AS n FROM memories WHERE expires_at <= now()")["n"]:
             time.sleep(0.5)

@@ -59,7 +59,7 @@ def table(figures: Sequence[Figure]) -> str:
 def regressions(figures: Sequence[Figure], baseline: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each figure that is worse than its baseline."""
     return [
-        f"{figure.name}: {figure.ratio:.2f}, kept {baseline[figure.name]['ratio']:.2f}"
+        f"{figure.name}: {figure.ratio:.2f}, baseline {baseline[figure.name]['ratio']:.2f}"
         for figure in figures
         if figure.name in baseline and figure.worse_than(baseline[figure.name]["ratio"])
     ]

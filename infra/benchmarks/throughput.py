@@ -273,7 +273,7 @@ def figures(size: int, rounds: int, seconds: float) -> list[Figure]:
         for _ in range(rounds):
             quiet = over_http(mcp, bodies, CONNECTIONS, seconds)
             with importing(running):
-                ratios["searches beside an import / without"].append(
+                ratios["searches during an import / without"].append(
                     over_http(mcp, bodies, CONNECTIONS, seconds).rate / quiet.rate
                 )
         for connection in connections:

@@ -184,7 +184,7 @@ def _rfc3339(timestamp: float | None) -> str | None:
 
 
 def storable(text: str) -> str:
-    """Replace what the server does not accept in a text: NUL and lone surrogates."""
+    """Replace the characters that the server does not accept: NUL and lone surrogates."""
     return text.encode(errors="replace").decode().replace("\x00", "\ufffd")
 
 
