@@ -190,7 +190,7 @@ resource "google_workflows_workflow" "operate" {
             try = {
               call = "http.post"
               args = {
-                # The fixed slash prevents that a path changes the host.
+                # Because of the fixed slash, no path can change the host.
                 url     = "$${\"${local.urls["migrate"]}/\" + request.path}"
                 body    = "$${request.body}"
                 timeout = 1800

@@ -105,7 +105,7 @@ variable "kms_key" {
   }
   validation {
     condition     = var.kms_key == null || strcontains(coalesce(var.kms_key, "-"), "/locations/${var.region}/")
-    error_message = "kms_key must be a key in ${var.region}: Cloud SQL accepts a key of its own region only."
+    error_message = "kms_key must be a key in ${var.region}: Cloud SQL accepts only a key in the region of the database."
   }
 }
 
