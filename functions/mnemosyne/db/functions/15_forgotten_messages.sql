@@ -108,8 +108,8 @@ $$;
 -- also records the requests of these memories as deleted, unless they are stored or duplicate. p_requests is
 -- [{"request_id": …, "content_hash": …}, …].
 --
--- p_message is the SHA-256 of the message from which p_data was made. If the dead letter has another message meanwhile,
--- the function returns false and changes nothing. Otherwise it returns true.
+-- p_message is the SHA-256 of the message from which p_data was made. If the dead letter now has another message, the
+-- function returns false and changes nothing. Otherwise it returns true.
 CREATE OR REPLACE FUNCTION forget_in_letter(
     p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_requests jsonb
 ) RETURNS boolean
