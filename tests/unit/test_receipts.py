@@ -50,6 +50,15 @@ def test_a_receipt_lists_the_removed_data_and_what_remains_until_when(document: 
     assert {remain["until"] for remain in receipt["remains"]} == {"2026-05-27T12:01:00Z", "2026-06-03T12:01:00Z"}
 
 
+def test_a_receipt_says_that_topics_keep_messages_after_their_delivery(document: dict[str, Any]) -> None:
+    (messages,) = [remain for remain in document["receipt"]["remains"] if remain["where"].startswith("messages ")]
+    assert messages == {
+        "where": "messages in Pub/Sub, also delivered ones: seven days on the topic, then seven on a dead-letter topic",
+        "until": "2026-06-03T12:01:00Z",
+        "then": "deleted by Pub/Sub",
+    }
+
+
 def test_a_receipt_is_verified_offline_with_its_own_or_a_trusted_key(document: dict[str, Any], keys: KeyFiles) -> None:
     thumbprint = document["key"]["kid"]
     read = json.loads(json.dumps(document))

@@ -124,7 +124,11 @@ class ForgettingEffects:
 
 VERSION: Final = 1
 _REMAINS: Final = (
-    ("messages in Pub/Sub that are not delivered yet", timedelta(days=7), "discarded when delivered"),
+    (
+        "messages in Pub/Sub, also delivered ones: seven days on the topic, then seven on a dead-letter topic",
+        timedelta(days=14),
+        "deleted by Pub/Sub",
+    ),
     ("events in Pub/Sub, if the change feed publishes contents", timedelta(days=7), "deleted by Pub/Sub"),
     ("transaction logs of Cloud SQL, for restores to a point in time", timedelta(days=7), "deleted by Cloud SQL"),
     ("backups of Cloud SQL", timedelta(days=14), "the last of 14 daily backups is deleted"),
