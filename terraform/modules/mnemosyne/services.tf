@@ -61,7 +61,7 @@ resource "time_sleep" "services" {
 }
 
 # Google creates the account of a service (its service agent) when the service first needs the account. Until then
-# Google refuses a grant to the account. A workflow fails with "Workflows service agent does not exist".
+# Google refuses a grant to the account, and a workflow fails with "Workflows service agent does not exist".
 resource "google_project_service_identity" "agents" {
   for_each = toset(concat(
     ["cloudscheduler", "pubsub", "workflows"],
