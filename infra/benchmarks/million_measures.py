@@ -42,7 +42,7 @@ LOADS = {
 }
 """Namespace and number of concurrent searchers of each load."""
 PAGE_BYTES = 8_192
-# The transaction of a killed run may still be active.
+# End all other connections, because the transaction of a killed run may still be active.
 END_OTHERS: Final = """
 SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
@@ -53,7 +53,7 @@ SELECT relname AS name, pg_relation_size(oid) AS bytes,
 FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind IN ('r', 'i')
 """
 COUNT: Final = "SELECT count(*) AS memories, (SELECT count(*) FROM memory_chunks) AS chunks FROM memories"
-# The timestamps of two consecutive memories differ by a minute, so each twentieth memory has the same remainder.
+# Every twentieth memory: the timestamps of consecutive memories differ by a minute.
 CHOSEN: Final = """
 SELECT id FROM memories
 WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS bigint), 20) = :remainder
