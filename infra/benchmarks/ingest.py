@@ -1,4 +1,4 @@
-"""Compare the rate of the pipeline with bare upserts, and the rate of our upsert with upserts by faster drivers.
+"""Compare the rate from publishing to storage with bare upserts, and our upsert with upserts by faster drivers.
 
 Every figure is a ratio of two measurements of the same round, because absolute times depend on the machine.
 """
