@@ -101,3 +101,34 @@ def test_alerts_no_longer_use_a_channel_or_an_uptime_check_that_is_deleted() -> 
             'google_monitoring_alert_policy.this["canary"]',
         ):
             assert own.changes()[f"module.mnemosyne.{address}"] == ["delete", "create"]
+
+
+def test_functions_keep_their_topics_and_rights_until_they_no_longer_use_them() -> None:
+    """If the migration fails, the functions keep their settings, so they still need their topics and rights."""
+    before = {"outcomes": True, "reranking_model": "semantic-ranker-fast-004"}
+    after = {"gemini_api_key_secret": "gemini"}
+    used = {
+        "google_pubsub_topic.outcomes[0]",
+        'google_pubsub_topic_iam_member.publishes["ingest outcomes"]',
+        'google_project_iam_member.functions["ingest aiplatform.user"]',
+        'google_project_iam_member.functions["mcp aiplatform.user"]',
+        'google_project_iam_member.functions["mcp discoveryengine.viewer"]',
+    }
+    used = {f"module.mnemosyne.{address}" for address in used}
+    with workspace() as own:
+        own.apply(**before)
+        assert used <= own.addresses()
+        own.fail(google_cloud_run_v2_job="The migration failed.")
+        assert own.try_apply(**after).status == 1
+        assert used <= own.addresses()
+        own.fail()
+        printed = own.apply(**after).printed.splitlines()
+        assert not used & own.addresses()
+        deleted = [
+            number
+            for number, line in enumerate(printed)
+            if line.split(": ")[0].split(" (")[0] in used and "Destroying" in line
+        ]
+        changed = [number for number, line in enumerate(printed) if "function.serving" in line and "complete" in line]
+        assert len(changed) == 3
+        assert max(changed) < min(deleted)

@@ -157,7 +157,7 @@ class Workspace:
 
     def addresses(self) -> set[str]:
         """The addresses in the state."""
-        return set(self._terraform("state", "list").printed.split())
+        return set(self._terraform("state", "list").printed.splitlines())
 
     def shown(self) -> dict[str, Any]:
         """The values in the state."""

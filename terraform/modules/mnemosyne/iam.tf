@@ -53,6 +53,12 @@ resource "google_project_iam_member" "functions" {
   project  = var.project
   role     = each.value.role
   member   = google_service_account.functions[each.value.account].member
+
+  # With this setting, Terraform removes a grant after it has changed the function that used it. Otherwise a running
+  # function would lose the grant first, and for good if the migration fails.
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_project_iam_member" "build" {

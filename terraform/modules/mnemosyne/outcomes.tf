@@ -16,4 +16,8 @@ resource "google_pubsub_topic" "outcomes" {
       allowed_persistence_regions = message_storage_policy.value
     }
   }
+
+  lifecycle {
+    create_before_destroy = true # see google_project_iam_member.functions
+  }
 }

@@ -140,6 +140,10 @@ resource "google_pubsub_topic_iam_member" "publishes" {
   topic    = each.value.topic
   role     = "roles/pubsub.publisher"
   member   = google_service_account.functions[each.value.account].member
+
+  lifecycle {
+    create_before_destroy = true # see google_project_iam_member.functions
+  }
 }
 
 # Pub/Sub needs both grants: one to forward dead letters and one to acknowledge them.

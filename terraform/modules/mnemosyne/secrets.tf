@@ -57,4 +57,8 @@ resource "google_secret_manager_secret_iam_member" "gemini_api_key" {
   secret_id = var.gemini_api_key_secret
   role      = "roles/secretmanager.secretAccessor"
   member    = google_service_account.functions[each.key].member
+
+  lifecycle {
+    create_before_destroy = true # see google_project_iam_member.functions
+  }
 }
