@@ -8,6 +8,17 @@ check_build_region() {
     say "Note: in some new projects Google restricts Cloud Build to $BUILD_REGIONS. If the build of a function fails with \"no concurrent builds quota available\" or \"cannot run builds in this region\", ask Google's support for builds in $REGION, or set one of these regions before the first apply."
 }
 
+# Not every region has Cloud Scheduler, and more regions get it each year, so Google is asked. An apply would fail at its end.
+check_scheduler_region() {
+    local regions
+    regions=$(gcloud scheduler locations list --project="$PROJECT" --format='value(locationId)' 2>/dev/null) && [ -n "$regions" ] || {
+        say "The regions of Cloud Scheduler cannot be read. Continuing."
+        return 0
+    }
+    grep -qxF "$REGION" <<<"$regions" ||
+        fail "Cloud Scheduler is not available in $REGION, and the deployment needs it. Set one of these regions before the first apply: ${regions//$'\n'/, }."
+}
+
 effective_policy() { # CONSTRAINT
     gcloud org-policies describe "$1" --project="$PROJECT" --effective --format=json 2>/dev/null
 }

@@ -131,6 +131,7 @@ MESSAGES = {
     "The first APIs cannot be enabled": DEPLOY / "deploy",
     "An organization policy refuses allUsers": DEPLOY / "preflight.sh",
     "belongs to project number": DEPLOY / "common.sh",
+    "Cloud Scheduler is not available": DEPLOY / "preflight.sh",
     "no concurrent builds quota available": DEPLOY / "preflight.sh",
     "The migration failed": DEPLOY / "deploy",
     "domain_only would make mcp unreachable": TERRAFORM / "modules/mnemosyne/functions.tf",

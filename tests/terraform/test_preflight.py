@@ -105,13 +105,16 @@ def test_if_the_state_bucket_cannot_be_created_the_error_names_the_missing_role(
     assert "roles/storage.admin" in completed.stderr
 
 
-def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_before_terraform_runs() -> None:
+def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_and_region_before_terraform_runs() -> (
+    None
+):
     for name in ("deploy", "key", "destroy"):
         lines = (ROOT / "infra" / "deploy" / name).read_text().splitlines()
         # The body of a function is indented, and runs later.
         (runs, *_) = [number for number, line in enumerate(lines) if re.match(r"(\S.*)?terraform -chdir", line)]
         assert lines.index("check_owner_of_state") < runs
-        assert name != "deploy" or lines.index("check_public_access") < runs
+        checks_of_deploy = ("check_public_access", "check_scheduler_region")
+        assert name != "deploy" or max(lines.index(check) for check in checks_of_deploy) < runs
 
 
 @pytest.mark.nightly
@@ -206,6 +209,20 @@ def test_a_deployment_without_public_access_does_not_read_policies(checks: Check
 def test_an_operator_can_skip_the_check_of_policies(checks: Checks) -> None:
     assert checks.run("check_public_access", SKIP_POLICY_CHECK="1").returncode == 0
     assert checks.apis.calls == []
+
+
+def test_a_region_without_cloud_scheduler_is_refused_with_the_regions_that_have_it(checks: Checks) -> None:
+    refused_region = checks.run("check_scheduler_region", REGION="europe-west")
+    assert "one of these regions before the first apply: europe-west1, us-central1." in refused_region.stderr
+    assert refused_region.returncode != 0
+    assert checks.run("check_scheduler_region", REGION="us-central1").returncode == 0
+
+
+def test_unreadable_regions_of_cloud_scheduler_do_not_stop_the_deployment(checks: Checks) -> None:
+    checks.apis.faults = lambda call: refused(403, "denied") if call.path.endswith("/locations") else None
+    completed = checks.run("check_scheduler_region")
+    assert completed.returncode == 0
+    assert "The regions of Cloud Scheduler cannot be read. Continuing." in completed.stderr
 
 
 @pytest.mark.parametrize("part", ["getEffectivePolicy", "getAncestry", "customConstraints"])

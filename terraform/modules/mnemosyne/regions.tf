@@ -1,6 +1,7 @@
 locals {
   # These regions had both Cloud Run functions and Cloud SQL in November 2026:
   # https://cloud.google.com/functions/docs/locations, https://cloud.google.com/sql/docs/postgres/instance-settings
+  # Some of them have no Cloud Scheduler yet. `make deploy` asks Google which: infra/deploy/preflight.sh.
   regions = [
     "africa-south1",
     "asia-east1",

@@ -8,6 +8,7 @@ from tests.forks import forked_gcloud
 ENDPOINTS = {
     "ARTIFACTREGISTRY": "/",
     "CLOUDRESOURCEMANAGER": "/",
+    "CLOUDSCHEDULER": "/",
     "COMPUTE": "/compute/v1/",
     "LOGGING": "/",
     "ORGPOLICY": "/",

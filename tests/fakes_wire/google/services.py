@@ -19,6 +19,18 @@ class ServiceApis(RoutedServer):
         """Formats of Artifact Registry's repositories by name."""
         self.secrets: dict[str, list[str]] = {}
         """States of a secret's versions by its name, the oldest first."""
+        self.scheduler_regions = ["europe-west1", "us-central1"]
+
+    # Cloud Scheduler: https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations/list
+
+    @route("GET", "/v1/projects/{project}/locations")
+    def _scheduler_locations(self, body: Any, project: str) -> Answer:
+        return 200, {
+            "locations": [
+                {"name": f"projects/{project}/locations/{region}", "locationId": region}
+                for region in self.scheduler_regions
+            ]
+        }
 
     # Cloud SQL Admin: https://cloud.google.com/sql/docs/postgres/admin-api/rest/v1beta4
 
