@@ -64,6 +64,7 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("disk_limit_gb", 10.5, "a whole number of at least 10, got 10.5"),
     ("oauth_client_secret_version", 0, "a whole number of at least 1, got 0"),
     ("labels", {"Team": "x"}, "lower-case letters"),
+    ("labels", {"team": "x", "deployment": "crm"}, "labels must not contain app or deployment"),
     ("postgres_version", "POSTGRES_15", "must be POSTGRES_16, POSTGRES_17 or POSTGRES_18, got POSTGRES_15"),
     ("embedding_dimension", 127, "a whole number between 128 and 3072"),
     ("embedding_dimension", 3073, "a whole number between 128 and 3072"),

@@ -92,6 +92,10 @@ variable "labels" {
     condition     = alltrue([for key, value in var.labels : can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))])
     error_message = "labels must be lower-case letters, digits, hyphens and underscores, at most 63, and begin with a letter."
   }
+  validation {
+    condition     = length(setintersection(keys(var.labels), ["app", "deployment"])) == 0
+    error_message = "labels must not contain app or deployment, which are always added."
+  }
 }
 
 variable "kms_key" {
