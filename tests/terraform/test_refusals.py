@@ -120,7 +120,7 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         ({"domain_only": True}, "domain_only needs domain"),
         (
             {"subnetwork_cidr": "10.0.0.0/26", "max_instances": {"mcp": 40, "ingest": 5, "dead_letter": 1}},
-            "need 100 addresses, two each in blocks of sixteen",
+            "need 196 addresses, four each in blocks of sixteen",
         ),
         (
             {
@@ -130,7 +130,7 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
                 "pool_size": {"mcp": 1, "ingest": 1, "dead_letter": 1},
                 "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
             },
-            "Up to 26 instances need 68 addresses",
+            "Up to 26 instances need 116 addresses",
         ),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs domain"),

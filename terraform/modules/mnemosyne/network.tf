@@ -9,14 +9,15 @@ locals {
   function_network    = var.network == null ? one(google_compute_network.this[*].name) : var.network.network
   function_subnetwork = var.network == null ? one(google_compute_subnetwork.functions[*].name) : var.network.subnetwork
 
-  # During a rollout Cloud Run takes two addresses for each instance, in blocks of sixteen:
-  # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc. Google also reserves four addresses of each
-  # subnetwork.
+  # Cloud Run takes two addresses for each instance, in blocks of sixteen, and keeps the addresses of a stopped instance
+  # for up to twenty minutes. So a rollout, which replaces all instances, needs four addresses for each instance:
+  # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc#direct-vpc-ip-allocation. Google also reserves four
+  # addresses of each subnetwork.
   instances_at_most = (
     var.max_instances.mcp + var.max_instances.ingest + var.max_instances.dead_letter +
     length(local.import_object) * local.import_object_instances + length(local.auth) * local.auth_instances + 1
   )
-  addresses_needed = 16 * ceil(2 * local.instances_at_most / 16) + 4 + (var.psc ? 1 : 0)
+  addresses_needed = 16 * ceil(4 * local.instances_at_most / 16) + 4 + (var.psc ? 1 : 0)
   addresses_given  = pow(2, 32 - tonumber(split("/", var.subnetwork_cidr)[1]))
 }
 
@@ -51,7 +52,7 @@ resource "google_compute_subnetwork" "functions" {
 
     precondition {
       condition     = local.addresses_needed <= local.addresses_given
-      error_message = "Up to ${local.instances_at_most} instances need ${local.addresses_needed} addresses, two each in blocks of sixteen, and ${var.subnetwork_cidr} has ${local.addresses_given}: widen subnetwork_cidr or lower max_instances."
+      error_message = "Up to ${local.instances_at_most} instances need ${local.addresses_needed} addresses, four each in blocks of sixteen, and ${var.subnetwork_cidr} has ${local.addresses_given}: widen subnetwork_cidr or lower max_instances."
     }
   }
 }

@@ -27,7 +27,7 @@ variable "psc" {
 }
 
 variable "subnetwork_cidr" {
-  description = "Address range of the new network's subnetwork, with two addresses for each instance. The range can be widened but not moved. It must not overlap 192.168.1.0/24, which Cloud Run does not support, or 172.17.0.0/16, from which Cloud SQL accepts no connection."
+  description = "Address range of the new network's subnetwork, with four addresses for each instance. The range can be widened but not moved. It must not overlap 192.168.1.0/24, which Cloud Run does not support, or 172.17.0.0/16, from which Cloud SQL accepts no connection."
   type        = string
   default     = "10.10.0.0/24"
 
