@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.terraform.monitoring import NOTIFIED, Monitoring, selects
+from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, selects
 from tests.terraform.workspace import ROOT, Workspace, workspace
 
 FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
@@ -223,6 +223,19 @@ def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers
     assert alert not in [threshold["display_name"] for threshold in own_monitoring.thresholds]
 
 
+ALWAYS_AT_MAXIMUM = [{"max_instances": {"mcp": 1, "ingest": 1, "dead_letter": 1}}, {"mcp_min_instances": 5}]
+
+
+@pytest.mark.parametrize("variables", ALWAYS_AT_MAXIMUM, ids=lambda variables: ",".join(variables))
+def test_no_alert_watches_the_instances_of_mcp_if_any_load_reaches_the_maximum(
+    empty: Workspace, monitoring: Monitoring, variables: dict[str, object]
+) -> None:
+    removed = {condition["display_name"] for condition in monitoring.thresholds} - {
+        condition["display_name"] for condition in planned(empty, **NOTIFIED, **ENTRIES, **variables).thresholds
+    }
+    assert removed == {"mcp has almost reached its maximum number of instances"}
+
+
 def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> None:
     (check,) = monitoring.of("google_monitoring_uptime_check_config")
     assert check["monitored_resource"][0]["labels"]["host"] == "mem-mcp-123456789012.europe-west1.run.app"
@@ -236,12 +249,8 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
     assert settings["MNEMOSYNE_PUSH_AUDIENCE"] == f"https://{check['monitored_resource'][0]['labels']['host']}"
     agent = "service-123456789012@gcp-sa-monitoring-notification.iam.gserviceaccount.com"
     assert agent in settings["MNEMOSYNE_PUSH_SERVICE_ACCOUNT"].split(",")
-    assert (request["path"], request["port"], request["use_ssl"], request["validate_ssl"]) == (
-        "/canary",
-        443,
-        True,
-        True,
-    )
+    fields = ("path", "port", "use_ssl", "validate_ssl")
+    assert [request[field] for field in fields] == ["/canary", 443, True, True]
     used = [threshold["condition_threshold"][0]["filter"] for threshold in monitoring.thresholds]
     (alert,) = [name for name in used if "uptime_check" in name]
     assert f'metric.labels.check_id = "{check["uptime_check_id"]}"' in alert

@@ -144,7 +144,7 @@ locals {
       filter    = "metric.type = \"run.googleapis.com/container/instance_count\" AND ${local.of_mcp}"
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_SUM"
-      threshold = max(1, var.max_instances.mcp - 1)
+      threshold = var.max_instances.mcp - 1
       duration  = "900s"
       command   = format(local.read_log, "jsonPayload.principal,jsonPayload.tool,jsonPayload.duration_ms", "jsonPayload.event=\"tool_called\"")
     }
@@ -220,8 +220,10 @@ locals {
     for key, alert in local.value_alerts : key => alert
     if local.notified && lookup(local.exists, key, true)
   }
-  # Google renews the certificates of run.app addresses, so only the certificate of a domain is checked.
+  # Google renews the certificates of run.app addresses, so only the certificate of a domain is checked. If the maximum
+  # number of instances always runs, or is one, reaching it says nothing about the load.
   exists = {
+    instances   = var.max_instances.mcp > max(1, var.mcp_min_instances)
     objects     = length(var.buckets) > 0
     canary      = local.has_uptime_check
     certificate = local.has_uptime_check && var.domain_only
