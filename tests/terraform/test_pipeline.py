@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.terraform.workspace import ROOT
+from tests.terraform.workspace import PROGRAM, ROOT
 
 TEST, DEPLOY = ROOT / "cloudbuild.yaml", ROOT / "infra" / "deploy" / "cloudbuild.yaml"
 GIT = ("git", "-c", "user.name=x", "-c", "user.email=x@example.com")
@@ -112,3 +113,57 @@ def test_an_untested_commit_is_not_deployed(clone: tuple[Path, str], status_text
     completed = _tested(directory, status_text.replace("HEAD", head))
     assert completed.returncode == 1
     assert completed.stdout.startswith('Nothing is deployed: build "b-1" is ')
+
+
+TFVARS = {
+    "mnemosyne": ['labels = { team = "x" }\n', '  name = "mnemosyne" # ours\n', '/*\nname = "old"\n*/\n'],
+    "prod": ['  name = "prod"\n', 'labels = {\nname = "mnemosyne"\n}\nname="prod"\n'],
+}
+"""Files by the name of the deployment that Terraform reads from them."""
+
+
+def _applies(directory: Path, text: str, file: str) -> subprocess.CompletedProcess[str]:
+    """Run the part of a pipeline that plans or applies `mnemosyne`; only `terraform console` runs."""
+    if not PROGRAM:
+        pytest.skip("NOT TESTED: terraform is not installed")
+    shutil.copytree(ROOT / "terraform", directory / "terraform", symlinks=True)
+    (directory / "terraform" / "terraform.tfvars").write_text(text)
+    programs = directory / "programs"
+    programs.mkdir()
+    console = f'case "$*" in *console*) exec {PROGRAM} "$@" ;; esac\n'
+    for name, script in (("terraform", console), ("gcloud", "")):
+        (programs / name).write_text(f"#!/bin/sh\n{script}")
+        (programs / name).chmod(0o755)
+    pipeline = _read(ROOT / "infra" / "deploy" / file)
+    if file == "cloudbuild.yaml":
+        script = next(step["args"][-1] for step in pipeline["steps"] if step["id"] == "plan").replace("$$", "$")
+        for name, value in {"PROJECT_ID": "my-project", "_DEPLOYMENT": "mnemosyne", "_STATE_BUCKET": "b"}.items():
+            script = script.replace(f"${{{name}}}", value)
+    else:
+        script = next(step["run"] for step in pipeline["jobs"]["apply"]["steps"] if step.get("id") == "apply")
+    script = script.replace("/tmp/variables", f"{directory}/variables").replace("/workspace", str(directory))
+    environment = {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "CHECKPOINT_DISABLE": "1",
+        "GITHUB_OUTPUT": f"{directory}/output",
+        "STATE_BUCKET": "b",
+        "TF_VAR_project": "my-project",
+        "TF_VAR_name": "mnemosyne",
+    }
+    if file == "cloudbuild.yaml":
+        del environment["TF_VAR_name"]
+    command = ["sh", "-ec", script]
+    where = directory / "terraform"
+    return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("file", ["cloudbuild.yaml", "github_actions.yaml"])
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in TFVARS.items() for text in texts])
+def test_a_pipeline_deploys_no_other_name_than_terraform_reads_from_the_variables(
+    tmp_path: Path, name: str, text: str, file: str
+) -> None:
+    """Otherwise Terraform would create a second deployment."""
+    completed = _applies(tmp_path, text, file)
+    refused = f'terraform.tfvars has name = "{name}", but this '
+    assert (completed.returncode != 0) == (name != "mnemosyne"), completed.stderr
+    assert completed.stdout.startswith(refused) == (name != "mnemosyne")
