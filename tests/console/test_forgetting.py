@@ -6,11 +6,21 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import click, find, follow, keys, press, shows
+from tests.console.person import click, find, follow, keys, open_page, press, shows
 from tests.dev import COMMAND, DevServer
 from tests.waiting import wait_until
 
 LISTED = "return [...document.querySelectorAll('main section li a')].map((link) => link.textContent)"
+
+# Calls that forget wait until the test calls `release`.
+HOLD_FORGETTING = """
+const real = window.fetch;
+const released = new Promise((resolve) => { window.release = resolve; });
+window.fetch = async (address, asked) => {
+  if (/"token"/.test(asked?.body)) await released;
+  return real(address, asked);
+};
+"""
 
 
 def test_a_person_sees_the_memories_of_a_tag_before_forgetting_them(
@@ -33,6 +43,24 @@ def test_a_person_sees_the_memories_of_a_tag_before_forgetting_them(
     click(browser, "dialog .btn.danger")
     shows(browser, "2 memories forgotten. The receipt: mnemosyne receipt show --namespace default ")
     assert system.call("memory_stats", {})["memories"] == 1
+
+
+def test_the_receipt_is_shown_to_a_person_who_left_the_page_during_the_forgetting(
+    site: str, browser: Chromium, system: DevServer
+) -> None:
+    system.outcome(system.ingest("Fay skates on Tuesdays.", session="skating"))
+    browser.open(f"{site}/forget")
+    find(browser, "#forget-session").send_keys("skating")
+    press(browser, "Show what would be forgotten")
+    browser.driver.execute_script(HOLD_FORGETTING)
+    press(browser, "Forget 1 memory")
+    click(browser, "dialog .btn.danger")
+    open_page(browser, "Import")
+    shows(browser, "Choose what to forget")
+    browser.driver.execute_script("window.release()")
+    follow(browser, "Choose what to forget")
+    shows(browser, "1 memory forgotten. The receipt: mnemosyne receipt show ")
+    click(browser, ".note .btn")
 
 
 def test_nothing_is_forgotten_if_a_memory_was_added_after_the_list(

@@ -5,7 +5,7 @@ import { Button, Dialog, Heading, Note, Problem, Time, useAction } from "./compo
 import { dayAndTime } from "./dates.js";
 import { person } from "./health.js";
 import { call, client } from "./mcp.js";
-import { useValue } from "./observable.js";
+import { observable, useValue } from "./observable.js";
 import { filtersOf } from "./search_form.js";
 import { formatTags } from "./tags.js";
 import { TagField } from "./tag_field.js";
@@ -23,17 +23,38 @@ function selectionOf({ isAll, tags, ...form }) {
   return isAll ? { all: true } : filters;
 }
 
-// Forget the memories of a preview. Each call works for some seconds; `onProgress` gets the state after it.
-async function forgetAll({ selection, token }, onProgress) {
+// The forgetting that this tab started last: `namespace`, `busy`, `state` (the server's last answer) and `error`. It
+// continues while other pages are shown.
+const latest = observable(null);
+
+// Forget the memories of a preview. Each call works for some seconds.
+async function forgetAll({ selection, token }) {
   const callTool = client.retrying();
-  let state = await call("forget_memories", { ...selection, token });
-  forgetLists();
-  onProgress(state);
-  while (!state.finished) {
-    state = await callTool("forget_memories", { forgetting_id: state.forgetting_id });
-    onProgress(state);
+  let own = { namespace: person.get()?.namespace, busy: true, state: null, error: null };
+  latest.set(own);
+  const show = (part) => {
+    if (latest.get() !== own) return; // another person has started another one
+    own = { ...own, ...part };
+    latest.set(own);
+  };
+  try {
+    let state = await call("forget_memories", { ...selection, token });
+    forgetLists();
+    show({ state });
+    while (!state.finished) {
+      state = await callTool("forget_memories", { forgetting_id: state.forgetting_id });
+      show({ state });
+    }
+    show({ busy: false });
+  } catch (error) {
+    show({ busy: false, error });
   }
-  return state;
+}
+
+// The forgetting that was started last in the namespace of the person.
+function useLatest() {
+  const [own, who] = [useValue(latest), useValue(person)];
+  return own && own.namespace === who?.namespace ? own : { busy: false, state: null, error: null };
 }
 
 const page = (selection, cursor) =>
@@ -60,14 +81,12 @@ function usePreview(chosen) {
 
 export function Forget() {
   const [chosen, setChosen] = useState({ isAll: false, tags: [], ...EMPTY });
-  const [state, setState] = useState(null);
+  const { busy, state, error } = useLatest();
   const { preview, looking, more } = usePreview(chosen);
-  const forgetting = useAction((found) => forgetAll(found, setState));
-  const { busy, done } = forgetting;
+  const done = state?.finished ? state : null;
   const again = () => {
-    setState(null);
+    latest.set(null);
     setChosen({ ...chosen });
-    forgetting.reset();
   };
   return html`<div class="narrow"><div class="page-head"><${Heading}>Forget</></div><div class="stack">
     <p class="soft">Forgetting deletes memories with all their texts in the database, including dead letters. It
@@ -75,10 +94,10 @@ export function Forget() {
     ${!busy && !done && html`<${Choice} ...${{ chosen, looking }}
       onChange=${(part) => setChosen({ ...chosen, ...part })} />`}
     ${!busy && !done && preview && html`<${Preview} ...${{ preview, more }}
-      onForget=${() => { if (!busy) forgetting.run(preview); }} />`}
+      onForget=${() => { if (!busy) forgetAll(preview); }} />`}
     ${state && !done && html`<${Progress} state=${state} />`}
     ${done && html`<${Done} state=${done} onClose=${again} />`}
-    <${Problem} error=${forgetting.error} /></div></div>`;
+    <${Problem} error=${error} /></div></div>`;
 }
 
 function Choice({ chosen, onChange, looking }) {
