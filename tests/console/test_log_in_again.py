@@ -1,11 +1,13 @@
 """A log-in in the middle of work: what was typed is kept, and a change can be repeated."""
 
 import pytest
+from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
 from tests.console.log_ins import REFUSE_ONE_TOKEN, make_key, use_key
 from tests.console.person import click, find, follow, keys, press, reads, shows, type_into
 from tests.dev import DevServer
+from tests.waiting import wait_until
 
 
 def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
@@ -60,6 +62,25 @@ def test_what_was_typed_anywhere_is_kept_during_a_log_in(
     assert fresh.url.endswith(path), "the keyboard belongs to the form of the log-in"
     use_key(fresh, second)
     assert find(fresh, field).get_property("value") == typed and "dinghy" in str(typed)
+
+
+def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: DevServer, fresh: Chromium) -> None:
+    first, second = (make_key(guarded, "read", "write", namespace="ida") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    id_ = guarded.outcome(guarded.ingest("A canoe."))["memory_id"]
+    fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
+    use_key(fresh, first)
+    press(fresh, "It helped")
+    find(fresh, "[aria-label=Rate] [aria-pressed=true]")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(fresh, "You have been logged out.")
+    use_key(fresh, second)
+    shows(fresh, "Helped once")
+    pressed = (By.CSS_SELECTOR, "[aria-label=Rate] [aria-pressed=true]")
+    wait_until(lambda: not fresh.driver.find_elements(*pressed), "the second person has no rating")
+    press(fresh, "It helped")
+    shows(fresh, "Helped twice")
 
 
 def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(guarded: DevServer, fresh: Chromium) -> None:

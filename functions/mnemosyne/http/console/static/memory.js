@@ -4,6 +4,7 @@ import { go, goUp, results } from "./address.js";
 import { Button, Heading, Icon, Loading, Menu, Note, Problem, save, Time, useAction } from "./components.js";
 import { copy } from "./copy.js";
 import { bringBack, deletedIds, deleteLater } from "./deletions.js";
+import { person } from "./health.js";
 import { useKeys } from "./keys.js";
 import { MOST_CHARACTERS, parseMarkdown, renderBlocks } from "./markdown.js";
 import { call } from "./mcp.js";
@@ -19,7 +20,9 @@ export function Memory({ id, may }) {
   const reading = useAction(() => call("get_memory", { id, neighbours: true }));
   const history = useAction(() => call("memory_history", { id }));
   const load = () => Promise.all([reading.run(), may.has("memory_history") && history.run()]);
-  useEffect(() => void load(), []);
+  useEffect(() => void reading.run(), []);
+  // The history says which rating is the person's own, and another person may have logged in.
+  useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person)]);
   const isDeleted = useValue(deletedIds).has(id);
   const memory = reading.done;
   if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted, load }} history=${history.done} />`;

@@ -1,8 +1,10 @@
 // The rating of a memory. Each person has one rating: another rating replaces it, and the same rating again withdraws
 // it.
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Button, Problem, useAction } from "./components.js";
+import { person } from "./health.js";
 import { call } from "./mcp.js";
+import { useValue } from "./observable.js";
 
 // Counts of ratings, and the person's own rating if it is known.
 export function countRatings(ratings = []) {
@@ -13,6 +15,7 @@ export function countRatings(ratings = []) {
 
 export function useRatings(id, history, may) {
   const [changed, setChanged] = useState(null);
+  useEffect(() => setChanged(null), [history, useValue(person)]);
   const counts = changed ?? countRatings(history?.ratings);
   const rating = useAction(async (value) => {
     const isSame = counts.mine === value;
