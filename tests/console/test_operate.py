@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -238,6 +238,29 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
         shows(browser, "Deleted 2 dead letters.")
         assert [dead_letter.cause for dead_letter in services.memories_of("default").dead_letters(10)] == causes
         services.memories_of("default").drop_dead_letters(["2"])
+
+
+def test_all_dead_letters_are_retried_also_more_than_one_call_lists(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    waiting = [request(f"Retried {n}.") for n in range(105)]
+    with open_services(str(system.directory / "data")) as services:
+        for number, one in enumerate(waiting):
+            data, attributes = encode("default", [one], "")
+            services.memories_of("default").give_up(
+                DeadLetter(
+                    message_id=f"many-{number}", data=data, attributes=attributes, cause="a long outage",
+                    dead_lettered_at=datetime.now(UTC) - timedelta(days=2),
+                ),
+                IngestMessage("default", (one,)).waiting("a long outage"),
+                contents={one.request_id: one.content_hash},
+            )  # fmt: skip
+    browser.open(f"{site}/activity")
+    press(browser, "Retry the 105")
+    shows(browser, "105 requests are tried again.")
+    ids = [str(one.request_id) for one in waiting]
+    outcomes = [*system.outcomes(ids[:100]), *system.outcomes(ids[100:])]
+    assert {outcome["state"] for outcome in outcomes} == {"stored"}
 
 
 def test_requests_of_a_state_are_shown_in_pages(system: DevServer, site: str, browser: Chromium) -> None:

@@ -2,10 +2,10 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Bar, BarAction, partsOf } from "./bulk.js";
 import { Button, Heading, Loading, More, Note, Problem, stateName, useAction, usePages } from "./components.js";
-import { DeadLetters, Deletion } from "./dead_letters.js";
+import { DeadLetters, Deletion, waitingLetters } from "./dead_letters.js";
 import { countFailures, failures, needsLook } from "./health.js";
 import { useKeys } from "./keys.js";
-import { call } from "./mcp.js";
+import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { usePoll } from "./poll.js";
 import { isGivenUp, Requests } from "./requests.js";
@@ -15,7 +15,6 @@ import { showToast } from "./toast.js";
 
 const LIMIT = 50;
 const TABS = ["", "queued", "stored", "duplicate", "deleted", "failed", "dead_lettered"];
-const MOST_LETTERS = 100; // maximum dead letters of one call
 const MOST_SINGLE = 10;
 
 export function Activity({ address, may }) {
@@ -114,7 +113,8 @@ function useRedrive(may, onChanged) {
     const singly = ids.length <= MOST_SINGLE;
     const calls = singly ? ids.map((id) => ({ message_id: id })) : partsOf(ids).map((part) => ({ message_ids: part }));
     const problems = [];
-    for (const which of calls) problems.push(...(await call("redrive", which)).problems);
+    const callTool = client.retrying();
+    for (const which of calls) problems.push(...(await callTool("redrive", which)).problems);
     await onChanged();
     if (problems.length) throw new Error(problems.join("\n"));
     showToast(`${counted(ids.length, "request is", "requests are")} tried again.`);
@@ -125,8 +125,7 @@ function useRedrive(may, onChanged) {
 function NeedsLook({ may, redriving }) {
   const counts = useValue(failures);
   const retrying = useAction(async () => {
-    const { dead_letters: letters } = await call("list_dead_letters", { limit: MOST_LETTERS });
-    const ids = letters.filter((letter) => !letter.redriven_at).map(({ message_id: id }) => id);
+    const ids = await waitingLetters(client.retrying());
     if (ids.length) redriving.run(ids);
     else showToast("All of them are being tried again.");
   });

@@ -9,7 +9,20 @@ import { showToast } from "./toast.js";
 const LIMIT = 50;
 
 const isDue = (letter) => new Date(letter.due_at) <= new Date();
+const MOST_IDS = 100; // maximum dead letters of a page
 export const letterCount = (count) => counted(count, "dead letter");
+
+// Message ids of all dead letters that are not in flight.
+export async function waitingLetters(callTool) {
+  const ids = [];
+  let cursor = null;
+  do {
+    const page = await callTool("list_dead_letters", { limit: MOST_IDS, ...(cursor && { cursor }) });
+    ids.push(...page.dead_letters.filter((letter) => !letter.redriven_at).map(({ message_id: id }) => id));
+    cursor = page.next_cursor;
+  } while (cursor);
+  return ids;
+}
 
 export function DeadLetters({ may, onChanged }) {
   const [causes, setCauses] = useState([]);
