@@ -240,6 +240,20 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
         services.memories_of("default").drop_dead_letters(["2"])
 
 
+def test_the_overview_counts_a_dead_letter_without_a_request(system: DevServer, site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/overview")
+    shows(browser, "nothing failed")
+    letter = DeadLetter(
+        message_id="unread", data=b"{", attributes={}, cause="not JSON", dead_lettered_at=datetime.now(UTC)
+    )
+    with open_services(str(system.directory / "data")) as services:
+        services.memories_of("default").store_dead_letter(letter)
+        browser.open(f"{site}/overview")
+        shows(browser, "Some requests need a look")
+        reads(browser, ".tile:nth-child(3) .big", "1")
+        services.memories_of("default").drop_dead_letters(["unread"])
+
+
 def test_all_dead_letters_are_retried_also_more_than_one_call_lists(
     system: DevServer, site: str, browser: Chromium
 ) -> None:

@@ -2,7 +2,7 @@
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { axisMarks, bucketLabel, fillBuckets } from "./buckets.js";
 import { Heading, Icon, Loading, Problem, State, useAction } from "./components.js";
-import { failures, isReachable, needsLook, person } from "./health.js";
+import { failures, isReachable, person } from "./health.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { tagAddress } from "./tags.js";
@@ -37,6 +37,11 @@ export function limitsOf(quota) {
     .map((entry) => ({ ...entry, used: entry.used ?? 0, share: entry.limit ? (entry.used ?? 0) / entry.limit : 1 }));
 }
 
+// Number of failed requests and dead letters; `counts` is null until the requests are counted. A message that could not
+// be read is a dead letter without a request.
+export const looksNeeded = (counts, { dead_lettered: given, dead_letters: letters }) =>
+  (counts?.failed ?? 0) + Math.max(counts?.dead_lettered ?? 0, given, letters);
+
 export function Overview({ may }) {
   const stats = useAction(() => call("memory_stats", { limit: TAGS }));
   const months = useAction(() => call("memory_timeline", { per: "month", timezone: ZONE }));
@@ -47,10 +52,10 @@ export function Overview({ may }) {
     if (may.has("memory_facets")) tags.run();
   }, []);
   const isThere = useValue(isReachable);
-  const isWell = !needsLook(useValue(failures));
+  const counts = useValue(failures);
   return html`<div class="page-head"><${Heading} class="grow">Overview</>
-      ${stats.done && isThere && (isWell ? html`<${State} state="stored">All systems work</>`
-        : html`<${State} state="failed">Some requests need a look</>`)}</div>
+      ${stats.done && isThere && html`<${Health} count=${looksNeeded(counts, stats.done)}
+        isKnown=${Boolean(counts)} />`}</div>
     <${Problem} error=${stats.error} />${stats.busy && !stats.done && html`<${Loading} rows=${4} />`}
     ${stats.done && html`<div class="stack"><${Tiles} stats=${stats.done} />
       <div class="halves">
@@ -60,18 +65,23 @@ export function Overview({ may }) {
         may=${may} /></div></div>`}`;
 }
 
+function Health({ count, isKnown }) {
+  if (count) return html`<${State} state="failed">Some requests need a look</>`;
+  return isKnown && html`<${State} state="stored">No failed requests</>`;
+}
+
 const Tile = ({ label, value, children }) => html`<div class="panel tile"><span class="label">${label}</span>
   <span class="big">${value}</span><span class="small soft">${children}</span></div>`;
 
 function Tiles({ stats }) {
   const counts = useValue(failures);
-  const look = needsLook(counts) || stats.dead_lettered;
+  const count = looksNeeded(counts, stats);
   const [fullest] = limitsOf(stats.quota).sort((one, other) => other.share - one.share);
   return html`<div class="tiles">
     <${Tile} label="Memories" value=${number(stats.memories)}>
       ${stats.oldest && `since ${formatTime(stats.oldest).split(",")[0]}`}</>
     <${Tile} label="Waiting" value=${number(stats.pending)}>${stats.pending ? "to be stored" : "nothing waits"}</>
-    <${Tile} label="Need a look" value=${number(look)}>${look ? html`<a href="/activity?state=dead_lettered">
+    <${Tile} label="Need a look" value=${number(count)}>${count ? html`<a href="/activity?state=dead_lettered">
       See Activity</a>` : "nothing failed"}</>
     ${fullest ? html`<${Tile} label="Fullest limit" value=${`${Math.round(fullest.share * 100)} %`}>
         ${fullest.name}: ${fullest.text(fullest.used)} of ${fullest.text(fullest.limit)}</>`
