@@ -26,6 +26,24 @@ def test_what_a_deleted_memory_replaced_can_be_current_again(
     assert system.call("get_memory", {"id": old})["superseded_by"] is None
 
 
+def test_all_that_several_deleted_memories_replaced_can_be_current_again(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    day = "2023-04-01"
+    old = [system.remember(f"The old jug {n}.") for n in range(2)]
+    for number, id_ in enumerate(old):
+        new = system.remember(f"TITLE: Jug {number}\nNew.", timestamp=f"{day}T0{number}:00:00Z")
+        system.call("update_memory", {"id": id_, "superseded_by": new})
+    browser.open(f"{site}/?after={day}&before={day}")
+    wait_for_titles(browser, "Jug 1", "Jug 0")
+    keys(browser, "j", "x", "j", "x", Keys.DELETE)
+    shows(browser, "2 memories deleted.")
+    shows(browser, "2 memories that they replaced stay hidden.")
+    press(browser, "Bring them back")
+    shows(browser, "2 memories are current again.")
+    assert [system.call("get_memory", {"id": id_})["superseded_by"] for id_ in old] == [None, None]
+
+
 def test_messages_and_counts_leave_out_deleted_memories(system: DevServer, site: str, browser: Chromium) -> None:
     day = "2023-03-01"
     ids = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deleteAll, deletionText } from "../../functions/mnemosyne/http/console/static/deletions.js";
+import { deleteAll, deletionText, replacedText } from "../../functions/mnemosyne/http/console/static/deletions.js";
 import { Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
 
 test("a deletion that fails names the memories that are left", async () => {
@@ -9,17 +9,26 @@ test("a deletion that fails names the memories that are left", async () => {
   const callTool = async (_, { ids: part }) => {
     if (counts.length) throw new Error("a legal hold keeps one of them");
     counts.push(part.length);
+    return {};
   };
   const { left, error } = await deleteAll(ids, callTool);
   assert.deepEqual([counts, left, error.message], [[100], ids.slice(100), "a legal hold keeps one of them"]);
-  assert.deepEqual(await deleteAll(["1"], async () => {}), { left: [], error: null });
+  assert.deepEqual(await deleteAll(["1"], async () => ({})), { left: [], replaced: [], error: null });
 });
 
 test("a memory that somebody else has deleted is deleted", async () => {
   const callTool = async () => {
     throw new Refused("no memory has the id 1", 200, 0, "not_found");
   };
-  assert.deepEqual(await deleteAll(["1"], callTool), { left: [], error: null });
+  assert.deepEqual(await deleteAll(["1"], callTool), { left: [], replaced: [], error: null });
+});
+
+test("the replaced memories of all calls are named, without memories that are deleted too", async () => {
+  const ids = Array.from({ length: 101 }, (_, index) => String(index));
+  const callTool = async (_, { id }) => ({ still_superseded: id ? ["c"] : ["a", "b", "100"] });
+  assert.deepEqual((await deleteAll(ids, callTool)).replaced, ["a", "b", "c"]);
+  assert.equal(replacedText(101, 3), "3 memories that they replaced stay hidden.");
+  assert.equal(replacedText(1, 1), "The memory that it replaced stays hidden.");
 });
 
 test("a deletion is named by whole words, and says what closing the tab does", () => {

@@ -17,6 +17,15 @@ class DeletedMemory:
     """Up to 20 memories that the deleted memory superseded. They remain superseded and hidden from searches."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeletedMemories:
+    """Result of deleting several memories: the ids of the memories that existed."""
+
+    ids: tuple[UUID, ...]
+    superseded: tuple[UUID, ...] = ()
+    """Up to 100 memories that the deleted memories superseded. They remain superseded and hidden from searches."""
+
+
 NO_TAGS = "none"
 """Value that removes all tags. An empty list would leave the tags unchanged."""
 

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus, Memory
-from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
+from mnemosyne.domain.memory_changes import (
+    ChangedTag,
+    ChangedTags,
+    DeletedMemories,
+    DeletedMemory,
+    GivenRating,
+    MemoryChange,
+    Rating,
+)
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
@@ -81,10 +89,10 @@ def rate(memory_id: UUID, rating: GivenRating, *, memories: "MemoryStore") -> Ra
     return rated
 
 
-def delete_many(memory_ids: Sequence[UUID], *, memories: "MemoryStore") -> Sequence[UUID]:
-    """Delete memories, and return the ids of the deleted memories. Unknown ids are ignored."""
+def delete_many(memory_ids: Sequence[UUID], *, memories: "MemoryStore") -> DeletedMemories:
+    """Delete memories. Unknown ids are ignored."""
     deleted = memories.delete_many(memory_ids)
-    log.info("memories_deleted", namespace=memories.namespace, count=len(deleted))
+    log.info("memories_deleted", namespace=memories.namespace, count=len(deleted.ids))
     return deleted
 
 

@@ -108,6 +108,17 @@ def test_a_deletion_names_the_memories_that_stay_superseded_and_how_to_restore_o
     assert 'superseded_by "none" brings one back' in text
 
 
+def test_a_deletion_of_several_memories_names_the_memories_that_stay_superseded(services: FakeServices) -> None:
+    for content in ("shelf 7", "shelf 8", "shelf 9"):
+        store_contents(services.memories, content)
+    ids = {memory.title: str(memory.id) for memory in list_memories(services.memories)}
+    call_tool(services, "update_memory", id=ids["shelf 7"], superseded_by=ids["shelf 8"])
+    deleted = call_tool(services, "delete_memory", ids=[ids["shelf 8"], ids["shelf 9"]]).structured_content
+    assert deleted and deleted["still_superseded"] == [ids["shelf 7"]]
+    last = call_tool(services, "delete_memory", ids=[ids["shelf 7"]]).structured_content
+    assert last and "still_superseded" not in last
+
+
 def test_a_status_request_needs_exactly_one_of_its_two_arguments() -> None:
     assert text_of(call_tool(FakeServices(), "ingest_status")) == "give exactly one of request_id and request_ids"
 

@@ -10,7 +10,7 @@ from mnemosyne.adapters.database.memory_database import NamespaceStore, usage
 from mnemosyne.adapters.database.rows import text_array, uuid_array
 from mnemosyne.adapters.database.server_errors import smaller_on_timeout
 from mnemosyne.domain.chronicle import TAG_COUNT, tag_key
-from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags
+from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemories
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, OverQuota
 
@@ -22,16 +22,19 @@ which takes long for a long memory."""
 class BulkChanges(NamespaceStore):
     """The part of a MemoryStore that changes several memories at once."""
 
-    def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
-        """Delete memories in one transaction, as `delete` does, and return the ids of the memories that existed."""
+    def delete_many(self, memory_ids: Sequence[UUID]) -> DeletedMemories:
+        """Delete memories in one transaction, as `delete` does. Unknown ids are ignored."""
         ids = uuid_array(memory_ids)
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
             for row in connection.run(memories_sql.SUPERSEDING, namespace=self.namespace, ids=ids):
                 connection.run(memories_sql.RELINK_SUPERSEDED, namespace=self.namespace, id=row["id"])
-            deleted = connection.run(memories_sql.DELETE_MANY, namespace=self.namespace, ids=ids)
-            self._record_action(connection, [row["id"] for row in deleted])
-        return [row["id"] for row in deleted]
+            deleted = [row["id"] for row in connection.run(memories_sql.DELETE_MANY, namespace=self.namespace, ids=ids)]
+            superseded = connection.run(
+                memories_sql.STILL_SUPERSEDED, namespace=self.namespace, ids=uuid_array(deleted)
+            )
+            self._record_action(connection, deleted)
+        return DeletedMemories(ids=tuple(deleted), superseded=tuple(row["id"] for row in superseded))
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
         """Add and remove tags: either of all the memories or of none. Raises OverQuota and InvalidRequest."""

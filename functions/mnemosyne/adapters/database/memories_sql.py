@@ -94,6 +94,12 @@ DELETE_MANY: Final = """
 DELETE FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) RETURNING id
 """
 
+# Return up to 100 memories that deleted memories superseded.
+STILL_SUPERSEDED: Final = """
+SELECT id FROM memories WHERE namespace = :namespace AND superseded_by = ANY (CAST(:ids AS uuid[]))
+ORDER BY "timestamp" DESC, id LIMIT 100
+"""
+
 # Add and remove tags of memories. The rows are locked in the order of the ids, so that two concurrent changes cannot
 # deadlock.
 CHANGE_TAGS: Final = """

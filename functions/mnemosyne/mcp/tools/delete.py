@@ -54,11 +54,15 @@ class Deleted(Result):
 
 
 class DeletedMemories(Result):
-    """Number and ids of the deleted memories, and the given ids that belong to no memory."""
+    """Number and ids of the deleted memories, and the given ids that belong to no memory.
+
+    `still_superseded` has memories that the deleted memories had superseded.
+    """
 
     deleted: int
     ids: list[UUID]
     missing: list[UUID]
+    still_superseded: list[UUID] | None = None
 
 
 class Question(Result):
@@ -100,8 +104,13 @@ def _delete_memory(arguments: DeleteArguments, principal: Principal, services: S
 
 def _delete_many(ids: Sequence[UUID], principal: Principal, services: Services) -> Reply:
     deleted = manage.delete_many(ids, memories=services.memories_of(principal.namespace))
-    missing = [memory_id for memory_id in ids if memory_id not in deleted]
-    return Reply(DeletedMemories(deleted=len(deleted), ids=list(deleted), missing=missing))
+    missing = [memory_id for memory_id in ids if memory_id not in deleted.ids]
+    superseded = list(deleted.superseded) if principal.may(Scope.READ) else []
+    return Reply(
+        DeletedMemories(
+            deleted=len(deleted.ids), ids=list(deleted.ids), missing=missing, still_superseded=superseded or None
+        )
+    )
 
 
 def _delete_record(external_id: ExternalId, principal: Principal, services: Services) -> Reply:

@@ -37,12 +37,9 @@ export function deleteLater(memories, { onUndo = () => {} } = {}) {
 }
 
 async function commit(ids, callTool) {
-  let replaced = [];
-  const { left, error } = await deleteAll(ids, async (...args) => {
-    ({ still_superseded: replaced = [] } = await callTool(...args));
-  });
+  const { left, replaced, error } = await deleteAll(ids, callTool);
   forgetLists();
-  if (!error) return offerReplaced(replaced, callTool);
+  if (!error) return offerReplaced(ids, replaced, callTool);
   keep(left);
   const count = left.length < ids.length ? `${number(left.length)} of ${number(ids.length)} were not` : "Not";
   return showToast(`${count} deleted: ${error.message}`);
@@ -50,10 +47,18 @@ async function commit(ids, callTool) {
 
 // Offer to make the memories current again that the deleted memory had replaced. If the page shows a message, do
 // nothing: the message may be the Undo of another deletion, and must not be replaced.
-function offerReplaced(ids, callTool) {
-  if (!ids.length || isToastShown()) return;
-  const onAction = () => bringBack(ids, callTool);
-  showToast("The memory that it replaced stays hidden.", { action: "Bring it back", onAction });
+function offerReplaced(ids, replaced, callTool) {
+  if (!replaced.length || isToastShown()) return;
+  const onAction = () => bringBack(replaced, callTool);
+  const action = replaced.length === 1 ? "Bring it back" : "Bring them back";
+  showToast(replacedText(ids.length, replaced.length), { action, onAction });
+}
+
+// The message about memories that the deleted ones had replaced.
+export function replacedText(deleted, replaced) {
+  const subject = deleted === 1 ? "it" : "they";
+  if (replaced === 1) return `The memory that ${subject} replaced stays hidden.`;
+  return `${number(replaced)} memories that ${subject} replaced stay hidden.`;
 }
 
 // Make replaced memories current again.
@@ -61,24 +66,28 @@ export async function bringBack(ids, callTool) {
   try {
     for (const id of ids) await callTool("update_memory", { id, superseded_by: "none" });
     forgetLists();
-    showToast("It is current again.");
+    showToast(ids.length === 1 ? "It is current again." : `${number(ids.length)} memories are current again.`);
   } catch (error) {
     showToast(`Not brought back: ${error.message}`);
   }
 }
 
-// Delete memories, a hundred with each call. Returns the ids that are left, and the error that ended the work. A memory
-// that somebody else has deleted meanwhile is no error.
+// Delete memories, a hundred with each call. Returns the ids that are left, the ids of the memories that the deleted
+// ones had replaced and that stay hidden, and the error that ended the work. A memory that somebody else has deleted
+// meanwhile is no error.
 export async function deleteAll(ids, callTool) {
   const left = [...ids];
+  const replaced = new Set();
+  const result = (error, kept) => ({ left: kept, replaced: [...replaced].filter((id) => !ids.includes(id)), error });
   try {
     while (left.length) {
-      await remove(left.slice(0, MOST_IDS), callTool);
+      const { still_superseded: hidden } = await remove(left.slice(0, MOST_IDS), callTool);
+      for (const id of hidden ?? []) replaced.add(id);
       left.splice(0, MOST_IDS);
     }
-    return { left, error: null };
+    return result(null, left);
   } catch (error) {
-    return error.code === "not_found" ? { left: [], error: null } : { left, error };
+    return error.code === "not_found" ? result(null, []) : result(error, left);
   }
 }
 
