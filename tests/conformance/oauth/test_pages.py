@@ -109,7 +109,9 @@ def test_a_code_that_is_mistyped_can_be_typed_again(system: DevServer, issuer: s
     right = terminal.code()
     light.type("code", "AAAA-AAAA")
     light.press("Log in")
-    assert "this is not the code" in light.text
+    field = light.driver.find_element(By.NAME, "code")
+    described_by = light.driver.find_element(By.ID, field.get_attribute("aria-describedby") or "none")
+    assert (field.get_attribute("aria-invalid"), described_by.text[:20]) == ("true", "this is not the code")
     light.type("code", right)
     light.press("Log in")
     assert "to use your memory?" in light.text
