@@ -145,6 +145,33 @@ def test_a_single_memory_is_shown_completely(system: DevServer, host: str, brows
     picture(browser, "app-memory-dark")
 
 
+def test_the_versions_of_a_memory_lead_to_each_other(system: DevServer, host: str, browser: Chromium) -> None:
+    old, new = (system.remember(f"The urn is {colour}.") for colour in ("red", "green"))
+    system.call("update_memory", {"id": old, "superseded_by": new})
+    _open(browser, host, "get_memory", id=new)
+    _says(browser, "The urn is green.")
+    browser.driver.find_element(By.XPATH, f"//button[.='{old}']").click()
+    _says(browser, f"Replaced by {new}")
+    browser.driver.find_element(By.XPATH, "//button[.='Back to the first memory']").click()
+    _says(browser, "The urn is green.")
+    assert "Back to" not in browser.text
+    system.call("delete_memory", {"ids": [old, new]})
+
+
+def test_an_earlier_state_is_named_and_its_memories_are_opened_in_that_state(
+    system: DevServer, host: str, browser: Chromium
+) -> None:
+    id_ = system.remember("The amphora is blue.", tags=["early"])
+    moment = system.call("get_memory", {"id": id_})["created_at"]
+    system.call("update_memory", {"id": id_, "tags": ["late"]})
+    _open(browser, host, "memory_search", query="amphora", as_of=moment)
+    _says(browser, "As of ")
+    browser.driver.find_element(By.XPATH, "//h2[contains(., 'amphora')]/button").click()
+    _says(browser, "Back to results")
+    assert "As of " in browser.text and "early" in browser.text and "late" not in browser.text
+    system.call("delete_memory", {"id": id_})
+
+
 def test_an_error_is_shown_with_the_tool_s_message(host: str, browser: Chromium) -> None:
     _open(browser, host, "get_memory", id="01a1fd98-820d-74ac-bf32-ad3eec4e3d5f")
     _says(browser, "no memory has the id")

@@ -8,9 +8,9 @@ const MOST_CHARACTERS = 300;
 
 const view = document.getElementById("view");
 
-// `requests` has the open requests to the host by id, `results` the search that a memory was opened from, and `height`
-// the height that the host knows.
-const state = { requests: new Map(), number: 0, mayCall: false, results: null, height: 0 };
+// `requests` has the open requests to the host by id, `first` the search or the memory that the host has sent, and
+// `height` the height that the host knows.
+const state = { requests: new Map(), number: 0, mayCall: false, first: null, height: 0 };
 
 const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
 const notify = (method, params = {}) => send({ method, params });
@@ -57,13 +57,15 @@ function others(name, ids) {
 const shorten = (text) =>
   (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS).replace(/\p{Cs}$/u, "")}…` : text);
 
+// The earlier moment whose state is shown; without it, the state is the current one.
+const past = (moment) => moment && note(`As of ${formatTime(moment)}`);
+
 function showList(results) {
-  state.results = results;
-  const { memories, window: times, nothing_close: nothingClose, degraded } = results;
+  const { memories, window: times, as_of: moment, nothing_close: nothingClose, degraded } = results;
   const count = memories.length === 1 ? "1 memory" : `${memories.length} memories`;
   const end = (time) => (time ? formatTime(time) : "…");
   const range = times ? `, ${end(times.after)} to ${end(times.before)}` : "";
-  const notes = present([nothingClose, degraded]).map((text) => note(text));
+  const notes = [past(moment), ...present([nothingClose, degraded]).map((text) => note(text))];
   return show(`${count}${range}`, ...notes, element("ol", {}, ...memories.map(entry)));
 }
 
@@ -79,37 +81,51 @@ function entry(memory) {
     others("Near-duplicates:", memory.near_duplicates));
 }
 
-// Without results, there is nothing to return to.
-function backToResults() {
-  const { results } = state;
-  return results && element("button", { textContent: "Back to results", onclick: () => showList(results).focus() });
+// A button for the way back from another memory.
+function backToFirst(shown) {
+  const { first } = state;
+  if (!first || first === shown) return null;
+  const [name, showIt] = isList(first) ? ["Back to results", showList] : ["Back to the first memory", showMemory];
+  return element("button", { textContent: name, onclick: () => showIt(first).focus() });
 }
 
 function showMemory(memory) {
   const content = element("pre", { textContent: memory.content, tabIndex: 0, dir: "auto" });
   content.setAttribute("aria-label", "Content");
   return show(memory.title || "Untitled",
+    past(memory.as_of),
     summary(memory),
     content,
-    memory.superseded_by && note("Superseded by a newer memory."),
+    others("Replaced by", memory.superseded_by && [memory.superseded_by]),
     others("Replaces", memory.supersedes),
-    backToResults());
+    backToFirst(memory));
 }
 
-const showError = (text) => show("Error", element("p", { className: "problem", textContent: text }), backToResults());
+const showError = (text) => show("Error", element("p", { className: "problem", textContent: text }), backToFirst());
 const textOf = (result) => (result.content ?? []).map((block) => block.text ?? "").join("\n");
+
+const isList = (structured) => Array.isArray(structured?.memories);
+
+function showFirst(result) {
+  const structured = result?.structuredContent;
+  const isShown = !result?.isError && (isList(structured) || structured?.content !== undefined);
+  state.first = isShown ? structured : null;
+  showResult(result);
+}
 
 function showResult(result = {}) {
   if (result.isError) return showError(textOf(result));
   const structured = result.structuredContent;
-  if (Array.isArray(structured?.memories)) return showList(structured);
+  if (isList(structured)) return showList(structured);
   if (structured?.content !== undefined) return showMemory(structured);
   return show("Memory", element("pre", { textContent: textOf(result) }));
 }
 
 async function read(id) {
+  const moment = state.first?.as_of;
+  const args = { id, ...(moment && { as_of: moment }) };
   try {
-    showResult(await request("tools/call", { name: "get_memory", arguments: { id } })).focus();
+    showResult(await request("tools/call", { name: "get_memory", arguments: args })).focus();
   } catch (error) {
     showError(error.message).focus();
   }
@@ -129,7 +145,7 @@ function applyContext(context) {
 }
 
 const NOTIFICATIONS = {
-  "ui/notifications/tool-result": showResult,
+  "ui/notifications/tool-result": showFirst,
   "ui/notifications/tool-cancelled": () => show("The call was cancelled."),
   "ui/notifications/host-context-changed": applyContext,
 };
