@@ -216,6 +216,36 @@ def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
     shows(browser, "its memory was deleted later")
 
 
+def test_requests_whose_message_was_deleted_are_not_said_to_be_tried_again(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    several = [request(f"Given up {n}.") for n in range(2)]
+    data, attributes = encode("default", several, "")
+    with open_services(str(system.directory / "data")) as services:
+        memories = services.memories_of("default")
+        memories.give_up(
+            DeadLetter(
+                message_id="4712", data=data, attributes=attributes, cause="a bad day",
+                dead_lettered_at=datetime.now(UTC),
+            ),
+            IngestMessage("default", tuple(several)).waiting("a bad day"),
+            contents={one.request_id: one.content_hash for one in several},
+        )  # fmt: skip
+        letter = memories.dead_letters(1)[0]
+        memories.drop_dead_letters(["4712"])
+        browser.open(f"{site}/activity")
+        press(browser, "Retry the 2")
+        shows(browser, "Not retried: their messages have been deleted.")
+        memories.give_up(
+            letter, IngestMessage("default", tuple(several)).waiting("a bad day"),
+            contents={one.request_id: one.content_hash for one in several},
+        )  # fmt: skip
+        browser.open(f"{site}/activity")
+        press(browser, "Retry the 2")
+        shows(browser, "2 requests are tried again.")
+        assert {one["state"] for one in system.outcomes([str(one.request_id) for one in several])} == {"stored"}
+
+
 @pytest.mark.parametrize("causes", [["another cause"], []])
 def test_the_dead_letters_of_a_cause_are_deleted_together(
     system: DevServer, site: str, browser: Chromium, causes: list[str]

@@ -10,5 +10,5 @@ test("the dead letters to retry are those of all pages, without letters that are
     third: { dead_letters: [letter("4")], next_cursor: null },
   };
   const callTool = async (name, { cursor = "first" }) => name === "list_dead_letters" && pages[cursor];
-  assert.deepEqual(await waitingLetters(callTool), ["1", "3", "4"]);
+  assert.deepEqual(await waitingLetters(callTool), { ids: ["1", "3", "4"], inFlight: 1 });
 });

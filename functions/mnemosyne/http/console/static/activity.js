@@ -113,11 +113,16 @@ function useRedrive(may, onChanged) {
     const singly = ids.length <= MOST_SINGLE;
     const calls = singly ? ids.map((id) => ({ message_id: id })) : partsOf(ids).map((part) => ({ message_ids: part }));
     const problems = [];
+    let requests = 0; // a message may have several
     const callTool = client.retrying();
-    for (const which of calls) problems.push(...(await callTool("redrive", which)).problems);
+    for (const which of calls) {
+      const answer = await callTool("redrive", which);
+      problems.push(...answer.problems);
+      requests += answer.request_ids.length;
+    }
     await onChanged();
     if (problems.length) throw new Error(problems.join("\n"));
-    showToast(`${counted(ids.length, "request is", "requests are")} tried again.`);
+    showToast(`${counted(requests, "request is", "requests are")} tried again.`);
   });
   return { ...redriving, mayRedrive: may.has("redrive") };
 }
@@ -125,9 +130,9 @@ function useRedrive(may, onChanged) {
 function NeedsLook({ may, redriving }) {
   const counts = useValue(failures);
   const retrying = useAction(async () => {
-    const ids = await waitingLetters(client.retrying());
+    const { ids, inFlight } = await waitingLetters(client.retrying());
     if (ids.length) redriving.run(ids);
-    else showToast("All of them are being tried again.");
+    else showToast(inFlight ? "All of them are being tried again." : "Not retried: their messages have been deleted.");
   });
   if (!needsLook(counts)) return null;
   const { failed, dead_lettered: given } = counts;

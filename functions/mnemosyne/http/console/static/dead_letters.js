@@ -12,16 +12,19 @@ const isDue = (letter) => new Date(letter.due_at) <= new Date();
 const MOST_IDS = 100; // maximum dead letters of a page
 export const letterCount = (count) => counted(count, "dead letter");
 
-// Message ids of all dead letters that are not in flight.
+// Message ids of all dead letters that are not in flight, and the number of dead letters in flight.
 export async function waitingLetters(callTool) {
   const ids = [];
+  let inFlight = 0;
   let cursor = null;
   do {
     const page = await callTool("list_dead_letters", { limit: MOST_IDS, ...(cursor && { cursor }) });
-    ids.push(...page.dead_letters.filter((letter) => !letter.redriven_at).map(({ message_id: id }) => id));
+    const waiting = page.dead_letters.filter((letter) => !letter.redriven_at);
+    ids.push(...waiting.map(({ message_id: id }) => id));
+    inFlight += page.dead_letters.length - waiting.length;
     cursor = page.next_cursor;
   } while (cursor);
-  return ids;
+  return { ids, inFlight };
 }
 
 export function DeadLetters({ may, onChanged }) {
