@@ -6,7 +6,8 @@ import { parseInline } from "./markdown_inline.js";
 export const MOST_CHARACTERS = 100_000; // longer texts are shown as source only
 const MOST_DEPTH = 8;
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,40})[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
+const CLOSING = /[ \t]#+$/; // marks at the end of a heading
 const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const ITEM = /^( *)(?:([-*+])|(\d{1,9})[.)])(?:[ \t]+(.*)|)$/;
 const QUOTE = /^ {0,3}>[ ]?(.*)$/;
@@ -48,9 +49,10 @@ function parseBlock(lines, index, depth) {
   const heading = line.match(HEADING);
   if (heading) {
     const level = heading[1].length;
+    const text = heading[2].trimEnd().replace(CLOSING, "").trimEnd();
     // Within quotes and lists a heading is a bold line, so that headings have no gaps.
-    const block = depth ? { tag: "p", children: [{ tag: "strong", children: parseInline(heading[2]) }] }
-      : { tag: "h2", level, children: parseInline(heading[2]) };
+    const block = depth ? { tag: "p", children: [{ tag: "strong", children: parseInline(text) }] }
+      : { tag: "h2", level, children: parseInline(text) };
     return { block, next: index + 1 };
   }
   if (RULE.test(line)) return { block: { tag: "hr", children: [] }, next: index + 1 };

@@ -52,7 +52,8 @@ export function parseInline(text, depth = 0) {
     const next = SPECIAL.exec(text)?.index ?? text.length;
     plain += text.slice(place, next);
     if (next === text.length) break;
-    const found = parseAt(text, next, missing, depth, plain.at(-1));
+    // Reading the end of `plain` would copy `plain` each time.
+    const found = parseAt(text, next, missing, depth, plain && text[next - 1]);
     if (!found) {
       plain += text[next];
       place = next + 1;

@@ -1,7 +1,7 @@
 // Stored text in lists: plain words, marks of matched words, passages.
 
 const HEADER = /^\s*(?:\[\[\[CHRONICLE_(?:START|END)\]\]\]|(?:TS|TITLE|TAGS):[^\n]*)\s*(?:\n|$)/;
-const END_MARK = /\s*\[\[\[CHRONICLE_END\]\]\]\s*$/;
+const END_MARK = "[[[CHRONICLE_END]]]";
 const MOST_HEADERS = 8;
 const LEAD = 60; // characters of a passage before its first match
 const MOST_PASSAGE = 400;
@@ -21,8 +21,10 @@ function headerLength(content) {
 
 // The content without the lines that the page shows elsewhere. Content that has only such lines is returned whole.
 export function bodyOf(content) {
-  const body = content.slice(headerLength(content)).replace(END_MARK, "");
-  return body.trim() ? body : content;
+  const body = content.slice(headerLength(content));
+  const trimmed = body.trimEnd(); // a pattern with \s* before the mark takes quadratic time for a run of spaces
+  const inner = trimmed.endsWith(END_MARK) ? trimmed.slice(0, -END_MARK.length).trimEnd() : body;
+  return inner.trim() ? inner : content;
 }
 
 // Text of Markdown on one line: without marks of headings, lists, quotes and emphasis. Code keeps its backticks.

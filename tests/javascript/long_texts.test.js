@@ -1,0 +1,22 @@
+// Texts of the most characters that the page formats. Each is read in less than a second; with a pattern that goes
+// back over a run of characters, it would take minutes, and the tab would not respond.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import vm from "node:vm";
+import { MOST_CHARACTERS, parseMarkdown } from "../../functions/mnemosyne/http/console/static/markdown.js";
+import { bodyOf } from "../../functions/mnemosyne/http/console/static/text.js";
+
+const MOST_MS = 20_000;
+const TEXTS = {
+  "spaces within a line": ["a", " ", "b"],
+  "empty lines": ["a", "\n", "b"],
+  "spaces within a heading": ["# a", " ", "b"],
+};
+const context = vm.createContext({ format: (text) => parseMarkdown(bodyOf(text)) });
+
+for (const [name, [start, middle, end]] of Object.entries(TEXTS)) {
+  test(`a text of ${name} is formatted`, () => {
+    context.text = start + middle.repeat((MOST_CHARACTERS - 9) / middle.length) + end;
+    assert.ok(vm.runInContext("format(text)", context, { timeout: MOST_MS }).length > 0);
+  });
+}
