@@ -137,9 +137,9 @@ format: install-dev
 bench: install-dev
 	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
-# Resolve all dependencies again: requirements.lock has all of them, and the other locks of this package are parts of it.
 # requirements-local.lock leaves out huggingface-hub, which tokenizers requires: nothing here imports it, and it takes
 # 17 MB with its dependencies.
+# Resolve all dependencies again: requirements.lock has all, and the other locks of this package are parts of it.
 lock: COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 lock:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv

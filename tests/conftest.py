@@ -4,6 +4,7 @@ Fixtures import heavy modules inside of functions, so that unit tests start with
 """
 
 import itertools
+import logging
 import os
 import shutil
 import signal
@@ -53,6 +54,15 @@ settings.load_profile("day")
 # ignored, and their children inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _log_level() -> Iterator[None]:
+    """A command that runs in the process of the tests changes which events are logged."""
+    logger = logging.getLogger("mnemosyne")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)
