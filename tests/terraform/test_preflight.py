@@ -213,7 +213,7 @@ def test_an_operator_can_skip_the_check_of_policies(checks: Checks) -> None:
 
 def test_a_region_without_cloud_scheduler_is_refused_with_the_regions_that_have_it(checks: Checks) -> None:
     refused_region = checks.run("check_scheduler_region", REGION="europe-west")
-    assert "one of these regions before the first apply: europe-west1, us-central1." in refused_region.stderr
+    assert "one of these regions before the first apply: europe-west1, us-central1, us-east1." in refused_region.stderr
     assert refused_region.returncode != 0
     assert checks.run("check_scheduler_region", REGION="us-central1").returncode == 0
 

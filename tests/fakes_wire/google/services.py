@@ -19,7 +19,7 @@ class ServiceApis(RoutedServer):
         """Formats of Artifact Registry's repositories by name."""
         self.secrets: dict[str, list[str]] = {}
         """States of a secret's versions by its name, the oldest first."""
-        self.scheduler_regions = ["europe-west1", "us-central1"]
+        self.scheduler_regions = ["europe-west1", "us-central1", "us-east1"]
 
     # Cloud Scheduler: https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations/list
 

@@ -130,7 +130,7 @@ function useRedrive(may, onChanged) {
 function NeedsLook({ may, redriving }) {
   const counts = useValue(failures);
   const retrying = useAction(async () => {
-    const { ids, inFlight } = await waitingLetters(client.retrying());
+    const { ids, inFlight } = await waitingLetters(call);
     if (ids.length) redriving.run(ids);
     else showToast(inFlight ? "All of them are being tried again." : "Not retried: their messages have been deleted.");
   });
