@@ -26,6 +26,7 @@ from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import dead_letters, deliveries, ingest
 from tests.fakes import FakeEmbedder, FakeServices, request, store_of
 from tests.mcp_app import CALLERS
+from tests.memories import store_content
 from tests.operations import LocalOperations
 from tests.waiting import wait_until
 
@@ -245,6 +246,14 @@ def test_the_quota_command_sets_and_lists_quotas(
     assert "must be a number, `any` or `default`, got 'lots'" in refused.output
     refused = CliRunner().invoke(cli, ["quota", "set"], env=environment)
     assert refused.exit_code == 2
+
+
+def test_the_list_of_quotas_names_each_namespace_that_has_memories(keeper: Quotas, store: MemoryStore) -> None:
+    for namespace in ("ada", "default", "user:1077"):
+        store_content(store_of(store, namespace), f"tea for {namespace}")
+    assert {name: quota.memories for name, quota in keeper.every()} == {
+        EVERYBODY: 0, "ada": 1, "default": 1, "user:1077": 1,
+    }  # fmt: skip
 
 
 def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Quotas) -> None:
