@@ -208,7 +208,7 @@ def ingest_pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, worke
     """Yield a queue whose messages are pushed to an `ingest` function, at most `workers` messages at the same time."""
     variables = stack.environment(directory, server) | services.login("ingest", server)
     function = FunctionProcess(
-        "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
+        "ingest", host=functions.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
     )
     function.start()
     queue = LocalQueue(directory.queue)

@@ -134,7 +134,7 @@ def searches(store: Store) -> dict[str, Any]:
 
 def _running(store: Store) -> AbstractContextManager[stack.Stack]:
     os.environ["MNEMOSYNE_RATE_LIMIT_PER_MINUTE"] = "0"  # no limit, because one caller makes all searches
-    return stack.full_stack(store.directory, host=stack.LOOPBACK, port=functions.free_port(), auth_mode="api_key")
+    return stack.full_stack(store.directory, host=functions.LOOPBACK, port=functions.free_port(), auth_mode="api_key")
 
 
 def _token(running: stack.Stack, namespace: str) -> str:

@@ -194,7 +194,7 @@ def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedde
     corpus = texts(size + rounds)
     with (
         tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch,
-        stack.full_stack(DataDir.at(scratch), host=stack.LOOPBACK, port=functions.free_port()) as running,
+        stack.full_stack(DataDir.at(scratch), host=functions.LOOPBACK, port=functions.free_port()) as running,
     ):
         embedder = OfflineEmbedder(running.directory.statistics)
         with writing_bench(running.database, embedder) as writers:

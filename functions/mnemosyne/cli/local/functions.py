@@ -25,6 +25,7 @@ from mnemosyne.errors import Misconfigured
 
 SOURCE = Path(mnemosyne.__file__).resolve().parent / "app" / "functions.py"
 """The module that the functions framework serves, as `functions/main.py` does in the cloud."""
+LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 WITHOUT_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -33,7 +34,7 @@ WITHOUT_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 LIBC = ctypes.CDLL(None)
 
 
-def free_port(host: str = "127.0.0.1") -> int:
+def free_port(host: str = LOOPBACK) -> int:
     """Return a free port below the range of outgoing connections, and reserve it for a minute."""
     for _ in range(100):
         port = 20_000 + secrets.randbelow(12_000)

@@ -67,7 +67,9 @@ def new_process(
 ) -> FunctionProcess:
     """Return the process of a function at a free port. It is not started yet."""
     own = settings | login(target, database)
-    return FunctionProcess(target, host="127.0.0.1", port=functions.free_port(), environment=own, directory=directory)
+    return FunctionProcess(
+        target, host=functions.LOOPBACK, port=functions.free_port(), environment=own, directory=directory
+    )
 
 
 def serve(

@@ -14,15 +14,14 @@ import fasteners
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.cli.local import emulator, functions, postgres, services, upkeep
 from mnemosyne.cli.local.data_dir import DataDir, acquire_now
-from mnemosyne.cli.local.functions import FunctionProcess
+from mnemosyne.cli.local.functions import LOOPBACK, FunctionProcess
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.errors import Misconfigured
 from mnemosyne.extras import require_embedder
 from mnemosyne.settings import Settings
 
-LOOPBACK = "127.0.0.1"
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LOOPBACK = (LOOPBACK, "localhost", "::1")
 NO_AUTHENTICATION: Mapping[str, str] = {"MNEMOSYNE_AUTH_MODE": "none"}
 RESTART_SECONDS = 1.0
 EXPIRY_SECONDS = 60.0
