@@ -79,7 +79,7 @@ def test_the_memory_of_a_newer_version_with_the_same_content_takes_its_labels(re
     memory = records.memory(newer)
     assert (memory.title, memory.tags, memory.metadata) == ("Tea", ("x",), {"price": 2})
     assert memory.timestamp == NOW + timedelta(seconds=2)
-    assert newer.note == "the memory has got the new metadata, tags, timestamp, title"
+    assert newer.note == "the memory now has the new metadata, tags, timestamp, title"
 
 
 def test_the_memory_keeps_its_labels_for_an_older_version_with_the_same_content(records: Records) -> None:

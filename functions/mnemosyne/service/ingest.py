@@ -149,7 +149,7 @@ def store(
             **({"attempts": outcome.attempts} if outcome.attempts > 1 else {}),
         )
     if result.busy:
-        raise Unavailable("another delivery of the same content is being stored")
+        raise Unavailable("another delivery is storing a request with the same id, key or content")
     return result
 
 

@@ -210,18 +210,18 @@ def test_the_source_of_a_folder_s_notes_does_not_depend_on_the_working_directory
 def test_one_source_for_two_notes_with_the_same_path_is_refused_before_anything_is_sent(
     tmp_path: Path, name: str
 ) -> None:
-    for folder in ("home", "work"):
+    for folder in ("home", "office"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(f"About {folder}.")
-    command = ["import", str(tmp_path / "home"), str(tmp_path / "work"), "--source", "mine", "--data-dir", "nowhere"]
+    command = ["import", str(tmp_path / "home"), str(tmp_path / "office"), "--source", "mine", "--data-dir", "nowhere"]
     result = CliRunner().invoke(cli, command)
     assert isinstance(result.exception, InvalidRequest)
-    assert f"home/{name} and {tmp_path}/work/{name} have the same path {name}" in str(result.exception)
+    assert f"home/{name} and {tmp_path}/office/{name} have the same path {name}" in str(result.exception)
 
 
 def test_files_of_chronicles_with_the_same_name_may_have_one_source(tmp_path: Path) -> None:
     listings = []
-    for folder in ("home", "work"):
+    for folder in ("home", "office"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "log.txt").write_text("[[[CHRONICLE_START]]]\nTS: 2026-05-20\n[[[CHRONICLE_END]]]")
         listings.append(list_files(tmp_path / folder, None))

@@ -11,9 +11,9 @@
 --   already_final  requests that have a final state, and requests whose outcome this call has recorded
 --   conflicting    requests whose id was used earlier for another content
 --
--- This function records the outcome of three kinds of requests, because they need no storing: a duplicate of a stored
--- content, a version that a deletion of the record covers, and a refused change of an immutable record. A request that
--- has failed or was dead-lettered is tried again.
+-- This function records the outcome of four kinds of requests, because they need no storing: a duplicate of a stored
+-- content, a version that a deletion of the record covers, a version whose given expiry has passed, and a refused change
+-- of an immutable record. A request that has failed or was dead-lettered is tried again.
 --
 -- The function locks request ids, record keys and contents. The locks ensure that two deliveries do not store two
 -- contents under one request id, two versions of one record at the same time, or one content twice. The function does

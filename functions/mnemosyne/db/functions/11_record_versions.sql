@@ -256,7 +256,7 @@ BEGIN
                     tags = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tags')),
                     tag_keys = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tag_keys'))
                 WHERE m.id = memory.id;
-                note := concat_ws('; ', note, 'the memory has got the new ' || array_to_string(differing, ', '));
+                note := concat_ws('; ', note, 'the memory now has the new ' || array_to_string(differing, ', '));
                 differing := '{}';
             EXCEPTION WHEN SQLSTATE 'MH001' THEN
                 note := concat_ws('; ', note, 'a legal hold keeps the memory as it is');
