@@ -9,6 +9,7 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 
 from tests.chromium import Chromium
 from tests.console.person import (
@@ -28,6 +29,18 @@ from tests.dev import DevServer
 from tests.waiting import wait_until
 
 DAY = "2024-03-01"
+# The confidence of each second result is weak, and the confidence of the others is strong.
+EVERY_OTHER_IS_WEAK = """
+const real = window.fetch;
+window.fetch = async (...asked) => {
+  const response = await real(...asked);
+  if (!asked[1]?.body?.includes?.('"memory_search"')) return response;
+  const answer = await response.json();
+  const { memories } = answer.result.structuredContent;
+  memories.forEach((memory, index) => { memory.confidence = index % 2 ? "weak" : "strong"; });
+  return new Response(JSON.stringify(answer), { status: response.status, headers: response.headers });
+};
+"""
 
 
 @pytest.fixture
@@ -67,6 +80,22 @@ def test_items_of_a_list_are_visited_and_selected_by_keyboard(browser: Chromium,
     shows(browser, "The letter A.")
     browser.driver.back()
     wait_for_titles(browser, "D", "C", "B", "A")
+
+
+def test_a_range_has_no_result_that_is_not_shown(site: str, browser: Chromium, four: dict[str, str]) -> None:
+    browser.driver.execute_script(EVERY_OTHER_IS_WEAK)
+    type_into(browser, "query", "letter")
+    keys(browser, Keys.ENTER)
+    shows(browser, "2 weak matches")
+    press(browser, "Pick")
+
+    def boxes() -> list[WebElement]:
+        return browser.driver.find_elements(By.CSS_SELECTOR, ".hit .pick input")
+
+    wait_until(lambda: len(boxes()) == 2, "both results can be picked")
+    boxes()[0].click()
+    ActionChains(browser.driver).key_down(Keys.SHIFT).click(boxes()[1]).key_up(Keys.SHIFT).perform()
+    shows(browser, "2 picked")
 
 
 def test_selected_memories_are_tagged_together(system: DevServer, browser: Chromium, four: dict[str, str]) -> None:

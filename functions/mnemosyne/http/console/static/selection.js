@@ -5,6 +5,8 @@ import { deleteLater } from "./deletions.js";
 import { useKeys } from "./keys.js";
 import { bulkBar } from "./shell.js";
 
+const rowsOf = (list) => [...list.querySelectorAll("[data-id]")];
+
 // Ids between two rows, both included.
 export function idsBetween(ids, from, until) {
   const [start, end] = [ids.indexOf(from), ids.indexOf(until)].sort((one, other) => one - other);
@@ -12,7 +14,8 @@ export function idsBetween(ids, from, until) {
 }
 
 // The picked rows: their ids, and how to pick one or a range.
-function usePicks(ids) {
+// `list` refers to the element of the list. A range has the rows that it shows, in the order in which it shows them.
+function usePicks(list) {
   const [picked, setPicked] = useState(new Set());
   const [isPicking, setIsPicking] = useState(false);
   const last = useRef(null); // the row that was picked last, where a range begins
@@ -22,6 +25,7 @@ function usePicks(ids) {
   };
   const pick = (id, isRange) => {
     const { current: first } = last;
+    const ids = rowsOf(list.current).map((row) => row.dataset.id);
     setPicked((before) => {
       const next = new Set(before);
       if (isRange && first) for (const other of idsBetween(ids, first, id)) next.add(other);
@@ -56,9 +60,9 @@ function useRows({ at, picked, setAt, pick }) {
 export function useSelection({ items, may, onTagged }) {
   const ids = items.map(({ id }) => id);
   const [at, setAt] = useState(null);
-  const { picked, pick, clear, isPicking, setIsPicking } = usePicks(ids);
-  const [isTagging, setIsTagging] = useState(false);
   const list = useRef(null);
+  const { picked, pick, clear, isPicking, setIsPicking } = usePicks(list);
+  const [isTagging, setIsTagging] = useState(false);
   const place = useRef(0); // where the row `at` is, or was before its deletion
   if (ids.includes(at)) place.current = ids.indexOf(at);
   const chosen = items.filter(({ id }) => picked.has(id));
@@ -67,7 +71,7 @@ export function useSelection({ items, may, onTagged }) {
     deleteLater(memories);
   };
   const move = (step) => {
-    const rows = [...list.current.querySelectorAll("[data-id]")];
+    const rows = rowsOf(list.current);
     const before = rows.findIndex((row) => row.dataset.id === at);
     const next = before < 0 ? place.current + Math.min(step, 0) : before + step;
     const row = rows[Math.max(0, Math.min(rows.length - 1, next))];
