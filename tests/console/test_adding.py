@@ -105,6 +105,23 @@ def test_a_typed_text_or_a_pasted_text_with_one_part_asks_no_question(add: Chrom
     assert "One memory or several?" not in add.text
 
 
+def test_a_pasted_correction_is_one_memory(system: DevServer, site: str, add: Chromium) -> None:
+    replaced = system.outcome(system.ingest("Eve plays draughts on Mondays."))["memory_id"]
+    add.open(f"{site}/add?replaces={replaced}")
+    _paste(add, PARAGRAPHS)
+    shows(add, f"{len(PARAGRAPHS)} of 100,000 characters")
+    assert "One memory or several?" not in add.text
+    press(add, "Add")
+    wait_until(lambda: bool(system.call("get_memory", {"id": replaced}).get("superseded_by")), "it is replaced")
+
+
+def test_a_correction_that_replaces_nothing_says_so(site: str, add: Chromium) -> None:
+    add.open(f"{site}/add?replaces=0192f3a4-0000-7000-8000-000000000000")
+    find(add, "#content").send_keys("Eve plays no game on Mondays.")
+    press(add, "Add")
+    shows(add, "Stored, but it replaces nothing:")
+
+
 def test_a_dropped_file_is_imported_and_the_typed_text_is_kept(system: DevServer, add: Chromium) -> None:
     field = find(add, "#content")
     field.send_keys("Half a thought")

@@ -158,6 +158,20 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
     assert "Amy's secret." not in fresh.text
 
 
+def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_typed(
+    guarded: DevServer, fresh: Chromium
+) -> None:
+    cat, deb = (make_key(guarded, "read", "write", namespace=name) for name in ("cat", "deb"))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(fresh, cat)
+    type_into(fresh, "content", "Cat's secret.")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    press(fresh, "Add")
+    shows(fresh, "You have been logged out.")
+    use_key(fresh, deb)
+    wait_until(lambda: find(fresh, "#content").get_property("value") == "", "the form is empty")
+
+
 def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     use_key(fresh, "mnk_wrong")

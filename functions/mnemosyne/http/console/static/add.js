@@ -24,6 +24,9 @@ const LEAST_CHECKED = 12; // minimum characters of a content that is compared
 const draft = observable(null);
 export const added = observable([]);
 
+// Remove what was typed into the form: the next person may have another namespace.
+export const clearDraft = () => draft.set(EMPTY);
+
 const isTimestamp = (text) => /^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?(Z|[+-]\d{2}:?\d{2})?$/u.test(text);
 
 // Arguments of ingest_memory for a form. `start` is the beginning of the time in words.
@@ -184,21 +187,22 @@ async function follow(entries, replaces, may) {
   forgetLists();
   if (!may.has("ingest_status")) return;
   const ids = entries.map(({ id }) => id);
+  let memory = null;
   try {
-    let memory = null;
     await client.outcomes(ids, (statuses) => {
       for (const status of statuses.filter((one) => !isOpen(one))) {
         memory = status.memory_id;
         update(status.request_id, { state: status.state, error: status.error, memory });
       }
     }, callTool);
-    if (replaces && memory && memory !== replaces) {
-      await callTool("update_memory", { id: replaces, superseded_by: memory });
-    }
   } catch (error) {
     for (const { id } of added.get().filter((entry) => ids.includes(entry.id) && isOpen(entry))) {
       update(id, { error: error.message });
     }
+  }
+  if (replaces && memory && memory !== replaces) {
+    await callTool("update_memory", { id: replaces, superseded_by: memory })
+      .catch((error) => update(ids[0], { error: `Stored, but it replaces nothing: ${error.message}` }));
   }
   forgetLists();
 }

@@ -10,10 +10,11 @@ const MOST_CHARACTERS = 90; // maximum characters in the preview of a part
 // `parts` are the texts of the memories, null for one memory. `question` is shown below the field, and `onPaste` asks.
 export function useParts({ form, change, draft, may, field }) {
   const [isAsking, setIsAsking] = useState(false);
-  const split = isAsking || form.isParts ? splitText(form.content) : { parts: [] };
+  const mayAsk = may.has("ingest_memories") && !form.replaces; // a correction is one memory
+  const split = mayAsk && (isAsking || form.isParts) ? splitText(form.content) : { parts: [] };
   const isParts = form.isParts && isSeveral(split);
   const onPaste = () => setTimeout(() => { // wait until the field has the text
-    setIsAsking(may.has("ingest_memories") && isSeveral(splitText(draft.get().content)));
+    setIsAsking(isSeveral(splitText(draft.get().content)));
     change({ isParts: false });
   });
   const choose = (chosen) => {

@@ -3,7 +3,7 @@ import { html, render, useEffect, useLayoutEffect, useRef, useState } from "./ve
 import { logOut, LogIn, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
-import { Add, added } from "./add.js";
+import { Add, added, clearDraft } from "./add.js";
 import { Audit } from "./audit.js";
 import { Connect } from "./connect.js";
 import { Edit } from "./edit.js";
@@ -89,6 +89,7 @@ function useAccount() {
     const error = new Refused("You have logged in again: repeat the action.", 401);
     for (const { resolve, reject } of waiting.current.splice(0)) (isSame ? resolve : reject)(error);
     if (isSame) return; // the page stays as it is, with all that was typed
+    clearDraft();
     forgetPerson();
     setLogIns((before) => before + 1);
   };
