@@ -58,6 +58,7 @@ def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: st
     find(browser, "#query")
     browser.driver.execute_script(HOLD_FIRST_SEARCH)
     browser.driver.execute_script(GO, "/?q=Bob+rows&mode=exact")
+    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.letGo)")), "the first search is sent")
     browser.driver.execute_script(GO, "/?q=shelf+7&mode=exact")
     wait_for_titles(browser, "Note 2")
     browser.driver.execute_async_script(LET_GO)

@@ -15,6 +15,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import store_notes
+from tests.console.log_ins import make_key, use_key
 from tests.console.person import click, drop, find, open_page, press, reads, shows, wait_for_titles
 from tests.dev import COMMAND, DevServer, serving
 from tests.fakes import request
@@ -270,16 +271,20 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
         services.memories_of("default").drop_dead_letters(["2"])
 
 
-def test_the_overview_counts_a_dead_letter_without_a_request(system: DevServer, site: str, browser: Chromium) -> None:
+def test_the_overview_counts_a_dead_letter_without_a_request(guarded: DevServer, fresh: Chromium) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/overview")
+    use_key(fresh, make_key(guarded, "read", "operate", namespace="unread"))
+    shows(fresh, "nothing failed")
     letter = DeadLetter(
         message_id="unread", data=b"{", attributes={}, cause="not JSON", dead_lettered_at=datetime.now(UTC)
     )
-    with open_services(str(system.directory / "data")) as services:
-        services.memories_of("default").store_dead_letter(letter)
-        browser.open(f"{site}/overview")
-        shows(browser, "Some requests need a look")
-        reads(browser, ".tile:nth-child(3) .big", "1")
-        services.memories_of("default").drop_dead_letters(["unread"])
+    with open_services(str(guarded.directory / "data")) as services:
+        services.memories_of("unread").store_dead_letter(letter)
+        open_page(fresh, "Memories")
+        open_page(fresh, "Overview")
+        shows(fresh, "Some requests need a look")
+        reads(fresh, ".tile:nth-child(3) .big", "1")
+        services.memories_of("unread").drop_dead_letters(["unread"])
 
 
 def test_all_dead_letters_are_retried_also_more_than_one_call_lists(
