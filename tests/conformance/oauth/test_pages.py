@@ -72,7 +72,7 @@ def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
     Person.at(system, light).log_in(f"{issuer}/account")
     assert "Applications with access to your memory" in light.text
     light.press("Revoke")
-    assert "Access revoked" in light.text
+    assert "is revoked. It ends within 30 seconds." in light.text
     assert [line for line in light.console() if "favicon" not in line] == []
 
 

@@ -136,7 +136,9 @@ class AuthHandlers:
         if call.parameter("log_out"):
             return self._log_out(call)
         key = _key(call.cookie, id_ := call.parameter("request"))
-        return self._account(key, id_, self._flow.withdraw(key, call.parameter("client")))
+        _, grants = self._flow.account(key)
+        self._flow.withdraw(key, client := call.parameter("client"))
+        return self._account(key, id_, pages.client_names(grants).get(client, "the application"))
 
     def _log_out(self, call: Call) -> Response:
         self._flow.log_out(_key(call.cookie, call.id))
@@ -201,7 +203,7 @@ class AuthHandlers:
         self.gateway.set_cookie(response, id_, cookie)
         return response
 
-    def _account(self, key: str, id_: str, revoked: int | None) -> Response:
+    def _account(self, key: str, id_: str, revoked: str | None) -> Response:
         person, grants = self._flow.account(key)
         return pages.account(self._issuer, id_, person.name, grants, revoked)
 

@@ -1,6 +1,6 @@
 """HTML pages of the authorization server. They contain no scripts and cannot be shown in frames."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -82,22 +82,35 @@ def consent(base: str, request: str, question: ConsentPage) -> Response:
     )
 
 
-def account(base: str, request: str, name: str, grants: Iterable[Grant], revoked: int | None) -> Response:
-    """Page with the clients that have access, each with its last use and a button to revoke the access."""
+def account(base: str, request: str, name: str, grants: Sequence[Grant], revoked: str | None) -> Response:
+    """Page with the clients that have access, each with its last use and a button to revoke the access.
+
+    `revoked` is the name of the client whose access was revoked, as `client_names` returns it.
+    """
     by_client: dict[str, list[Grant]] = {}
     for grant in grants:
         by_client.setdefault(grant.client_id, []).append(grant)
-    clients = [_access(of_client) for of_client in by_client.values()]
+    names = client_names(grants)
+    clients = [_access(of_client, names[client_id]) for client_id, of_client in by_client.items()]
     return _page("account", base, request=request, name=name, clients=clients, revoked=revoked)
 
 
-def _access(grants: Sequence[Grant]) -> dict[str, Any]:
+def client_names(grants: Sequence[Grant]) -> dict[str, str]:
+    """Return the name of each client by its id. Clients of the same name are numbered in the order of their ids."""
+    names = {grant.client_id: grant.client_name for grant in reversed(grants)}  # the newest grant is first
+    same = {name: sorted(id_ for id_, other in names.items() if other == name) for name in names.values()}
+    return {
+        id_: f"{name} ({same[name].index(id_) + 1})" if len(same[name]) > 1 else name for id_, name in names.items()
+    }
+
+
+def _access(grants: Sequence[Grant], name: str) -> dict[str, Any]:
     """Fields of a client on the account page. `grants` has one grant for each log-in, the newest first."""
     newest = grants[0]
     used = max((grant.last_used_at for grant in grants if grant.last_used_at), default=None)
     return {
         "id": newest.client_id,
-        "name": newest.client_name,
+        "name": name,
         "scopes": ", ".join(sorted({scope for grant in grants for scope in grant.scopes})),
         "namespace": newest.namespace,
         "used": used and used.astimezone(UTC),

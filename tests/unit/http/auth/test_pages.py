@@ -1,8 +1,14 @@
 """The pages of the authorization server."""
 
+import re
+from datetime import UTC, datetime
+from uuid import uuid4
+
 import pytest
 
-from mnemosyne.http.auth.pages import SCOPE_LABELS
+from mnemosyne.domain.oauth import Grant
+from mnemosyne.domain.principal import Scope
+from mnemosyne.http.auth.pages import SCOPE_LABELS, account
 from mnemosyne.mcp.tools import find
 
 
@@ -23,3 +29,24 @@ def test_the_consent_page_names_an_action_under_the_scope_that_its_tool_needs(ve
     tool = find(tool_name)
     assert tool is not None
     assert verb in SCOPE_LABELS[tool.scope].replace(",", "").split()
+
+
+def _grant(client_id: str, name: str = "Claude") -> Grant:
+    return Grant(
+        id=uuid4(), subject="ada", person="Ada", namespace="default", client_id=client_id,
+        scopes=frozenset({Scope.READ}), resource="https://memory.example/mcp", client_name=name,
+        expires_at=datetime(2030, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+
+
+def test_clients_of_one_name_have_different_names_on_the_account_page() -> None:
+    grants = [_grant("b"), _grant("other", "Cursor"), _grant("a"), _grant("b")]
+    page = bytes(account("https://memory.example", "r", "Ada", grants, None).body).decode()
+    assert re.findall(r"<h2>(.+)</h2>", page) == ["Claude (2)", "Cursor", "Claude (1)"]
+    assert re.findall(r'aria-label="Revoke (.+?)"', page) == ["Claude (2)", "Cursor", "Claude (1)"]
+    assert re.findall(r'name="client" value="(.+?)"', page) == ["b", "other", "a"]
+
+
+def test_the_account_page_names_the_client_whose_access_was_revoked() -> None:
+    page = bytes(account("https://memory.example", "r", "Ada", [_grant("b")], "Claude (1)").body).decode()
+    assert "The access of Claude (1) is revoked." in page
