@@ -11,7 +11,7 @@ import { useValue } from "./observable.js";
 import { usePoll } from "./poll.js";
 import { Results } from "./results.js";
 import { Row } from "./row.js";
-import { addressOf, filtersOf, formOf, hasFilter, listArguments, toggleTag, withoutFilters } from "./search_form.js";
+import { addressOf, formOf, hasFilter, listArguments, listFilters, toggleTag, withoutFilters } from "./search_form.js";
 import { useSelection } from "./selection.js";
 import { useElements, useParts, useSlices } from "./slices.js";
 import { Strip } from "./strip.js";
@@ -50,7 +50,7 @@ export function Memories({ address, may }) {
 }
 
 function useFacets(form, may) {
-  const filters = filtersOf(form);
+  const filters = listFilters(form);
   const counting = useAction(() => call("memory_facets", { ...filters, limit: FACETS }));
   const change = useValue(changes);
   useEffect(() => { if (may.has("memory_facets")) counting.run(); }, [JSON.stringify(filters), change]);
@@ -120,7 +120,7 @@ function Recent({ form, may, facets, onTimes }) {
   const isEmpty = pages.isEmpty || (pages.next === "" && !items.length);
   if (isEmpty && !hasFilter(form)) return html`<${Nothing} may=${may} form=${form} />`;
   return html`
-    ${may.has("memory_timeline") && html`<${Strip} filters=${filtersOf({ ...form, time: "", after: "", before: "" })}
+    ${may.has("memory_timeline") && html`<${Strip} filters=${listFilters({ ...form, time: "", after: "", before: "" })}
       selection=${pages.times ?? form} onSelect=${select} />`}
     <${ListHead} ...${{ form, facets, selection, fresh, show, pages }} />
     ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}

@@ -45,10 +45,13 @@ export function searchArguments(form, limit) {
   return args;
 }
 
+// Filters of the tools that list and count memories. Unlike a search, they include replaced memories by default.
+export const listFilters = (form) => ({ include_superseded: Boolean(form.old), ...filtersOf(form) });
+
 // Arguments of list_memories for a form without a query.
 export function listArguments(form, limit) {
   const order = form.order ? { order: form.order } : {};
-  return { limit, preview: true, include_superseded: Boolean(form.old), ...order, ...filtersOf(form) };
+  return { limit, preview: true, ...order, ...listFilters(form) };
 }
 
 export const hasFilter = (form) => FILTERS.some((name) => form[name]);
