@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
@@ -26,6 +27,20 @@ Keep = Callable[[Chromium, str], None]
 PAGE = b"""<!doctype html><title>host</title><body style="margin:0">
 <iframe sandbox="allow-scripts" style="width:100%;border:0;height:100px"></iframe>
 <script type="module" src="/host.js"></script>"""
+# The answers to get_memory wait until the test releases them, in the order that it chooses.
+HOLD = """
+const real = window.fetch;
+window.held = [];
+window.fetch = (...asked) => {
+  if (!asked[1]?.body?.includes?.('"get_memory"')) return real(...asked);
+  return new Promise((done) => { window.held.push(() => done(real(...asked))); });
+};
+"""
+# Counts the memories that the view has received from its host. The view's own listener runs before this one.
+COUNT_ANSWERS = """
+window.answers = 0;
+addEventListener("message", ({ data }) => { window.answers += data.result?.structuredContent ? 1 : 0; });
+"""
 HTML = "<script>document.title='owned'</script><img src=x onerror=\"parent.document.title='owned'\">"
 
 
@@ -143,6 +158,47 @@ def test_a_single_memory_is_shown_completely(system: DevServer, host: str, brows
     assert browser.driver.execute_script(scheme) == "dark", "the scroll bars are dark, too"
     browser.driver.switch_to.default_content()
     picture(browser, "app-memory-dark")
+
+
+def _held(browser: Chromium) -> int:
+    browser.driver.switch_to.default_content()
+    count: int = browser.driver.execute_script("return window.held.length")
+    browser.driver.switch_to.frame(0)
+    return count
+
+
+def _release(browser: Chromium, place: int) -> None:
+    browser.driver.switch_to.default_content()
+    browser.driver.execute_script("window.held[arguments[0]]()", place)
+    browser.driver.switch_to.frame(0)
+
+
+def test_a_slow_answer_does_not_replace_a_memory_that_was_opened_later(host: str, browser: Chromium) -> None:
+    _open(browser, host, "memory_search", query="oolong")
+    browser.driver.execute_script(COUNT_ANSWERS)
+    browser.driver.switch_to.default_content()
+    browser.driver.execute_script(HOLD)
+    browser.driver.switch_to.frame(0)
+    for count, title in enumerate(("Note 1", "Note 2"), 1):
+        browser.driver.find_element(By.XPATH, f"//button[.='{title}']").click()
+        wait_until(lambda asked=count: _held(browser) == asked, f"{title} is requested")  # type: ignore[misc]
+    _release(browser, 1)
+    _says(browser, "Back to results")
+    _release(browser, 0)
+    wait_until(lambda: browser.driver.execute_script("return window.answers") == 2, "both answers are there")
+    assert browser.driver.find_element(By.TAG_NAME, "h1").text == "Note 2"
+
+
+def test_two_clicks_on_a_memory_send_one_request(host: str, browser: Chromium) -> None:
+    _open(browser, host, "memory_search", query="oolong")
+    browser.driver.switch_to.default_content()
+    browser.driver.execute_script(HOLD)
+    browser.driver.switch_to.frame(0)
+    button = browser.driver.find_element(By.XPATH, "//button[.='Note 1']")
+    ActionChains(browser.driver).double_click(button).perform()
+    browser.driver.find_element(By.XPATH, "//button[.='Note 2']").click()
+    wait_until(lambda: _held(browser) >= 2, "the memories are requested")
+    assert _held(browser) == 2, "one request for each memory"
 
 
 def test_the_versions_of_a_memory_lead_to_each_other(system: DevServer, host: str, browser: Chromium) -> None:

@@ -8,9 +8,9 @@ const MOST_CHARACTERS = 300;
 
 const view = document.getElementById("view");
 
-// `requests` has the open requests to the host by id, `first` the search or the memory that the host has sent, and
-// `height` the height that the host knows.
-const state = { requests: new Map(), number: 0, mayCall: false, first: null, height: 0 };
+// `requests` has the open requests to the host by id, `first` the search or the memory that the host has sent,
+// `opening` the id of the memory that was opened last and has not arrived, and `height` the height that the host knows.
+const state = { requests: new Map(), number: 0, mayCall: false, first: null, opening: null, height: 0 };
 
 const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
 const notify = (method, params = {}) => send({ method, params });
@@ -31,6 +31,7 @@ function element(name, properties = {}, ...children) {
 const present = (children) => children.filter((child) => ![null, undefined, "", false].includes(child));
 
 function show(title, ...body) {
+  state.opening = null; // a memory that arrives now was opened before this
   const heading = element("h1", { textContent: title, tabIndex: -1, dir: "auto" });
   const icon = document.getElementById("icon").content.cloneNode(true);
   view.replaceChildren(element("header", {}, icon, heading), ...present(body));
@@ -121,14 +122,15 @@ function showResult(result = {}) {
   return show("Memory", element("pre", { textContent: textOf(result) }));
 }
 
+// Open a memory. Only the memory that was opened last is shown: a slow answer must not replace it.
 async function read(id) {
+  if (state.opening === id) return;
+  state.opening = id;
   const moment = state.first?.as_of;
   const args = { id, ...(moment && { as_of: moment }) };
-  try {
-    showResult(await request("tools/call", { name: "get_memory", arguments: args })).focus();
-  } catch (error) {
-    showError(error.message).focus();
-  }
+  const result = await request("tools/call", { name: "get_memory", arguments: args })
+    .catch(({ message }) => ({ isError: true, content: [{ text: message }] }));
+  if (state.opening === id) showResult(result).focus();
 }
 
 // Tell the host the height; the width is the host's choice. Each height is sent once, because a host that animates its
