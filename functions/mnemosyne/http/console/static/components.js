@@ -4,6 +4,7 @@ import { saveList, savedList } from "./address.js";
 import { useCutLine } from "./cut_lines.js";
 import { dayAndTime, fullDate } from "./dates.js";
 import { Icon } from "./icons.js";
+import { isComposed } from "./keys.js";
 import { codeSegments } from "./text.js";
 
 export { Icon };
@@ -122,7 +123,10 @@ export function Dialog({ title, onClose, children, foot = null }) {
     return () => current.close();
   }, []);
   const onPointerDown = (event) => event.target === dialog.current && onClose();
-  return html`<dialog ref=${dialog} aria-labelledby="dialog-name" onCancel=${onClose} onPointerDown=${onPointerDown}>
+  // Escape ends a composition, and would also close the dialog.
+  const onKeyDown = (event) => event.key === "Escape" && isComposed(event) && event.preventDefault();
+  return html`<dialog ref=${dialog} aria-labelledby="dialog-name" onCancel=${onClose} onKeyDown=${onKeyDown}
+    onPointerDown=${onPointerDown}>
     <div class="dialog-head"><h2 id="dialog-name">${title}</h2>
       <${IconButton} name="x" label="Close" size="" onClick=${onClose} /></div>
     <div class="dialog-body">${children}</div>

@@ -4,6 +4,7 @@ import { html, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
 import { Button, Heading, Icon, Problem, useAction } from "./components.js";
 import { copy } from "./copy.js";
+import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
 import { usePoll } from "./poll.js";
 
@@ -84,7 +85,8 @@ function First() {
     event.preventDefault();
     if (!storing.busy && text.trim()) storing.run();
   };
-  const onKeyDown = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
+  const onKeyDown = (event) =>
+    event.key === "Enter" && (event.ctrlKey || event.metaKey) && !isComposed(event) && submit(event);
   return html`<div class="stack"><h2>Or write the first one</h2><form class="stack" onSubmit=${submit}>
     <label class="sr" for="first">What should be remembered?</label>
     <textarea class="input" id="first" rows="2" placeholder="I take my tea without milk." value=${text}

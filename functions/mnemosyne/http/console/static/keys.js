@@ -30,8 +30,12 @@ export function applies(name, { isTyping, isInDialog, singleKeys }) {
   return singleKeys || !isSingleKey(name);
 }
 
+// Whether a key belongs to an input method that composes letters. Safari tells this only by the code 229 for the key
+// that ends a composition.
+export const isComposed = ({ isComposing, keyCode }) => isComposing || keyCode === 229;
+
 function onKeyDown(event) {
-  if (event.defaultPrevented || event.isComposing) return;
+  if (event.defaultPrevented || isComposed(event)) return;
   const name = keyName(event);
   const isTyping = Boolean(event.target.closest?.(TYPING));
   const isInDialog = Boolean(document.querySelector("dialog[open]"));

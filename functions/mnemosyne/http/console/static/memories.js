@@ -6,6 +6,7 @@ import { Steps } from "./connect.js";
 import { groupsOf } from "./dates.js";
 import { deletedIds } from "./deletions.js";
 import { Filters } from "./filters.js";
+import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { usePoll } from "./poll.js";
@@ -74,6 +75,7 @@ function SearchField({ form, onType }) {
     if (form.query) go(addressOf({ ...form, query: "", mode: "hybrid", quality: "" }));
   };
   const onKeyDown = (event) => {
+    if (isComposed(event)) return;
     if (event.key === "Escape" && query) clear();
     else if (event.key === "Escape") field.current.blur();
     else return;

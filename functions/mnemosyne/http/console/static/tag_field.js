@@ -1,6 +1,7 @@
 // A field for tags, as a combobox: Enter or a comma takes a tag, Backspace opens the last one for editing.
 import { html, useRef, useState } from "./vendor/htm-preact.js";
 import { Icon } from "./components.js";
+import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
 import { formatTags, parseTags } from "./tags.js";
 import { number } from "./text.js";
@@ -80,7 +81,7 @@ export function TagField({ id, tags, onChange, inputRef = null }) {
 function handleKey(event, { typed, tags, options, index, setIndex, take, setIsOpen, isOpen, edit }) {
   const { key, target } = event;
   const isSave = key === "Enter" && (event.ctrlKey || event.metaKey) && typed.trim();
-  if (event.isComposing || ((event.ctrlKey || event.metaKey) && !isSave)) return;
+  if (isComposed(event) || ((event.ctrlKey || event.metaKey) && !isSave)) return;
   if (key === "ArrowDown" || key === "ArrowUp") {
     const step = key === "ArrowDown" ? 1 : -1;
     if (options.length) setIndex((index + step + options.length) % options.length);
