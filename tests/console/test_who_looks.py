@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
@@ -113,11 +114,8 @@ def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevSer
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     shows(fresh, "You have been logged out.")
     use_key(fresh, dan)
-    shows(fresh, "Stopped.")
-    # "repeat the action" if a call was refused, "start again" if the import was waiting between two calls.
-    shows(fresh, "You have logged in again: ")
-    press(fresh, "Resume")
-    shows(fresh, "You have logged in again: start again.")
+    shows(fresh, "Drop files or a folder")
+    assert "eve.jsonl" not in fresh.text, "another person's files are not shown"
     guarded.client.headers["Authorization"] = f"Bearer {dan}"
     assert guarded.call("list_memories", {})["memories"] == []
 
@@ -170,6 +168,31 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_typed(
     shows(fresh, "You have been logged out.")
     use_key(fresh, deb)
     wait_until(lambda: find(fresh, "#content").get_property("value") == "", "the form is empty")
+
+
+def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_searched_and_deleted(
+    guarded: DevServer, fresh: Chromium
+) -> None:
+    ivy, jan = (make_key(guarded, "read", "write", namespace=name) for name in ("ivy", "jan"))
+    guarded.client.headers["Authorization"] = f"Bearer {ivy}"
+    id_ = guarded.outcome(guarded.ingest("TITLE: Of Ivy\nHer secret harbour."))["memory_id"]
+    fresh.open(f"http://127.0.0.1:{guarded.port}/?q=secret+harbour")
+    use_key(fresh, ivy)
+    click(fresh, ".row-link")
+    shows(fresh, "Did it help?")
+    keys(fresh, Keys.DELETE)
+    shows(fresh, "“Of Ivy” deleted.")
+    assert "secret+harbour" in fresh.url
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(fresh, "You have been logged out.")
+    use_key(fresh, jan)
+    shows(fresh, "No memories yet")
+    assert "Of Ivy" not in fresh.text
+    assert "harbour" not in fresh.url and "harbour" not in fresh.driver.title
+    assert find(fresh, "#query").get_property("value") == ""
+    guarded.client.headers["Authorization"] = f"Bearer {ivy}"
+    assert guarded.call("get_memory", {"id": id_})["title"] == "Of Ivy", "the deletion did not happen"
 
 
 def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:

@@ -83,10 +83,12 @@ export function forgetLists() {
 export const setResults = (results) => { navigation.results = results; };
 export const results = () => navigation.results;
 
-// Forget the lists of a person before another person logs in.
+// Forget the lists and the search of a person before another person logs in.
 export function forgetPerson() {
   forgetLists();
   navigation.results = null;
+  history.replaceState(null, "", location.pathname);
+  navigation.onChange();
 }
 
 const linkTo = (address) => document.querySelector(`main a[href="${address.replace(/["\\]/gu, "\\$&")}"]`);

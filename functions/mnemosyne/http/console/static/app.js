@@ -10,8 +10,9 @@ import { Edit } from "./edit.js";
 import { Forget } from "./forget.js";
 import { deletedIds } from "./deletions.js";
 import { Heading } from "./components.js";
-import { isReachable, loadPerson, person } from "./health.js";
+import { failures, isReachable, loadPerson, person } from "./health.js";
 import { Icons } from "./icons.js";
+import { clearImports } from "./imports.js";
 import { useKeyboard, useKeys } from "./keys.js";
 import { client, Refused } from "./mcp.js";
 import { Memories } from "./memories.js";
@@ -19,6 +20,7 @@ import { Memory } from "./memory.js";
 import { Overview } from "./overview.js";
 import { Foot, Help, Outage, TabBar, Top, Watch } from "./shell.js";
 import { TagList } from "./tag_list.js";
+import { clearToast } from "./toast.js";
 import { Transfer } from "./transfer.js";
 
 const PAGES = [
@@ -89,8 +91,8 @@ function useAccount() {
     const error = new Refused("You have logged in again: repeat the action.", 401);
     for (const { resolve, reject } of waiting.current.splice(0)) (isSame ? resolve : reject)(error);
     if (isSame) return; // the page stays as it is, with all that was typed
-    clearDraft();
-    forgetPerson();
+    for (const forget of [clearDraft, clearImports, clearToast, forgetPerson]) forget();
+    failures.set(null);
     setLogIns((before) => before + 1);
   };
   const load = async () => {

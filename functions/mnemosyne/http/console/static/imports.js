@@ -66,6 +66,12 @@ export async function run(entry) {
   redraw();
 }
 
+// Stop all imports and forget them: the next person may have another namespace.
+export function clearImports() {
+  for (const { work } of imports.get().list) work.stop();
+  imports.set({ list: [], version: imports.get().version + 1 });
+}
+
 // Number of memories in a file. Throws if there are none.
 async function countMemories(file) {
   try {

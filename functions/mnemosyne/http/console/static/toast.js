@@ -9,6 +9,9 @@ const current = observable(null);
 
 export const isToastShown = () => current.get() !== null;
 
+// Remove the message, with neither its action nor its end.
+export const clearToast = () => current.set(null);
+
 // Show a message for ten seconds. `onAction` runs if its button is pressed, `onEnd` if the message ends without it.
 export function showToast(text, { action = "Undo", onAction = null, onEnd = () => {} } = {}) {
   current.get()?.end();
