@@ -42,6 +42,14 @@ export function limitsOf(quota) {
 export const looksNeeded = (counts, { dead_lettered: given, dead_letters: letters }) =>
   (counts?.failed ?? 0) + Math.max(counts?.dead_lettered ?? 0, given, letters);
 
+// The part of Activity that lists what looksNeeded counts. A dead letter without a request is in no list of requests,
+// but below all of them.
+export function looksAddress(counts, { dead_lettered: given }) {
+  const [hasFailed, hasGivenUp] = [counts?.failed > 0, Math.max(counts?.dead_lettered ?? 0, given) > 0];
+  if (hasFailed === hasGivenUp) return "/activity";
+  return hasFailed ? "/activity?state=failed" : "/activity?state=dead_lettered";
+}
+
 export function Overview({ may }) {
   const stats = useAction(() => call("memory_stats", { limit: TAGS }));
   const months = useAction(() => call("memory_timeline", { per: "month", timezone: ZONE }));
@@ -81,7 +89,7 @@ function Tiles({ stats }) {
     <${Tile} label="Memories" value=${number(stats.memories)}>
       ${stats.oldest && `since ${formatTime(stats.oldest).split(",")[0]}`}</>
     <${Tile} label="Waiting" value=${number(stats.pending)}>${stats.pending ? "to be stored" : "nothing waits"}</>
-    <${Tile} label="Need a look" value=${number(count)}>${count ? html`<a href="/activity?state=dead_lettered">
+    <${Tile} label="Need a look" value=${number(count)}>${count ? html`<a href=${looksAddress(counts, stats)}>
       See Activity</a>` : "nothing failed"}</>
     ${fullest ? html`<${Tile} label="Fullest limit" value=${`${Math.round(fullest.share * 100)} %`}>
         ${fullest.name}: ${fullest.text(fullest.used)} of ${fullest.text(fullest.limit)}</>`
