@@ -1,8 +1,24 @@
 """Counts, lists, dates and links of several pages agree with each other."""
 
 from tests.chromium import Chromium
-from tests.console.person import find, reads, wait_for_titles
+from tests.console.person import find, reads, shows, wait_for_titles
 from tests.dev import DevServer
+from tests.waiting import wait_until
+
+# The server counts `window.failed` failed requests, whatever it has.
+COUNT_FAILED = """
+const real = window.fetch;
+window.failed = 1;
+window.fetch = async (...asked) => {
+  const response = await real(...asked);
+  if (!asked[1]?.body?.includes?.('"list_requests"')) return response;
+  const answer = await response.json();
+  answer.result.structuredContent.counts.failed = window.failed;
+  return new Response(JSON.stringify(answer), { status: response.status, headers: response.headers });
+};
+"""
+LOOK_AGAIN = 'document.dispatchEvent(new Event("visibilitychange"))'
+BADGE = ".nav .badge"
 
 
 def test_a_list_and_its_filters_count_only_the_memories_that_are_shown(
@@ -19,3 +35,15 @@ def test_a_list_and_its_filters_count_only_the_memories_that_are_shown(
     wait_for_titles(browser, "Sail 3", "Sail 2", "Sail 1")
     reads(browser, ".list-head", "3 memories")
     system.call("delete_memory", {"ids": ids})
+
+
+def test_a_request_that_has_left_a_state_leaves_the_list_of_this_state(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    id_ = system.remember("The skiff leaks.")
+    browser.open(f"{site}/activity?state=stored")
+    shows(browser, "The skiff leaks.")
+    system.call("delete_memory", {"id": id_})
+    browser.driver.execute_script(LOOK_AGAIN)
+    wait_until(lambda: "The skiff leaks." not in browser.text, "the request is no longer listed as stored")
+    assert "Note 1" in browser.text or "oolong" in browser.text

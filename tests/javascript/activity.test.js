@@ -1,6 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { mergeRequests } from "../../functions/mnemosyne/http/console/static/activity.js";
 import { looksAddress } from "../../functions/mnemosyne/http/console/static/overview.js";
+
+const request = (id, state) => ({ request_id: id, state, updated_at: state });
+const idsOf = (requests) => requests.map(({ request_id: id }) => id).join(" ");
+
+test("a request that has left the state of a list leaves the list", () => {
+  const before = ["4", "3", "2", "1", "0"].map((id) => request(id, "queued"));
+  const newest = [request("4", "queued"), request("2", "queued")];
+  assert.equal(idsOf(mergeRequests(before, newest, true)), "4 2", "the page is the whole list");
+  assert.equal(idsOf(mergeRequests(before, newest, false)), "4 2 1 0", "older requests are on further pages");
+  assert.equal(idsOf(mergeRequests(before, [], true)), "");
+});
 
 for (const [counts, stats, address] of [
   [{ failed: 2, dead_lettered: 0 }, { dead_lettered: 0 }, "/activity?state=failed"],

@@ -30,15 +30,17 @@ export function Activity({ address, may }) {
   useEffect(() => void pages.start(), [state]);
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
-    const { items } = await load();
-    const merged = mergeRequests(pages.items, items);
-    if (items.length >= LIMIT && merged.length === items.length + pages.items.length) {
-      await pages.reload(); // more new items may exist between this page and the list
+    const { items, next } = await loadAgain(load, state ? pages.items.length : 0);
+    const merge = (before) => mergeRequests(before, items, !next);
+    const merged = merge(pages.items);
+    const isGap = items.length >= LIMIT && merged.length === items.length + pages.items.length;
+    if (isGap || (!next && pages.next)) {
+      await pages.reload(); // more new items may exist between this page and the list, or the list has become short
       return true;
     }
     const isSame = merged.every((item, index) => item === pages.items[index]);
     if (isSame && merged.length === pages.items.length) return false;
-    pages.change((before) => mergeRequests(before, items));
+    pages.change(merge);
     return true;
   });
   const [changes, setChanges] = useState(0); // number of changes of dead letters, which are loaded again after each
@@ -61,6 +63,18 @@ export function Activity({ address, may }) {
     ${may.has("list_dead_letters") && html`<${DeadLetters} key=${changes} may=${may}
       onChanged=${pages.reload} />`}
     ${question}</div>`;
+}
+
+// Load the first page, and further ones until there are `count` requests: each request of a state may have left it.
+async function loadAgain(load, count) {
+  const items = [];
+  let next;
+  do {
+    const page = await load(next);
+    items.push(...page.items);
+    ({ next } = page);
+  } while (next && items.length < count);
+  return { items, next };
 }
 
 // The picked requests, and the bar that retries or deletes them. `picks` is null if the caller may do neither.
@@ -95,15 +109,17 @@ function usePicks({ requests, may, redriving, onChanged }) {
   return { picks: mayRetry || mayDelete ? { picked, toggle } : null, question };
 }
 
-// Merge a newer first page into the requests, in the order of the server. An unchanged request stays the same object.
-export function mergeRequests(before, newest) {
+// Merge a newer first page into the requests, in the order of the server. An unchanged request stays the same object. A
+// request that is missing in the page has left the state of the list. `isWhole` is whether the page is the whole list.
+export function mergeRequests(before, newest, isWhole) {
   const old = new Map(before.map((request) => [request.request_id, request]));
   const changed = newest.map((request) => {
     const known = old.get(request.request_id);
     return known && known.updated_at === request.updated_at && known.state === request.state ? known : request;
   });
   const ids = new Set(newest.map(({ request_id: id }) => id));
-  return [...changed, ...before.filter(({ request_id: id }) => !ids.has(id))];
+  const end = isWhole ? before.length : before.findLastIndex(({ request_id: id }) => ids.has(id)) + 1;
+  return [...changed, ...before.slice(end)];
 }
 
 // Publish the messages of dead-lettered requests again: up to MOST_SINGLE singly, even before they are due, and more of
