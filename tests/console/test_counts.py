@@ -37,6 +37,13 @@ def test_a_list_and_its_filters_count_only_the_memories_that_are_shown(
     system.call("delete_memory", {"ids": ids})
 
 
+def test_the_overview_names_the_year_of_the_oldest_memory(system: DevServer, site: str, browser: Chromium) -> None:
+    id_ = system.remember("The oldest oar.", timestamp="2021-03-01T12:00:00Z")
+    browser.open(f"{site}/overview")
+    reads(browser, ".tile", "since Mar 1, 2021")
+    system.call("delete_memory", {"id": id_})
+
+
 def test_a_request_that_has_left_a_state_leaves_the_list_of_this_state(
     system: DevServer, site: str, browser: Chromium
 ) -> None:

@@ -3,7 +3,6 @@
 const DAY_MS = 86_400_000;
 const format = (options) => new Intl.DateTimeFormat(undefined, options);
 const TIME = format({ hour: "2-digit", minute: "2-digit" });
-const WEEKDAY = format({ weekday: "short" });
 const DAY = format({ day: "numeric", month: "short" });
 const DATE = format({ day: "numeric", month: "short", year: "numeric" });
 const MONTH = format({ month: "long" });
@@ -22,24 +21,13 @@ function weekStart(date) {
 
 const isThisWeek = (date, now) => date >= weekStart(now) && daysBetween(date, now) >= 0;
 
-// Date in a row. Older dates are less precise: the time of day, weekday and time, the day, day and year.
-export function rowDate(timestamp, now = new Date()) {
-  const date = new Date(timestamp);
-  if (Number.isNaN(date.getTime())) return timestamp;
-  const days = daysBetween(date, now);
-  if (days === 0 || days === 1) return TIME.format(date);
-  if (isThisWeek(date, now)) return `${WEEKDAY.format(date)} ${TIME.format(date)}`;
-  return date.getFullYear() === now.getFullYear() ? DAY.format(date) : DATE.format(date);
-}
+const dayWithYear = (date, now = new Date()) => (date.getFullYear() === now.getFullYear() ? DAY : DATE).format(date);
 
-// Date without the time of day, for search results.
-export function dayName(timestamp, now = new Date()) {
+// A moment, on every page: the time if it is today, else the date, with the year if it is another one.
+export function momentName(timestamp, now = new Date()) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return timestamp;
-  const days = daysBetween(date, now);
-  if (days === 0) return "Today";
-  if (days === 1) return "Yesterday";
-  return date.getFullYear() === now.getFullYear() ? DAY.format(date) : DATE.format(date);
+  return daysBetween(date, now) === 0 ? TIME.format(date) : dayWithYear(date, now);
 }
 
 const SOON_DAYS = 30;
@@ -64,9 +52,13 @@ export function startOfDate(date) {
   return start.toISOString();
 }
 
-// Day and time: "Today, 11:47".
-export const dayAndTime = (timestamp, now = new Date()) =>
-  (Number.isNaN(Date.parse(timestamp)) ? timestamp : `${dayName(timestamp, now)}, ${TIME.format(new Date(timestamp))}`);
+// A moment with its time of day, where both matter: "11:47", "Nov 25, 11:47".
+export function dayAndTime(timestamp, now = new Date()) {
+  const name = momentName(timestamp, now);
+  const date = new Date(timestamp);
+  const isShort = Number.isNaN(date.getTime()) || daysBetween(date, now) === 0;
+  return isShort ? name : `${name}, ${TIME.format(date)}`;
+}
 
 export const fullDate = (timestamp) =>
   (Number.isNaN(Date.parse(timestamp)) ? timestamp : FULL.format(new Date(timestamp)));
@@ -119,5 +111,3 @@ export function windowName({ after, before }) {
   if (midnight(start).getTime() === midnight(end).getTime()) return dayWithYear(start);
   return `${dayWithYear(start)} to ${dayWithYear(end)}`;
 }
-
-const dayWithYear = (date) => (date.getFullYear() === new Date().getFullYear() ? DAY : DATE).format(date);

@@ -2,6 +2,7 @@
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { axisMarks, bucketLabel, fillBuckets } from "./buckets.js";
 import { Heading, Icon, Loading, Problem, State, useAction } from "./components.js";
+import { momentName } from "./dates.js";
 import { failures, isReachable, person } from "./health.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
@@ -87,7 +88,7 @@ function Tiles({ stats }) {
   const [fullest] = limitsOf(stats.quota).sort((one, other) => other.share - one.share);
   return html`<div class="tiles">
     <${Tile} label="Memories" value=${number(stats.memories)}>
-      ${stats.oldest && `since ${formatTime(stats.oldest).split(",")[0]}`}</>
+      ${stats.oldest && `since ${momentName(stats.oldest)}`}</>
     <${Tile} label="Waiting" value=${number(stats.pending)}>${stats.pending ? "to be stored" : "nothing waits"}</>
     <${Tile} label="Need a look" value=${number(count)}>${count ? html`<a href=${looksAddress(counts, stats)}>
       See Activity</a>` : "nothing failed"}</>

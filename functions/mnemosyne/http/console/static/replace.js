@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Icon, Line, Problem, Time, useAction } from "./components.js";
-import { rowDate } from "./dates.js";
+import { momentName } from "./dates.js";
 import { call } from "./mcp.js";
 import { labelsOf } from "./row.js";
 import { bodyOf, plain, shorten } from "./text.js";
@@ -61,6 +61,6 @@ function Options({ found, chosen, setChosen }) {
     return html`<label class="option" key=${memory.id}><input type="radio" name="with"
       checked=${chosen?.id === memory.id}
       onChange=${() => setChosen(memory)} /><${Line} title=${title} text=${text} />
-      <${Time} at=${memory.timestamp} name=${rowDate} class="row-date" /></label>`;
+      <${Time} at=${memory.timestamp} name=${momentName} class="row-date" /></label>`;
   })}</div>`;
 }

@@ -1,7 +1,7 @@
 // The table of requests: groups of imports, outcomes, retries, and boxes that pick dead-lettered requests.
 import { html, useState } from "./vendor/htm-preact.js";
 import { Button, Icon, Line, State, Time } from "./components.js";
-import { rowDate } from "./dates.js";
+import { momentName } from "./dates.js";
 import { counted, number, plain } from "./text.js";
 
 // Requests in groups: consecutive requests of the same import are one group.
@@ -60,7 +60,7 @@ function ImportRows({ group, may, redriving, picks }) {
       <span class="sub">${known > 0 && `${number(known)} already known`}${known > 0 && failed > 0 && ", "}
         ${failed > 0 && html`<span class="reason-in">${number(failed)} not stored</span>`}</span></td>
     <td class="sub wide from">Import, ${counted(requests.length, "line")}</td>
-    <td class="num sub"><${Time} at=${requests[0].updated_at} name=${rowDate} /></td>
+    <td class="num sub"><${Time} at=${requests[0].updated_at} name=${momentName} /></td>
     <td>${letters.length > 0 && html`<${Retry} ids=${letters} redriving=${redriving} name=${name} />`}</td></tr>
     ${isOpen && failuresFirst(requests).map((request) => html`
       <${RequestRow} key=${request.request_id} request=${request} isPart ...${{ may, redriving, picks }} />`)}`;
@@ -90,7 +90,7 @@ function RequestRow({ request, may, redriving, picks, isPart = false }) {
       ${note && html`<span class="sub block">${note}</span>`}
       ${attempts > 1 && html`<span class="sub block">${counted(attempts, "attempt")}</span>`}</td>
     <td class="sub wide from" title=${from}>${from}</td>
-    <td class="num sub"><${Time} at=${request.updated_at} name=${rowDate} /></td>
+    <td class="num sub"><${Time} at=${request.updated_at} name=${momentName} /></td>
     <td>${state === "dead_lettered" && letter ? html`<${Retry} ids=${[letter]} redriving=${redriving}
       name=${wordsOf(request)} />`
       : id && state !== "deleted" && may.has("get_memory") && html`<a class="btn quiet small"
