@@ -1,7 +1,9 @@
 """Counts, lists, dates and links of several pages agree with each other."""
 
+from selenium.webdriver.common.by import By
+
 from tests.chromium import Chromium
-from tests.console.person import find, reads, shows, wait_for_titles
+from tests.console.person import find, follow, open_page, reads, shows, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -54,3 +56,20 @@ def test_a_request_that_has_left_a_state_leaves_the_list_of_this_state(
     browser.driver.execute_script(LOOK_AGAIN)
     wait_until(lambda: "The skiff leaks." not in browser.text, "the request is no longer listed as stored")
     assert "Note 1" in browser.text or "oolong" in browser.text
+
+
+def test_the_badge_of_activity_counts_the_failures_that_were_not_seen(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/overview")
+    shows(browser, "nothing failed")
+    browser.driver.execute_script(COUNT_FAILED)
+    browser.driver.execute_script(LOOK_AGAIN)
+    reads(browser, BADGE, "1")
+    follow(browser, "See Activity")
+    shows(browser, "1 error in a request")
+    assert browser.url.endswith("/activity?state=failed"), "the link leads to the failed requests"
+    wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, BADGE), "the failure was seen")
+    open_page(browser, "Overview")
+    reads(browser, ".tile:nth-child(3)", "1")
+    browser.driver.execute_script("window.failed = 3")
+    browser.driver.execute_script(LOOK_AGAIN)
+    reads(browser, BADGE, "2")

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mergeRequests } from "../../functions/mnemosyne/http/console/static/activity.js";
+import { countUnseen, failures, seen, setFailures } from "../../functions/mnemosyne/http/console/static/health.js";
 import { looksAddress } from "../../functions/mnemosyne/http/console/static/overview.js";
 
 const request = (id, state) => ({ request_id: id, state, updated_at: state });
@@ -26,3 +27,15 @@ for (const [counts, stats, address] of [
     assert.equal(looksAddress(counts, stats), address);
   });
 }
+
+test("the badge counts failures that were not seen, also after earlier ones were retried", () => {
+  const badge = (counts, isSeen) => {
+    setFailures(counts, isSeen);
+    return countUnseen(failures.get(), seen.get());
+  };
+  assert.equal(badge({ failed: 1, dead_lettered: 2 }), 3);
+  assert.equal(badge({ failed: 1, dead_lettered: 2 }, true), 0, "the page Activity has shown them");
+  assert.equal(badge({ failed: 2, dead_lettered: 2 }), 1);
+  assert.equal(badge({ failed: 2 }), 1, "both dead letters were retried");
+  assert.equal(badge({ failed: 2, dead_lettered: 1 }), 2, "one of them has failed again");
+});

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Bar, BarAction, partsOf } from "./bulk.js";
 import { Button, Heading, Loading, More, Note, Problem, stateName, useAction, usePages } from "./components.js";
 import { DeadLetters, Deletion, waitingLetters } from "./dead_letters.js";
-import { countFailures, failures, needsLook } from "./health.js";
+import { countFailures, failures, needsLook, setFailures } from "./health.js";
 import { useKeys } from "./keys.js";
 import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
@@ -23,7 +23,10 @@ export function Activity({ address, may }) {
   const load = async (cursor) => {
     const filter = { ...(state ? { state } : {}), ...(cursor ? { cursor } : {}) };
     const page = await call("list_requests", { limit: LIMIT, ...filter });
-    if (page.counts) setCounts(page.counts);
+    if (page.counts) {
+      setCounts(page.counts);
+      setFailures(page.counts, true);
+    }
     return { items: page.requests, next: page.next_cursor };
   };
   const pages = usePages("requests", load);

@@ -10,7 +10,7 @@ import { Edit } from "./edit.js";
 import { Forget } from "./forget.js";
 import { deletedIds } from "./deletions.js";
 import { Heading } from "./components.js";
-import { failures, isReachable, loadPerson, person } from "./health.js";
+import { forgetFailures, isReachable, loadPerson, person } from "./health.js";
 import { Icons } from "./icons.js";
 import { clearImports } from "./imports.js";
 import { useKeyboard, useKeys } from "./keys.js";
@@ -91,8 +91,7 @@ function useAccount() {
     const error = new Refused("You have logged in again: repeat the action.", 401);
     for (const { resolve, reject } of waiting.current.splice(0)) (isSame ? resolve : reject)(error);
     if (isSame) return; // the page stays as it is, with all that was typed
-    for (const forget of [clearDraft, clearImports, clearToast, forgetPerson]) forget();
-    failures.set(null);
+    for (const forget of [clearDraft, clearImports, clearToast, forgetFailures, forgetPerson]) forget();
     setLogIns((before) => before + 1);
   };
   const load = async () => {

@@ -7,6 +7,8 @@ export const isReachable = observable(true);
 export const person = observable(null);
 // Numbers of requests in the states `failed` and `dead_lettered`; null until they are known.
 export const failures = observable(null);
+// The part of these numbers that the person has seen on the page Activity.
+export const seen = observable({ failed: 0, dead_lettered: 0 });
 
 export async function loadPerson(may) {
   person.set(may.has("who_am_i") ? await call("who_am_i").catch(() => null) : null);
@@ -17,9 +19,26 @@ export async function countFailures(may) {
   const before = needsLook(failures.get());
   if (may.has("list_requests")) {
     const { counts } = await call("list_requests", { limit: 1 });
-    if (counts) failures.set({ failed: counts.failed ?? 0, dead_lettered: counts.dead_lettered ?? 0 });
+    if (counts) setFailures(counts);
   }
   return needsLook(failures.get()) !== before;
+}
+
+// Keep the counts of the server. `isSeen` is whether the page Activity shows them. A failure that was retried or
+// deleted is no longer seen, so that the next one is new.
+export function setFailures({ failed = 0, dead_lettered: given = 0 }, isSeen = false) {
+  const before = isSeen ? { failed, dead_lettered: given } : seen.get();
+  seen.set({ failed: Math.min(before.failed, failed), dead_lettered: Math.min(before.dead_lettered, given) });
+  failures.set({ failed, dead_lettered: given });
+}
+
+// Number of failures that the person has not seen: the badge of Activity.
+export const countUnseen = (counts, known) =>
+  (counts ? Math.max(0, counts.failed - known.failed) + Math.max(0, counts.dead_lettered - known.dead_lettered) : 0);
+
+export function forgetFailures() {
+  failures.set(null);
+  seen.set({ failed: 0, dead_lettered: 0 });
 }
 
 export const needsLook = (counts) => (counts ? counts.failed + counts.dead_lettered : 0);

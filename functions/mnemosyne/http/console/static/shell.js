@@ -2,7 +2,7 @@
 // outage.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Button, Dialog, Icon, Menu, Note } from "./components.js";
-import { countFailures, failures, isReachable, needsLook, person } from "./health.js";
+import { countFailures, countUnseen, failures, isReachable, person, seen } from "./health.js";
 import { Logo } from "./icons.js";
 import { client } from "./mcp.js";
 import { observable, useValue } from "./observable.js";
@@ -37,10 +37,10 @@ function current(page, path) {
 }
 
 function PageLink({ page, path }) {
-  const count = needsLook(useValue(failures));
+  const count = countUnseen(useValue(failures), useValue(seen));
   const badge = page.path === "/activity" && count > 0;
   return html`<a href=${page.path} aria-current=${current(page, path)}>${page.name}${badge && html`
-    <span class="badge bad num">${count}<span class="sr"> need a look</span></span>`}</a>`;
+    <span class="badge bad num">${count}<span class="sr"> new failures</span></span>`}</a>`;
 }
 
 function Where() {
