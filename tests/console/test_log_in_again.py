@@ -9,6 +9,16 @@ from tests.console.person import click, find, follow, keys, press, reads, shows,
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+# The server refuses the calls of one tool, until `isCalm` is true.
+REFUSE_UNTIL_CALM = """
+const [tool] = arguments;
+const real = window.fetch;
+const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "too many requests" } };
+window.fetch = (...asked) =>
+  (!window.isCalm && asked[1]?.body?.includes?.(`"${tool}"`)
+    ? Promise.resolve(new Response(JSON.stringify(error), { status: 429 })) : real(...asked));
+"""
+
 
 def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
     first, second = (make_key(guarded, "read", "write", namespace="fay") for _ in range(2))
@@ -62,6 +72,25 @@ def test_what_was_typed_anywhere_is_kept_during_a_log_in(
     assert fresh.url.endswith(path), "the keyboard belongs to the form of the log-in"
     use_key(fresh, second)
     assert find(fresh, field).get_property("value") == typed and "dinghy" in str(typed)
+
+
+def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
+    guarded: DevServer, fresh: Chromium
+) -> None:
+    first, second = (make_key(guarded, "read", "write", namespace="kit") for _ in range(2))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(fresh, first)
+    type_into(fresh, "content", "Typed for an hour")
+    shows(fresh, "kit")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.execute_script(REFUSE_UNTIL_CALM, "who_am_i")
+    press(fresh, "Add")
+    shows(fresh, "You have been logged out.")
+    use_key(fresh, second)
+    shows(fresh, "too many requests")
+    fresh.driver.execute_script("window.isCalm = true")
+    press(fresh, "Try again")
+    assert find(fresh, "#content").get_property("value") == "Typed for an hour"
 
 
 def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: DevServer, fresh: Chromium) -> None:

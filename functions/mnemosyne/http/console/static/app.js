@@ -99,7 +99,9 @@ function useAccount() {
       const names = await client.tools();
       const { namespace } = person.get() ?? {};
       const loading = loadPerson(names);
+      // Without the namespace, the page of the same person would be replaced: `Try again` asks for it again.
       if (waiting.current.length) await loading.then(() => resumeCalls(namespace));
+      else loading.catch(() => null); // Watch asks again
       setMay(names);
       setRefused(null);
     } catch (error) {

@@ -10,8 +10,9 @@ export const failures = observable(null);
 // The part of these numbers that the person has seen on the page Activity.
 export const seen = observable({ failed: 0, dead_lettered: 0 });
 
+// Load the person. Throws if the server does not answer, and then the person stays as before.
 export async function loadPerson(may) {
-  person.set(may.has("who_am_i") ? await call("who_am_i").catch(() => null) : null);
+  person.set(may.has("who_am_i") ? await call("who_am_i") : null);
 }
 
 // Count the requests that failed, for the badge of Activity. Returns whether the count has changed.

@@ -2,7 +2,7 @@
 // outage.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Button, Dialog, Icon, Menu, Note } from "./components.js";
-import { countFailures, countUnseen, failures, isReachable, person, seen } from "./health.js";
+import { countFailures, countUnseen, failures, isReachable, loadPerson, person, seen } from "./health.js";
 import { Logo } from "./icons.js";
 import { client } from "./mcp.js";
 import { observable, useValue } from "./observable.js";
@@ -86,10 +86,13 @@ export function TabBar({ pages, may, path }) {
 export const Foot = () => html`<div class="floor" aria-live="polite">${useValue(bulkBar)}<${ImportProgress} />
   <${Toast} /></div>`;
 
-// Count failed requests again and again, for the badge.
+// Count failed requests again and again, for the badge, and load the person if that has failed.
 export function Watch({ may }) {
   useEffect(() => void countFailures(may).catch(() => null), [may]);
-  usePoll(() => countFailures(may), FAILURE_SECONDS);
+  usePoll(async () => {
+    if (!person.get()) await loadPerson(may);
+    return countFailures(may);
+  }, FAILURE_SECONDS);
   return null;
 }
 
