@@ -266,10 +266,11 @@ def test_a_feature_adds_the_roles_that_it_needs(features: list[str], roles: set[
     [
         ({"runner": "jenkins"}, "runner must be cloud_build or github_actions, got jenkins"),
         ({"repository": "https://github.com/acme/memory"}, "repository must be OWNER/REPOSITORY, got https://"),
+        ({"state_bucket": "gs://acme-states"}, "must be the name of a bucket, without gs://, got gs://acme-states"),
     ],
 )
 def test_a_bad_variable_is_refused_with_its_value(values: dict[str, str], sentence: str) -> None:
-    with workspace(EXAMPLE) as own:
+    with workspace(TERRAFORM / "modules" / "pipeline") as own:
         planned = own.plan(**({"repository": REPOSITORY} | values))
     assert planned.status == 1
     assert sentence in " ".join(planned.printed.split())

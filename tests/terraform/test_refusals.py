@@ -1,11 +1,12 @@
 """A plan refuses variables that cannot work, with a sentence that says what to do."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.terraform.workspace import Workspace, workspace
+from tests.terraform.workspace import ROOT, Workspace, workspace
 
 
 def people(**rule: object) -> dict[str, object]:
@@ -36,6 +37,22 @@ ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
             "sql_tier": "db-custom-1-3840",
             "subnetwork_cidr": "172.16.0.0/16",
             "backup_location": "europe-west4",
+        },
+        {
+            "auth_mode": "iam",
+            "invokers": [
+                "user:ada@example.com",
+                "group:memory-users@example.com",
+                "serviceAccount:agent@my-project.iam.gserviceaccount.com",
+                "serviceAccount:my-project.svc.id.goog[agents/crm]",
+                "domain:example.com",
+                "principal://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/subject/s",
+                "principalSet://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/*",
+            ],
+            "labels": {f"label{number}": "" for number in range(61)},
+            "domain": f"{'m' * 51}.example.com",
+            "buckets": {"exports": {"bucket": "exports.acme.example.com", "namespace": "archive"}},
+            "keep_traffic": ["import-object"],
         },
     ],
     ids=lambda values: ",".join(values),
@@ -71,7 +88,6 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("embedding_dimension", 768.5, "a whole number between 128 and 3072"),
     ("embedding_model", "text-embedding-005", "must be gemini-embedding-2 or gemini-embedding-001"),
     ("embedding_location", "Europe", "must be eu, us, global or a region, got Europe"),
-    ("keep_traffic", ["dead_letter"], "keep_traffic must be from mcp, ingest, dead-letter"),
     ("migrate_by", "make", "migrate_by must be job or gcloud, got make"),
     ("open_by", "allUsers", "open_by must be all_users or no_invoker_check"),
     ("vpc_egress", "all", "must be PRIVATE_RANGES_ONLY or ALL_TRAFFIC, got all"),
@@ -85,8 +101,64 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("budget", 0.5, "budget must be at least 1"),
     ("buckets", {"exports": {"bucket": "gs://acme-exports", "namespace": "archive"}}, "without gs://"),
     ("max_delivery_attempts", 20.5, "a whole number between 5 and 100"),
+    ("invokers", ["ada@example.com"], "invokers must be members with their kind (user:, group:,"),
+    ("invokers", ["user:ada@example.com", "user:ada"], "got user:ada@example.com, user:ada."),
+    ("invokers", ["allUsers"], "invokers must not contain allUsers"),
+    (
+        "publishers",
+        {"crm": {"namespace": "crm", "members": ["x@p.iam.gserviceaccount.com"]}},
+        "members with their kind",
+    ),
+    (
+        "alert_emails",
+        ["ada@example.com", "Bob <bob@example.com>"],
+        "alone, such as ada@example.com, got ada@example.com,",
+    ),
+    ("alert_emails", ["ada@localhost"], "an e-mail address alone, such as ada@example.com, got ada@localhost"),
+    (
+        "labels",
+        {"goog-team": "x"},
+        "labels must not begin with goog, the beginning of Google's own labels, got goog-team",
+    ),
+    ("labels", {f"label{number}": "" for number in range(62)}, "at most 61 entries, because a resource has at most 64"),
+    (
+        "domain",
+        f"{'m' * 60}.example.com",
+        "at most 63 characters, because Google makes no certificates for longer names",
+    ),
+    ("backup_location", "europe-west99", "must be a region, or asia, eu or us, got europe-west99"),
+    ("embedding_location", "us-east99", "must be eu, us, global or a region, got us-east99"),
+    ("message_storage_regions", ["europe-west1", "us-east99"], "such as europe-west1, got europe-west1, us-east99"),
+    ("billing_account", "0123-6789AB-CDEF01", "without billingAccounts/, got 0123-6789AB-CDEF01"),
+    ("database_instance_name", "d" * 90, "database_instance_name and project must have at most 97 characters together"),
+    ("sql_tier", "db-n1-standard-1", "or db-perf-optimized-N-CPUS, got db-n1-standard-1"),
+    ("subnetwork_cidr", "169.254.0.0/24", "169.254.0.0/16, 199.36.153.0/28 or 224.0.0.0/4, which Google Cloud refuses"),
+    ("buckets", {"exports": {"bucket": "b" * 64, "namespace": "archive"}}, f"without gs://, got {'b' * 64}"),
+    ("otlp_endpoint", "http://", "starts with http:// or https://, got http://"),
+    ("oauth_upstream_issuer", "accounts.google.com", "starts with https://, got accounts.google.com"),
 ]
 """Values that are refused whatever the other variables are. One plan names the bad values of all variables."""
+
+
+TERRAFORM_FILES = sorted((ROOT / "terraform").glob("modules/*/variables*.tf"))
+
+
+def test_the_error_of_each_validation_shows_the_value() -> None:
+    """An error that excludes a certain value names this value, and the error of a secret cannot show it."""
+    named = (
+        "must not contain allUsers",
+        "domain_only needs domain",
+        "iap needs domain",
+        "oauth_client_secret must not",
+    )
+    messages = [
+        message
+        for file in TERRAFORM_FILES
+        for message in re.findall(r'error_message = "(.*)"$', file.read_text(), re.MULTILINE)
+        if not any(words in message for words in named)
+    ]
+    assert len(messages) > 60
+    assert [message for message in messages if "${" not in message] == []
 
 
 def _plans() -> list[dict[str, tuple[object, str]]]:
@@ -134,6 +206,15 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         ),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs domain"),
+        ({"keep_traffic": ["dead_letter"]}, "keep_traffic must be from mcp, ingest, dead-letter"),
+        (
+            {"keep_traffic": ["auth"]},
+            "auth, which exists only with auth_mode oauth, got auth: remove auth from the list",
+        ),
+        (
+            {"keep_traffic": ["import-object"]},
+            "which exists only with buckets, got import-object: remove import-object",
+        ),
         ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),
         ({"project": LONG_PROJECT, "name": "sixteen-letters1"}, "at most 44 characters together, got 46"),
         ({"project": LONG_PROJECT, "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),

@@ -4,8 +4,8 @@ variable "alert_emails" {
   default     = []
 
   validation {
-    condition     = alltrue([for address in var.alert_emails : strcontains(address, "@")])
-    error_message = "Each of alert_emails must be an e-mail address."
+    condition     = alltrue([for address in var.alert_emails : can(regex("^[^@\\s<>:,]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+$", address))])
+    error_message = "Each of alert_emails must be an e-mail address alone, such as ada@example.com, got ${join(", ", var.alert_emails)}."
   }
 }
 
@@ -15,7 +15,7 @@ variable "billing_account" {
   default     = ""
 
   validation {
-    condition     = can(regex("^([0-9A-F]+-[0-9A-F]+-[0-9A-F]+)?$", var.billing_account))
+    condition     = can(regex("^([0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6})?$", var.billing_account))
     error_message = "billing_account must be an id such as 012345-6789AB-CDEF01, without billingAccounts/, got ${var.billing_account}."
   }
 }
@@ -27,7 +27,7 @@ variable "budget" {
 
   validation {
     condition     = var.budget >= 1
-    error_message = "budget must be at least 1."
+    error_message = "budget must be at least 1, got ${var.budget}."
   }
 }
 
@@ -38,7 +38,7 @@ variable "name" {
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.name))
-    error_message = "name must be 3 to 16 lower-case letters, digits and hyphens, and begin with a letter."
+    error_message = "name must be 3 to 16 lower-case letters, digits and hyphens, and begin with a letter, got ${var.name}."
   }
   validation {
     condition     = !startswith(var.name, "goog") && !strcontains(var.name, "google")
@@ -57,7 +57,7 @@ variable "project" {
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
-    error_message = "project must be a project id, not a name or a number."
+    error_message = "project must be a project id, not a name or a number, got ${var.project}."
   }
 }
 
@@ -68,7 +68,7 @@ variable "project_number" {
 
   validation {
     condition     = can(regex("^[0-9]*$", var.project_number))
-    error_message = "project_number must contain digits only."
+    error_message = "project_number must contain digits only, got ${var.project_number}."
   }
 }
 
@@ -90,11 +90,20 @@ variable "labels" {
 
   validation {
     condition     = alltrue([for key, value in var.labels : can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))])
-    error_message = "labels must be lower-case letters, digits, hyphens and underscores, at most 63, and begin with a letter."
+    error_message = "labels must be lower-case letters, digits, hyphens and underscores, at most 63, and a key must begin with a letter, got ${join(", ", [for key, value in var.labels : "${key}=${value}"])}."
   }
   validation {
     condition     = length(setintersection(keys(var.labels), ["app", "deployment"])) == 0
-    error_message = "labels must not contain app or deployment, which are always added."
+    error_message = "labels must not contain app or deployment, which are always added, got ${join(", ", keys(var.labels))}."
+  }
+  validation {
+    condition     = !anytrue([for key in keys(var.labels) : startswith(key, "goog")])
+    error_message = "labels must not begin with goog, the beginning of Google's own labels, got ${join(", ", keys(var.labels))}: choose another key."
+  }
+  # A resource has at most 64 labels. app, deployment and the provider's goog-terraform-provisioned are added.
+  validation {
+    condition     = length(var.labels) <= 61
+    error_message = "labels must have at most 61 entries, because a resource has at most 64 labels, got ${length(var.labels)}."
   }
 }
 
@@ -105,11 +114,11 @@ variable "kms_key" {
 
   validation {
     condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
-    error_message = "kms_key must be projects/P/locations/L/keyRings/R/cryptoKeys/K."
+    error_message = "kms_key must be projects/P/locations/L/keyRings/R/cryptoKeys/K, got ${coalesce(var.kms_key, "nothing")}."
   }
   validation {
     condition     = var.kms_key == null || strcontains(coalesce(var.kms_key, "-"), "/locations/${var.region}/")
-    error_message = "kms_key must be a key in ${var.region}: Cloud SQL accepts only a key in the region of the database."
+    error_message = "kms_key must be a key in ${var.region}, got ${coalesce(var.kms_key, "nothing")}: Cloud SQL accepts only a key in the region of the database."
   }
 }
 
@@ -131,7 +140,15 @@ variable "keep_traffic" {
 
   validation {
     condition     = length(setsubtract(var.keep_traffic, ["mcp", "ingest", "dead-letter", "import-object", "auth"])) == 0
-    error_message = "keep_traffic must be from mcp, ingest, dead-letter, import-object and auth."
+    error_message = "keep_traffic must be from mcp, ingest, dead-letter, import-object and auth, got ${join(", ", var.keep_traffic)}."
+  }
+  validation {
+    condition     = !contains(var.keep_traffic, "auth") || var.auth_mode == "oauth"
+    error_message = "keep_traffic must not contain auth, which exists only with auth_mode oauth, got ${join(", ", var.keep_traffic)}: remove auth from the list."
+  }
+  validation {
+    condition     = !contains(var.keep_traffic, "import-object") || length(var.buckets) > 0
+    error_message = "keep_traffic must not contain import-object, which exists only with buckets, got ${join(", ", var.keep_traffic)}: remove import-object from the list."
   }
 }
 
@@ -142,7 +159,7 @@ variable "python_runtime" {
 
   validation {
     condition     = contains(["python311", "python312", "python313", "python314"], var.python_runtime)
-    error_message = "python_runtime must be python311 or newer."
+    error_message = "python_runtime must be python311, python312, python313 or python314, got ${var.python_runtime}."
   }
 }
 
@@ -158,8 +175,8 @@ variable "otlp_endpoint" {
   default     = ""
 
   validation {
-    condition     = var.otlp_endpoint == "" || can(regex("^https?://", var.otlp_endpoint))
-    error_message = "otlp_endpoint must be a URL that starts with http:// or https://."
+    condition     = var.otlp_endpoint == "" || can(regex("^https?://[^/\\s]+", var.otlp_endpoint))
+    error_message = "otlp_endpoint must be a URL that starts with http:// or https://, got ${var.otlp_endpoint}."
   }
 }
 
@@ -178,7 +195,7 @@ variable "max_instances" {
 
   validation {
     condition     = alltrue([for count in values(var.max_instances) : count >= 1 && count <= 100 && floor(count) == count])
-    error_message = "max_instances must be whole numbers between 1 and 100."
+    error_message = "max_instances must be whole numbers between 1 and 100, got ${join(", ", [for name, count in var.max_instances : "${name} = ${count}"])}."
   }
 }
 

@@ -5,7 +5,7 @@ variable "auth_mode" {
 
   validation {
     condition     = contains(["api_key", "oauth", "oidc", "iam"], var.auth_mode)
-    error_message = "auth_mode must be api_key, oauth, oidc or iam."
+    error_message = "auth_mode must be api_key, oauth, oidc or iam, got ${var.auth_mode}."
   }
 }
 
@@ -27,7 +27,12 @@ variable "domain" {
 
   validation {
     condition     = var.domain == "" || can(regex("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$", var.domain))
-    error_message = "domain must be a public domain name without scheme, path and port, such as memory.example.com."
+    error_message = "domain must be a public domain name without scheme, path and port, such as memory.example.com, got ${var.domain}."
+  }
+  # https://cloud.google.com/load-balancing/docs/ssl-certificates/google-managed-certs
+  validation {
+    condition     = length(var.domain) <= 63
+    error_message = "domain must have at most 63 characters, because Google makes no certificates for longer names, got ${var.domain} (${length(var.domain)})."
   }
 }
 
@@ -62,6 +67,11 @@ variable "invokers" {
     condition     = !contains(var.invokers, "allUsers") && !contains(var.invokers, "allAuthenticatedUsers")
     error_message = "invokers must not contain allUsers or allAuthenticatedUsers: with auth_mode iam, mcp accepts authenticated calls only."
   }
+  # allUsers and allAuthenticatedUsers have an error of their own.
+  validation {
+    condition     = alltrue([for member in var.invokers : can(regex("^((user|group|serviceAccount):[^@\\s:]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|domain:([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|serviceAccount:\\S+\\.svc\\.id\\.goog\\[\\S+\\]|principal(Set)?://\\S+|allUsers|allAuthenticatedUsers)$", member))])
+    error_message = "invokers must be members with their kind (user:, group:, serviceAccount:, domain:, principal:// or principalSet://), such as user:ada@example.com, got ${join(", ", var.invokers)}."
+  }
 }
 
 variable "oidc_audience" {
@@ -71,7 +81,7 @@ variable "oidc_audience" {
 
   validation {
     condition     = (var.auth_mode == "oidc") == (var.oidc_audience != "")
-    error_message = "oidc_audience must be set with auth_mode oidc, and only then."
+    error_message = "oidc_audience must be set with auth_mode oidc, and only then, got \"${var.oidc_audience}\" with auth_mode ${var.auth_mode}."
   }
 }
 
@@ -81,8 +91,8 @@ variable "oidc_issuer" {
   default     = ""
 
   validation {
-    condition     = (var.auth_mode == "oidc") == startswith(var.oidc_issuer, "https://")
-    error_message = "oidc_issuer must be set with auth_mode oidc, and only then, to a URL that starts with https://."
+    condition     = var.auth_mode == "oidc" ? can(regex("^https://[^/\\s]+", var.oidc_issuer)) : var.oidc_issuer == ""
+    error_message = "oidc_issuer must be set with auth_mode oidc, and only then, to a URL that starts with https://, got \"${var.oidc_issuer}\" with auth_mode ${var.auth_mode}."
   }
 }
 

@@ -5,7 +5,7 @@ variable "availability_type" {
 
   validation {
     condition     = contains(["ZONAL", "REGIONAL"], var.availability_type)
-    error_message = "availability_type must be ZONAL or REGIONAL."
+    error_message = "availability_type must be ZONAL or REGIONAL, got ${var.availability_type}."
   }
 }
 
@@ -15,8 +15,8 @@ variable "backup_location" {
   default     = ""
 
   validation {
-    condition     = can(regex("^(|asia|eu|us|[a-z]+-[a-z]+[0-9]+)$", var.backup_location))
-    error_message = "backup_location must be a region, or asia, eu or us, got ${var.backup_location}."
+    condition     = contains(concat(["", "asia", "eu", "us"], local.regions), var.backup_location)
+    error_message = "backup_location must be a region, or asia, eu or us, got ${var.backup_location}. Add a newer region to terraform/modules/mnemosyne/regions.tf."
   }
 }
 
@@ -27,7 +27,12 @@ variable "database_instance_name" {
 
   validation {
     condition     = var.database_instance_name == "" || can(regex("^[a-z][a-z0-9-]{0,96}[a-z0-9]$", var.database_instance_name))
-    error_message = "database_instance_name must contain lower-case letters, digits and hyphens only, and begin with a letter."
+    error_message = "database_instance_name must contain lower-case letters, digits and hyphens only, and begin with a letter, got ${var.database_instance_name}."
+  }
+  # https://cloud.google.com/sql/docs/postgres/instance-settings
+  validation {
+    condition     = length("${var.project}:${var.database_instance_name}") <= 98
+    error_message = "database_instance_name and project must have at most 97 characters together, got ${length(var.database_instance_name) + length(var.project)}: choose a shorter name than ${var.database_instance_name}."
   }
 }
 
@@ -77,7 +82,7 @@ variable "owner_password_version" {
 
   validation {
     condition     = var.owner_password_version >= 1 && floor(var.owner_password_version) == var.owner_password_version
-    error_message = "owner_password_version must be a whole number of at least 1."
+    error_message = "owner_password_version must be a whole number of at least 1, got ${var.owner_password_version}."
   }
 }
 
@@ -96,7 +101,7 @@ variable "pool_size" {
 
   validation {
     condition     = alltrue([for size in values(var.pool_size) : size >= 1 && size <= 50 && floor(size) == size])
-    error_message = "pool_size must be whole numbers between 1 and 50."
+    error_message = "pool_size must be whole numbers between 1 and 50, got ${join(", ", [for name, size in var.pool_size : "${name} = ${size}"])}."
   }
 }
 
@@ -118,7 +123,7 @@ variable "sql_edition" {
 
   validation {
     condition     = contains(["ENTERPRISE", "ENTERPRISE_PLUS"], var.sql_edition)
-    error_message = "sql_edition must be ENTERPRISE or ENTERPRISE_PLUS."
+    error_message = "sql_edition must be ENTERPRISE or ENTERPRISE_PLUS, got ${var.sql_edition}."
   }
   validation {
     condition     = (var.sql_edition == "ENTERPRISE_PLUS") == startswith(var.sql_tier, "db-perf-optimized-")
@@ -132,8 +137,8 @@ variable "sql_tier" {
   default     = "db-g1-small"
 
   validation {
-    condition     = startswith(var.sql_tier, "db-")
-    error_message = "sql_tier must be a tier, such as db-g1-small or db-custom-2-8192."
+    condition     = can(regex("^db-(f1-micro|g1-small|custom-.*|perf-optimized-N-[0-9]+)$", var.sql_tier))
+    error_message = "sql_tier must be db-f1-micro, db-g1-small, db-custom-CPUS-MB such as db-custom-2-8192, or db-perf-optimized-N-CPUS, got ${var.sql_tier}."
   }
   # https://cloud.google.com/sql/docs/postgres/create-instance#machine-types
   validation {

@@ -26,12 +26,12 @@ variable "embedding_location" {
   default     = ""
 
   validation {
-    condition     = var.embedding_location == "" || can(regex("^(global|eu|us|[a-z]+-[a-z]+[0-9]+)$", var.embedding_location))
-    error_message = "embedding_location must be eu, us, global or a region, got ${var.embedding_location}."
+    condition     = contains(concat(["", "global", "eu", "us"], local.regions), var.embedding_location)
+    error_message = "embedding_location must be eu, us, global or a region, got ${var.embedding_location}. Add a newer region to terraform/modules/mnemosyne/regions.tf."
   }
   validation {
     condition     = var.embedding_location == "" || var.gemini_api_key_secret == ""
-    error_message = "embedding_location is for Vertex AI, and gemini_api_key_secret selects the Gemini API: set one of them."
+    error_message = "embedding_location is for Vertex AI, and gemini_api_key_secret selects the Gemini API: set one of them, got ${var.embedding_location} and ${var.gemini_api_key_secret}."
   }
 }
 
@@ -53,7 +53,7 @@ variable "gemini_api_key_version" {
 
   validation {
     condition     = can(regex("^(latest|[1-9][0-9]*)$", var.gemini_api_key_version))
-    error_message = "gemini_api_key_version must be a version number or latest."
+    error_message = "gemini_api_key_version must be a version number or latest, got ${var.gemini_api_key_version}."
   }
 }
 
@@ -64,6 +64,6 @@ variable "reranking_model" {
 
   validation {
     condition     = var.reranking_model == "" || startswith(var.reranking_model, "semantic-ranker-")
-    error_message = "reranking_model must be a model of the ranking API, such as semantic-ranker-fast-004: https://cloud.google.com/generative-ai-app-builder/docs/ranking#models"
+    error_message = "reranking_model must be a model of the ranking API, such as semantic-ranker-fast-004, got ${var.reranking_model}: https://cloud.google.com/generative-ai-app-builder/docs/ranking#models"
   }
 }

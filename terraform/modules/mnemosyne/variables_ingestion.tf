@@ -9,15 +9,15 @@ variable "buckets" {
 
   validation {
     condition     = alltrue([for name in keys(var.buckets) : can(regex("^[a-z][a-z0-9-]{0,29}$", name)) && !endswith(name, "-dead-letter")])
-    error_message = "Each name of buckets must be 1 to 30 lower-case letters, digits and hyphens, begin with a letter and not end in -dead-letter."
+    error_message = "Each name of buckets must be 1 to 30 lower-case letters, digits and hyphens, begin with a letter and not end in -dead-letter, got ${join(", ", keys(var.buckets))}."
   }
   validation {
     condition     = alltrue([for entry in values(var.buckets) : can(regex("^[A-Za-z0-9][A-Za-z0-9._~:@|-]{0,199}$", entry.namespace))])
-    error_message = "Each namespace of buckets must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit."
+    error_message = "Each namespace of buckets must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit, got ${join(", ", values(var.buckets)[*].namespace)}."
   }
   validation {
-    condition     = alltrue([for entry in values(var.buckets) : can(regex("^[a-z0-9][a-z0-9._-]+[a-z0-9]$", entry.bucket))])
-    error_message = "Each bucket of buckets must be the name of a bucket, without gs://."
+    condition     = alltrue([for entry in values(var.buckets) : can(regex("^[a-z0-9][a-z0-9_-]{0,61}[a-z0-9](\\.[a-z0-9_-]{1,63})*$", entry.bucket)) && length(entry.bucket) >= 3 && length(entry.bucket) <= 222])
+    error_message = "Each bucket of buckets must be the name of a bucket, without gs://, got ${join(", ", values(var.buckets)[*].bucket)}."
   }
 
   validation {
@@ -25,11 +25,11 @@ variable "buckets" {
       for other, two in var.buckets :
       name == other || entry.bucket != two.bucket || !(startswith(entry.prefix, two.prefix) || startswith(two.prefix, entry.prefix))
     ]]))
-    error_message = "Two entries of buckets cover the same objects, but an object belongs to one namespace. Give the entries of one bucket prefixes of which none begins with another."
+    error_message = "Two entries of buckets cover the same objects, but an object belongs to one namespace. Give the entries of one bucket prefixes of which none begins with another, got ${join(", ", [for name, entry in var.buckets : "${name} = ${entry.bucket}/${entry.prefix}"])}."
   }
   validation {
     condition     = alltrue([for one in values(var.buckets) : length([for two in values(var.buckets) : two if two.bucket == one.bucket]) <= 12])
-    error_message = "A bucket may have at most 12 entries of buckets, because a condition of IAM has at most 12 logical operators."
+    error_message = "A bucket may have at most 12 entries of buckets, because a condition of IAM has at most 12 logical operators, got ${join(", ", [for bucket, names in { for name, entry in var.buckets : entry.bucket => name... } : "${length(names)} of ${bucket}"])}."
   }
 }
 
@@ -50,8 +50,8 @@ variable "message_storage_regions" {
   default     = []
 
   validation {
-    condition     = alltrue([for region in var.message_storage_regions : can(regex("^[a-z]+-[a-z]+[0-9]+$", region))])
-    error_message = "message_storage_regions must contain regions, such as europe-west1."
+    condition     = length(setsubtract(var.message_storage_regions, local.regions)) == 0
+    error_message = "message_storage_regions must contain regions, such as europe-west1, got ${join(", ", var.message_storage_regions)}. Add a newer region to terraform/modules/mnemosyne/regions.tf."
   }
 }
 
@@ -68,7 +68,7 @@ variable "immutable_sources" {
 
   validation {
     condition     = alltrue([for source in var.immutable_sources : trimspace(source) != "" && !strcontains(source, ",")])
-    error_message = "immutable_sources must be names without a comma, none of them blank."
+    error_message = "immutable_sources must be names without a comma, none of them blank, got ${jsonencode(var.immutable_sources)}."
   }
 }
 
@@ -82,14 +82,19 @@ variable "publishers" {
 
   validation {
     condition     = alltrue([for name in keys(var.publishers) : can(regex("^[a-z][a-z0-9-]{0,29}$", name)) && !endswith(name, "-dead-letter")])
-    error_message = "Each name of publishers must be 1 to 30 lower-case letters, digits and hyphens, begin with a letter and not end in -dead-letter."
+    error_message = "Each name of publishers must be 1 to 30 lower-case letters, digits and hyphens, begin with a letter and not end in -dead-letter, got ${join(", ", keys(var.publishers))}."
   }
   validation {
     condition     = alltrue([for entry in values(var.publishers) : can(regex("^[A-Za-z0-9][A-Za-z0-9._~:@|-]{0,199}$", entry.namespace))])
-    error_message = "Each namespace of publishers must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit."
+    error_message = "Each namespace of publishers must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit, got ${join(", ", values(var.publishers)[*].namespace)}."
   }
   validation {
     condition     = alltrue(flatten([for entry in values(var.publishers) : [for member in entry.members : !contains(["allUsers", "allAuthenticatedUsers"], member)]]))
     error_message = "members of publishers must not contain allUsers or allAuthenticatedUsers: they would let everybody write."
+  }
+  # allUsers and allAuthenticatedUsers have an error of their own.
+  validation {
+    condition     = alltrue([for member in flatten(values(var.publishers)[*].members) : can(regex("^((user|group|serviceAccount):[^@\\s:]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|domain:([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|serviceAccount:\\S+\\.svc\\.id\\.goog\\[\\S+\\]|principal(Set)?://\\S+|allUsers|allAuthenticatedUsers)$", member))])
+    error_message = "members of publishers must be members with their kind (user:, group:, serviceAccount:, domain:, principal:// or principalSet://), such as user:ada@example.com, got ${join(", ", flatten(values(var.publishers)[*].members))}."
   }
 }

@@ -8,15 +8,15 @@ variable "network" {
 
   validation {
     condition     = var.network == null || can(regex("^projects/[^/]+/global/networks/[^/]+$", var.network.network))
-    error_message = "network.network must be projects/P/global/networks/N."
+    error_message = "network.network must be projects/P/global/networks/N, got ${try(var.network.network, "nothing")}."
   }
   validation {
     condition     = var.network == null || can(regex("^projects/[^/]+/regions/[^/]+/subnetworks/[^/]+$", var.network.subnetwork))
-    error_message = "network.subnetwork must be projects/P/regions/R/subnetworks/S."
+    error_message = "network.subnetwork must be projects/P/regions/R/subnetworks/S, got ${try(var.network.subnetwork, "nothing")}."
   }
   validation {
     condition     = var.network == null || strcontains(try(var.network.subnetwork, ""), "/regions/${var.region}/")
-    error_message = "network.subnetwork must be in ${var.region}, the region of the functions."
+    error_message = "network.subnetwork must be in ${var.region}, the region of the functions, got ${try(var.network.subnetwork, "nothing")}."
   }
 }
 
@@ -43,6 +43,15 @@ variable "subnetwork_cidr" {
       try(cidrhost("${reserved}/${min(length, split("/", var.subnetwork_cidr)[1])}", 0) != cidrhost("${split("/", var.subnetwork_cidr)[0]}/${min(length, split("/", var.subnetwork_cidr)[1])}", 0), true)
     ])
     error_message = "subnetwork_cidr must not overlap 192.168.1.0/24 or 172.17.0.0/16, got ${var.subnetwork_cidr}: choose another range, such as 10.10.0.0/24."
+  }
+  # https://cloud.google.com/vpc/docs/subnets#prohibited-ipv4-ranges. 199.36.153.0/28 contains the
+  # prohibited 199.36.153.4/30 and 199.36.153.8/30.
+  validation {
+    condition = alltrue([
+      for prohibited, length in { "0.0.0.0" = 8, "127.0.0.0" = 8, "169.254.0.0" = 16, "199.36.153.0" = 28, "224.0.0.0" = 4 } :
+      try(cidrhost("${prohibited}/${min(length, split("/", var.subnetwork_cidr)[1])}", 0) != cidrhost("${split("/", var.subnetwork_cidr)[0]}/${min(length, split("/", var.subnetwork_cidr)[1])}", 0), true)
+    ])
+    error_message = "subnetwork_cidr must not overlap 0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 199.36.153.0/28 or 224.0.0.0/4, which Google Cloud refuses, got ${var.subnetwork_cidr}: choose another range, such as 10.10.0.0/24."
   }
 }
 

@@ -5,7 +5,7 @@ variable "oauth_access_token_seconds" {
 
   validation {
     condition     = var.oauth_access_token_seconds >= 300 && var.oauth_access_token_seconds <= 604800 && floor(var.oauth_access_token_seconds) == var.oauth_access_token_seconds
-    error_message = "oauth_access_token_seconds must be a whole number from 300 to 604800."
+    error_message = "oauth_access_token_seconds must be a whole number from 300 to 604800, got ${var.oauth_access_token_seconds}."
   }
 }
 
@@ -16,7 +16,7 @@ variable "oauth_client_id" {
 
   validation {
     condition     = (var.auth_mode == "oauth") == (var.oauth_client_id != "")
-    error_message = "oauth_client_id must be set with auth_mode oauth, and only then. Create a client at https://console.cloud.google.com/auth/clients."
+    error_message = "oauth_client_id must be set with auth_mode oauth, and only then, got \"${var.oauth_client_id}\" with auth_mode ${var.auth_mode}. Create a client at https://console.cloud.google.com/auth/clients."
   }
 }
 
@@ -55,19 +55,19 @@ variable "oauth_people" {
 
   validation {
     condition     = (var.auth_mode == "oauth") == (length(var.oauth_people) > 0)
-    error_message = "oauth_people must be set with auth_mode oauth, and only then: without a rule nobody can log in."
+    error_message = "oauth_people must be set with auth_mode oauth, and only then, got ${length(var.oauth_people)} rules with auth_mode ${var.auth_mode}: without a rule nobody can log in."
   }
   validation {
     condition     = alltrue([for rule in var.oauth_people : rule.who == "*" || can(regex("^([^@\\s]*@[^@\\s]+|[A-Za-z0-9_.-]+:\\S+)$", rule.who))])
-    error_message = "Each who of oauth_people must be an address, @domain, claim:value or *."
+    error_message = "Each who of oauth_people must be an address, @domain, claim:value or *, got ${join(", ", var.oauth_people[*].who)}."
   }
   validation {
     condition     = alltrue([for rule in var.oauth_people : rule.scopes == null || try(contains([1, 2, 3], length(rule.scopes)) && length(setintersection(rule.scopes, ["read", "write", "operate"])) == length(rule.scopes), false)])
-    error_message = "scopes of oauth_people must be one or more of read, write and operate, each once: leave scopes out for read and write."
+    error_message = "scopes of oauth_people must be one or more of read, write and operate, each once, got ${jsonencode([for rule in var.oauth_people : rule.scopes if rule.scopes != null])}: leave scopes out for read and write."
   }
   validation {
     condition     = alltrue([for rule in var.oauth_people : rule.namespace == null || try(length(rule.namespace) <= 200 && !startswith(rule.namespace, "user:"), false)])
-    error_message = "namespace of oauth_people must have at most 200 characters and not begin with user:, the beginning of the namespaces of single people."
+    error_message = "namespace of oauth_people must have at most 200 characters and not begin with user:, the beginning of the namespaces of single people, got ${join(", ", [for rule in var.oauth_people : rule.namespace if rule.namespace != null])}."
   }
 }
 
@@ -77,7 +77,7 @@ variable "oauth_upstream_issuer" {
   default     = "https://accounts.google.com"
 
   validation {
-    condition     = startswith(var.oauth_upstream_issuer, "https://")
-    error_message = "oauth_upstream_issuer must start with https://."
+    condition     = can(regex("^https://[^/\\s]+", var.oauth_upstream_issuer))
+    error_message = "oauth_upstream_issuer must be a URL that starts with https://, got ${var.oauth_upstream_issuer}."
   }
 }

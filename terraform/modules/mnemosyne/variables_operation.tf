@@ -5,7 +5,7 @@ variable "notification_channels" {
 
   validation {
     condition     = alltrue([for channel in var.notification_channels : can(regex("^projects/[^/]+/notificationChannels/[0-9]+$", channel))])
-    error_message = "Each of notification_channels must be projects/P/notificationChannels/ID, as `gcloud beta monitoring channels list --format='value(name)'` prints it."
+    error_message = "Each of notification_channels must be projects/P/notificationChannels/ID, as `gcloud beta monitoring channels list --format='value(name)'` prints it, got ${join(", ", var.notification_channels)}."
   }
 }
 
@@ -16,7 +16,7 @@ variable "audit_days" {
 
   validation {
     condition     = var.audit_days >= 1 && var.audit_days <= 36500 && floor(var.audit_days) == var.audit_days
-    error_message = "audit_days must be a whole number from 1 to 36500."
+    error_message = "audit_days must be a whole number from 1 to 36500, got ${var.audit_days}."
   }
 }
 
@@ -27,6 +27,6 @@ variable "audit_reads" {
 
   validation {
     condition     = var.audit_reads >= 0 && var.audit_reads <= 1
-    error_message = "audit_reads must be from 0 to 1."
+    error_message = "audit_reads must be from 0 to 1, got ${var.audit_reads}."
   }
 }

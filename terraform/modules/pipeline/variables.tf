@@ -2,6 +2,11 @@ variable "billing_account" {
   description = "Billing account of the budget, as in the variables of the deployment; empty: no budget."
   type        = string
   default     = ""
+
+  validation {
+    condition     = can(regex("^([0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6})?$", var.billing_account))
+    error_message = "billing_account must be an id such as 012345-6789AB-CDEF01, without billingAccounts/, got ${var.billing_account}."
+  }
 }
 
 variable "branch" {
@@ -19,6 +24,11 @@ variable "buckets" {
   description = "Names of the buckets from which the deployment imports objects."
   type        = list(string)
   default     = []
+
+  validation {
+    condition     = alltrue([for bucket in var.buckets : can(regex("^[a-z0-9][a-z0-9._-]+[a-z0-9]$", bucket))])
+    error_message = "buckets must be names of buckets, without gs://, got ${join(", ", var.buckets)}."
+  }
 }
 
 variable "create_topic" {
@@ -46,7 +56,7 @@ variable "features" {
 
   validation {
     condition     = length(setsubtract(var.features, ["domain", "iap", "psc"])) == 0
-    error_message = "features must be some of domain, iap and psc."
+    error_message = "features must be some of domain, iap and psc, got ${join(", ", var.features)}."
   }
 }
 
@@ -54,11 +64,21 @@ variable "kms_key" {
   description = "Cloud KMS key of the deployment: the value of its variable `kms_key`; null: none."
   type        = string
   default     = null
+
+  validation {
+    condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
+    error_message = "kms_key must be projects/P/locations/L/keyRings/R/cryptoKeys/K, got ${coalesce(var.kms_key, "nothing")}."
+  }
 }
 
 variable "project" {
   description = "Id of the Google Cloud project."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
+    error_message = "project must be a project id, not a name or a number, got ${var.project}."
+  }
 }
 
 variable "repository" {
@@ -78,7 +98,7 @@ variable "repository_id" {
 
   validation {
     condition     = var.repository_id == null || can(regex("^[0-9]+$", var.repository_id))
-    error_message = "repository_id must be a number, as `gh api repos/OWNER/REPOSITORY --jq .id` prints it."
+    error_message = "repository_id must be a number, as `gh api repos/OWNER/REPOSITORY --jq .id` prints it, got ${coalesce(var.repository_id, "nothing")}."
   }
 }
 
@@ -97,4 +117,9 @@ variable "state_bucket" {
   description = "Bucket of Terraform's state; null: PROJECT-terraform."
   type        = string
   default     = null
+
+  validation {
+    condition     = var.state_bucket == null || can(regex("^[a-z0-9][a-z0-9._-]+[a-z0-9]$", var.state_bucket))
+    error_message = "state_bucket must be the name of a bucket, without gs://, got ${coalesce(var.state_bucket, "nothing")}."
+  }
 }
