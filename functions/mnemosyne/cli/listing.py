@@ -67,6 +67,7 @@ def list_files(path: Path, format_: str | None) -> Listing:
     for file in _walk(listing):
         _add(listing, file, format_)
     _skip_reserved(listing)
+    _skip_same_path(listing)
     return listing
 
 
@@ -79,13 +80,21 @@ def check_notes(listings: Iterable[Listing]) -> None:
     for listing in listings:
         for file, format_ in listing.files:
             place = reading.unpacked_name(listing.relative_path(file))
-            may_be_note = format_ == "markdown" or place.lower().endswith(reading.TEXT)
-            other = notes.setdefault(place, file) if may_be_note else file
-            if other != file and not (unsupported_files.is_chronicle(file) or unsupported_files.is_chronicle(other)):
+            other = notes.setdefault(place, file) if _may_be_note(place, format_) else file
+            if other != file and not _has_chronicle(file, other):
                 raise InvalidRequest(
                     f"{other} and {file} have the same path {place} in their folders, and --source gives both the same "
                     "source, so one would replace the other: import each folder with its own --source"
                 )
+
+
+def _may_be_note(place: str, format_: str) -> bool:
+    """Whether a file is a note, or a text file that is a note unless it contains chronicles."""
+    return format_ == "markdown" or place.lower().endswith(reading.TEXT)
+
+
+def _has_chronicle(*files: Path) -> bool:
+    return any(map(unsupported_files.is_chronicle, files))
 
 
 def guess(path: Path) -> str | None:
@@ -166,6 +175,17 @@ def _skip_reserved(listing: Listing) -> None:
         if is_bundle and not set(_properties(file)) - {"okf_version"}:
             listing.skip(file, "reserved names of Open Knowledge Format")
             listing.files = [entry for entry in listing.files if entry[0] != file]
+
+
+def _skip_same_path(listing: Listing) -> None:
+    """Skip a compressed note if the folder also has it uncompressed, because both have the same key."""
+    notes: dict[str, Path] = {}
+    for file, format_ in list(listing.files):
+        place = reading.unpacked_name(listing.relative_path(file))
+        other = notes.setdefault(place, file) if _may_be_note(place, format_) else file
+        if other != file and not _has_chronicle(file, other):
+            listing.skip(file, "because the folder has a note of this name without .gz; rename one to import both")
+            listing.files.remove((file, format_))
 
 
 def _properties(file: Path) -> dict[str, object]:

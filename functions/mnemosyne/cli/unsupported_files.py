@@ -3,13 +3,15 @@
 import json
 import re
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.chronicle import START
 from mnemosyne.formats.decoding import SAMPLE_BYTES, is_text
 from mnemosyne.formats.item import ITEM_BYTES
-from mnemosyne.formats.reading import format_of
+from mnemosyne.formats.reading import format_of, unpacked
 
 _TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
 _TO_MARKDOWN = "convert it to Markdown"
@@ -114,8 +116,10 @@ def _beginning(path: Path, size: int) -> bytes:
 
 
 def is_chronicle(path: Path) -> bool:
-    """Whether a chronicle begins in the first part of a file."""
-    return START.encode() in _beginning(path, 1_000_000)
+    """Whether a chronicle begins in the first part of a file, which may be compressed."""
+    with path.open("rb") as file, suppress(InvalidRequest):
+        return START.encode() in unpacked(file, path.name).read(1_000_000)
+    return False
 
 
 def _package(path: Path) -> tuple[str, str]:

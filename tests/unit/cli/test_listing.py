@@ -16,6 +16,7 @@ from mnemosyne.cli.listing import check_notes, list_files
 from mnemosyne.cli.main import cli
 from mnemosyne.cli.private import FailuresFile
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.chronicle import END, START
 from mnemosyne.formats.item import Item
 
 CHATGPT = [{"title": "T", "create_time": 1.0, "mapping": {"a": {"message": None}}}]
@@ -217,6 +218,25 @@ def test_one_source_for_two_notes_with_the_same_path_is_refused_before_anything_
     result = CliRunner().invoke(cli, command)
     assert isinstance(result.exception, InvalidRequest)
     assert f"home/{name} and {tmp_path}/office/{name} have the same path {name}" in str(result.exception)
+
+
+@pytest.mark.parametrize("name", ["day.md", "day.txt"])
+def test_a_compressed_note_next_to_the_same_note_is_skipped_with_a_notice(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("The heron came.")
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(b"The otter came.", mtime=0))
+    listing = list_files(tmp_path, None)
+    assert [item.fields and item.fields["content"] for item in read_files(listing)] == ["The heron came."]
+    (notice,) = listing.notices()
+    assert notice.startswith("not read, because the folder has a note of this name without .gz")
+    assert notice.endswith(f": {name}.gz")
+
+
+def test_a_compressed_file_of_chronicles_next_to_an_uncompressed_one_is_imported(tmp_path: Path) -> None:
+    """Their records have no keys."""
+    for number, name in enumerate(("log.txt", "log.txt.gz")):
+        text = f"{START}\nTS: 2026-05-20T12:00:00Z\nBODY: entry {number}\n{END}\n".encode()
+        (tmp_path / name).write_bytes(gzip.compress(text, mtime=0) if name.endswith(".gz") else text)
+    assert len(_read(tmp_path)) == 2
 
 
 def test_files_of_chronicles_with_the_same_name_may_have_one_source(tmp_path: Path) -> None:
