@@ -26,7 +26,7 @@ from mnemosyne.cli.open_services import (
     owner_settings,
     settings_of_a_system,
 )
-from mnemosyne.cli.options import check_name
+from mnemosyne.cli.options import check_name, check_source
 from mnemosyne.cli.private import FailuresFile
 from mnemosyne.cli.system import LocalSystem, System
 from mnemosyne.cli.target import DATA_DIR, URL, target, tools_address
@@ -56,7 +56,10 @@ NOTICES = 20
     help="Through tools or the topic.  [default: mcp with --url, else pubsub]",
 )
 @click.option(
-    "--source", metavar="NAME", help="Source of the notes, in which their paths are unique.  [default: their folder]"
+    "--source",
+    metavar="NAME",
+    callback=check_source,
+    help="Source of the notes, in which their paths are unique.  [default: their folder]",
 )
 @click.option(
     "--restore", is_flag=True, help="Restore exports exactly: ids, times, ratings, versions, keys and outcomes."

@@ -7,6 +7,7 @@ from pathlib import Path
 from mnemosyne.domain.memory import ExternalId, Reading
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.visible import escaped
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import Item
 
 
@@ -29,9 +30,17 @@ class Source:
 
         The name of a file is its path as the user wrote it. The name of a folder of notes is its full path, so that the
         next import finds the same notes from any working directory. `vault` replaces the full path.
+
+        Raises InvalidRequest if the full path of a folder of notes is too long for a source.
         """
         folder = path if path.is_dir() else path.parent
-        folder_name = _storable(vault or str(folder.resolve()))
+        full_path = str(folder.resolve())
+        if path.is_dir() and not vault and len(escaped(full_path.encode(errors="replace").decode())) > SOURCE_LIMIT:
+            raise InvalidRequest(
+                f"the path of a folder is the source of its notes and must have at most {SOURCE_LIMIT:,} characters, "
+                f"got {len(full_path):,}: name the source with --source"
+            )
+        folder_name = _storable(vault or full_path)
         name = folder_name if path.is_dir() else _storable(str(path))
         return cls(name, timezone, folder_name, str(path))
 

@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.domain.parsing import SOURCE_LIMIT
+from mnemosyne.domain.visible import first_invisible
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -20,6 +22,17 @@ def check_name(context: click.Context, parameter: click.Parameter, value: str | 
     """Check the length and the characters of a name. This is a callback for click. Raises BadParameter."""
     if value is not None and (not value.strip() or len(value) > NAME_LIMIT or not value.isprintable()):
         raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
+    return value
+
+
+def check_source(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Check a source by the rules for the sources of records. This is a callback for click. Raises BadParameter."""
+    if value is not None and (not value.strip() or len(value) > SOURCE_LIMIT or first_invisible(value)):
+        got = f"{len(value):,} characters" if len(value) > SOURCE_LIMIT else repr(value)
+        raise click.BadParameter(
+            f"must be 1 to {SOURCE_LIMIT:,} visible characters on one line, got {got}: choose another source, or leave "
+            "the option out"
+        )
     return value
 
 

@@ -8,6 +8,7 @@ import click
 
 from mnemosyne.app.operations.outcomes import CountWaiting, ListOutcomes, ListOutcomesOfKeys
 from mnemosyne.cli.following import Row, following_options, listing_pages, print_rows, seconds_since
+from mnemosyne.cli.options import check_source
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.outcome import OutcomeCursor
@@ -16,7 +17,7 @@ from mnemosyne.formats.decoding import read_unicode
 
 
 @click.command()
-@click.option("--source", metavar="SOURCE", help="Only records of this source.")
+@click.option("--source", metavar="SOURCE", callback=check_source, help="Only records of this source.")
 @click.option(
     "--keys",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

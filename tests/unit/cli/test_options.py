@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.main import cli
+from mnemosyne.errors import InvalidRequest
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,32 @@ def test_a_name_that_no_namespace_can_have_is_refused(tmp_path: Path, command: s
     ended = CliRunner().invoke(cli, [*arguments, "--namespace", namespace, "--data-dir", str(tmp_path / "data")])
     assert ended.exit_code == 2
     assert "must be 1 to 200 printable characters" in " ".join(ended.output.split())
+
+
+@pytest.mark.parametrize("command", ["import FILE", "outcomes"])
+@pytest.mark.parametrize(
+    ("source", "got"),
+    [("", "got ''"), (" ", "got ' '"), ("a\nb", "got 'a\\nb'"), ("x" * 1_501, "got 1,501 characters")],
+)
+def test_a_source_that_no_record_can_have_is_refused_with_the_value_and_the_fix(
+    tmp_path: Path, command: str, source: str, got: str
+) -> None:
+    (tmp_path / "a.md").write_text("text")
+    arguments = command.replace("FILE", str(tmp_path / "a.md")).split()
+    ended = CliRunner().invoke(cli, [*arguments, "--source", source, "--data-dir", str(tmp_path / "data")])
+    assert ended.exit_code == 2
+    printed = " ".join(ended.output.split())
+    assert f"'--source': must be 1 to 1,500 visible characters on one line, {got}: choose another source" in printed
+
+
+def test_a_folder_whose_path_is_too_long_for_a_source_needs_a_named_source(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["n" * 200] * 8)
+    folder.mkdir(parents=True)
+    with pytest.raises(
+        InvalidRequest, match=rf"1,500 characters, got {len(str(folder)):,}: name the source with --source"
+    ):
+        Source.at(folder)
+    assert Source.at(folder, vault="notes").vault == "notes"
 
 
 @pytest.mark.parametrize("way", ["--url http://127.0.0.1:9/mcp", "--via mcp --data-dir DIR"])
