@@ -35,7 +35,7 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
     """Write all memories, oldest first, with their versions and ratings.
 
     A JSONL file also has the records of publishers and the outcomes of requests. `mnemosyne import --restore` restores
-    all of this; Markdown files have the memories only.
+    all of this; Markdown files have the memories only, and need a new or empty directory.
     """
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
@@ -48,6 +48,8 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
 
 def _export(format_: str, output: Path | None, namespace: str, target_values: Mapping[str, Any]) -> int:
     count = 0
+    if format_ == "markdown" and output is not None:
+        _require_empty(output)
     with memory_system(**target_values, delivers=False) as system:
         records = _records(system, namespace)
         if format_ == "markdown" and output is not None:
@@ -68,6 +70,18 @@ def _export(format_: str, output: Path | None, namespace: str, target_values: Ma
                             _write(stream, line)
                 stream.flush()
     return count
+
+
+def _require_empty(directory: Path) -> None:
+    """Raise InvalidRequest if a directory has files that an import would read together with the new export.
+
+    Hidden files, such as .git, are allowed, because an import skips them.
+    """
+    if directory.is_dir() and any(not file.name.startswith(".") for file in directory.iterdir()):
+        raise InvalidRequest(
+            f"{directory} must be empty or new: an import of the directory would also store memories in other files, "
+            "such as memories that were deleted since an earlier export; name another directory, or empty this one"
+        )
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli import export
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import InvalidRequest, Unavailable
 
 
 def _pages(_: object, operation: Operation) -> Iterator[dict[str, Any]]:
@@ -53,6 +53,25 @@ def test_an_export_through_a_link_replaces_the_file_that_the_link_names(tmp_path
     export._export("jsonl", tmp_path / "latest.jsonl", "default", {})
     assert (tmp_path / "latest.jsonl").is_symlink()
     assert (tmp_path / "2026.jsonl").read_text() == '{"content": "new"}\n'
+
+
+def test_markdown_is_not_written_into_a_directory_with_files_of_an_earlier_export(tmp_path: Path) -> None:
+    """The file of a memory that was deleted since would stay, and an import would restore the memory."""
+    (tmp_path / "2026-05-20-0123456789ab.md").write_text("deleted since")
+    with pytest.raises(InvalidRequest, match=r"must be empty or new: .*; name another directory, or empty this one"):
+        export._export("markdown", tmp_path, "default", {})
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["deleted since"]
+
+
+def test_markdown_is_written_into_a_new_directory_and_into_one_with_hidden_files_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = {"timestamp": "2026-05-20T12:00:00Z", "content_hash": "0123456789abcdef", "content": "new"}
+    monkeypatch.setattr(export, "pages", lambda *_: iter([{"memories": [record]}]))
+    (tmp_path / ".git").mkdir()
+    for directory in (tmp_path, tmp_path / "new"):
+        assert export._export("markdown", directory, "default", {}) == 1
+        assert (directory / "2026-05-20-0123456789ab.md").read_text().endswith("new")
 
 
 def test_an_export_can_be_written_into_a_pipe(tmp_path: Path) -> None:
