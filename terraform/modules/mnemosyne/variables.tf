@@ -134,7 +134,7 @@ variable "migrate_by" {
 }
 
 variable "keep_traffic" {
-  description = "Functions whose traffic stays on the current revision, such as [\"mcp\"] after a rollback with `gcloud run services update-traffic`. The new revisions of a function get no traffic until the function is removed from the list."
+  description = "Functions that you have rolled back to an earlier revision with `gcloud run services update-traffic`, such as [\"mcp\"]. An apply still deploys new revisions of a function in the list, but does not change which revision answers its requests. Remove the function from the list to send its requests to the newest revision."
   type        = set(string)
   default     = []
 
