@@ -18,7 +18,7 @@ from typing import Any
 
 from infra.benchmarks.collection import Collection, Fact, Question
 from infra.benchmarks.sets.log_wording import ASKS, ENDS, FOLLOW_UPS, LEADS, OPENINGS, REPEATS, SERVICE_LEADS
-from infra.benchmarks.sets.passages import topics
+from infra.benchmarks.sets.passages import paragraphs_by_topic
 from infra.benchmarks.sets.statements import Attribute, kinds, pairs, without_answer
 
 START = datetime(2025, 1, 6, 8, tzinfo=UTC)
@@ -138,7 +138,7 @@ def _logs(shape: _Shape) -> Collection:
 def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attribute]]) -> None:
     chosen, shape = log.chosen, log.shape
     log.time += timedelta(hours=chosen.randrange(8, 70))
-    names = chosen.sample(sorted(topics()), 3)
+    names = chosen.sample(sorted(paragraphs_by_topic()), 3)
     stretch, topic, service = 0, "", None
     for _ in range(chosen.randrange(30, 101)):
         opening = stretch == 0
@@ -146,7 +146,7 @@ def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attri
             topic = chosen.choice(names)
             stretch, service = (chosen.choice(shape.stretch), chosen.choice(SERVICES)) if shape.stretch else (1, None)
         stretch -= 1
-        paragraphs = topics()[topic]
+        paragraphs = paragraphs_by_topic()[topic]
         paragraph = chosen.choice(paragraphs)
         request = _request(chosen, topic, paragraph, service, opening=opening)
         quoted = " ".join(chosen.choices(paragraphs, k=chosen.choice(shape.quoted)))
@@ -189,11 +189,11 @@ def _fact(
         key = chosen.choice(known_keys)
         attribute = next(attribute for subject, attribute in stated if (subject, attribute.name) == key)
         old = log.facts[key][-1][1]
-        value = attribute.other_than(old, chosen)
+        value = attribute.choose_other_value(old, chosen)
         if chosen.random() < 0.6:
-            text = attribute.changes_to(key[0], old, value, chosen)
+            text = attribute.write_change(key[0], old, value, chosen)
         else:
-            text = attribute.states(key[0], value, chosen)
+            text = attribute.write_statement(key[0], value, chosen)
             log.contradicted.add(key)
     else:
         subjects = [service] if of_service else [person, *SERVICES]
@@ -201,7 +201,7 @@ def _fact(
         key, value = (subject, attribute.name), chosen.choice(attribute.values)
         if key in log.facts:
             value = log.facts[key][-1][1]
-        text = attribute.states(subject, value, chosen)
+        text = attribute.write_statement(subject, value, chosen)
     log.facts.setdefault(key, []).append(([], value))
     return text, key
 
@@ -209,7 +209,7 @@ def _fact(
 def _answer(log: _Log, topic: str, paragraph: str, repeat: str, service: str | None) -> str:
     """Return a long answer. If there is a service, half of the answers name it."""
     chosen = log.chosen
-    paragraphs = [paragraph, *chosen.choices(topics()[topic], k=chosen.choice(log.shape.answered))]
+    paragraphs = [paragraph, *chosen.choices(paragraphs_by_topic()[topic], k=chosen.choice(log.shape.answered))]
     style = chosen.choice(("list", "prose", "code"))
     if style == "list":
         paragraphs = [f"{number}. {text}" for number, text in enumerate(paragraphs, 1)]
@@ -225,7 +225,7 @@ def _questions(log: _Log, attributes: dict[tuple[str, str], Attribute]) -> list[
     for (subject, name), statements in log.facts.items():
         values = {value for _, value in statements}
         relevant = frozenset(message for messages, _ in statements for message in messages)
-        question = attributes[subject, name].asks(subject, chosen)
+        question = attributes[subject, name].write_question(subject, chosen)
         kind = "contradiction" if (subject, name) in log.contradicted else "changed fact"
         kind = kind if len(values) > 1 else "single fact"
         questions.append(Question(question, kind, relevant))
@@ -262,6 +262,6 @@ def _several_facts(log: _Log, attributes: Mapping[tuple[str, str], Attribute]) -
                 message for name in (first, second) for messages, _ in log.facts[subject, name] for message in messages
             ]
             if len(evidence) <= MOST_EVIDENCE:
-                parts = [attributes[subject, name].asks(subject, log.chosen) for name in (first, second)]
+                parts = [attributes[subject, name].write_question(subject, log.chosen) for name in (first, second)]
                 questions.append(Question(" ".join(parts), "several facts", frozenset(evidence)))
     return questions

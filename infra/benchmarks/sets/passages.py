@@ -1,4 +1,4 @@
-"""Technical text by topic: the docstrings of installed packages and of Python's standard library."""
+"""Technical text from the docstrings of installed packages and of Python's standard library. A topic is a package."""
 
 import ast
 import re
@@ -10,16 +10,18 @@ from functools import cache
 from pathlib import Path
 
 FEWEST = 60
-"""Minimum paragraphs of a topic."""
+"""Minimum number of paragraphs of a topic. Packages with fewer paragraphs are left out."""
 MOST = 400
+"""Maximum number of paragraphs of a topic."""
 WORDS = range(10, 151)
+"""Number of words of a paragraph. Shorter and longer paragraphs are left out."""
 FILES = 150
-"""Maximum files of a package that are read."""
+"""Maximum number of files that are read of each package."""
 
 
 @cache
-def topics() -> dict[str, list[str]]:
-    """Return the paragraphs by package, in the order of the files."""
+def paragraphs_by_topic() -> dict[str, list[str]]:
+    """Return the paragraphs of each package's docstrings by the name of the package."""
     roots = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
     by_package = {}
     for directory in sorted(path for root in roots for path in root.iterdir() if path.is_dir()):

@@ -46,13 +46,13 @@ def short_facts() -> Collection:
 
     for _, subject, attribute in stated:
         value = values[subject, attribute.name] = chosen.choice(attribute.values)
-        store(subject, attribute.name, value, attribute.states(subject, value, chosen))
+        store(subject, attribute.name, value, attribute.write_statement(subject, value, chosen))
     changed = chosen.sample(stated, CHANGED)
     changes = []
     for _, subject, attribute in changed:
         key = subject, attribute.name
-        value = attribute.other_than(values[key], chosen)
-        later = store(subject, attribute.name, value, attribute.changes_to(subject, values[key], value, chosen))
+        value = attribute.choose_other_value(values[key], chosen)
+        later = store(subject, attribute.name, value, attribute.write_change(subject, values[key], value, chosen))
         changes.append((by_fact[key][0], later))
     questions = _questions(stated, changed, by_fact, chosen)
     questions += without_answer(chosen.sample(strangers, UNANSWERABLE), unstated, chosen)
@@ -65,7 +65,7 @@ def _questions(
     again = {(subject, attribute.name) for _, subject, attribute in changed}
     once = [triple for triple in stated if (triple[1], triple[2].name) not in again]
     questions = [
-        Question(attribute.asks(subject, chosen), kind, frozenset(by_fact[subject, attribute.name]))
+        Question(attribute.write_question(subject, chosen), kind, frozenset(by_fact[subject, attribute.name]))
         for kind, facts in (("single fact", once), ("changed fact", changed))
         for _, subject, attribute in chosen.sample(facts, QUESTIONS[kind])
     ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.benchmarks.collection import Question
 
-JOINTS = {"host": "-"}
+SEPARATORS = {"host": "-"}
 """Text between the two parts of a subject's name, by kind of subject. For other kinds, it is a space."""
 
 
@@ -24,20 +24,20 @@ class Attribute:
     questions: Sequence[str]
     values: Sequence[str]
 
-    def states(self, subject: str, value: str, chosen: random.Random) -> str:
-        """Return a sentence with the value."""
+    def write_statement(self, subject: str, value: str, chosen: random.Random) -> str:
+        """Return a sentence that states the value."""
         return chosen.choice(self.statements).format(s=subject, v=value)
 
-    def changes_to(self, subject: str, old: str, value: str, chosen: random.Random) -> str:
-        """Return a sentence with a value that replaces another."""
+    def write_change(self, subject: str, old: str, value: str, chosen: random.Random) -> str:
+        """Return a sentence that states that a new value replaces the old one."""
         return chosen.choice(self.changes).format(s=subject, v=value, old=old)
 
-    def asks(self, subject: str, chosen: random.Random) -> str:
-        """Return a question for the value."""
+    def write_question(self, subject: str, chosen: random.Random) -> str:
+        """Return a question that asks for the value."""
         return chosen.choice(self.questions).format(s=subject)
 
-    def other_than(self, value: str, chosen: random.Random) -> str:
-        """Return a value of the attribute other than the given one."""
+    def choose_other_value(self, value: str, chosen: random.Random) -> str:
+        """Return a value of the attribute that differs from `value`."""
         return chosen.choice([other for other in self.values if other != value])
 
 
@@ -57,7 +57,7 @@ def kinds() -> dict[str, Kind]:
     return {
         name: Kind(
             name,
-            [f"{first}{JOINTS.get(name, ' ')}{second}" for first in kind["first"] for second in kind["second"]],
+            [f"{first}{SEPARATORS.get(name, ' ')}{second}" for first in kind["first"] for second in kind["second"]],
             [Attribute(attribute, **fields) for attribute, fields in kind["attributes"].items()],
         )
         for name, kind in read.items()
@@ -77,7 +77,7 @@ def without_answer(
 ) -> list[Question]:
     """Return questions about subjects that no memory names, and about attributes that no memory states."""
     return [
-        Question(attribute.asks(subject, chosen), kind, frozenset())
+        Question(attribute.write_question(subject, chosen), kind, frozenset())
         for kind, facts in (("unknown subject", unknown), ("unstated attribute", unstated))
         for subject, attribute in facts
     ]
