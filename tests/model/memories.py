@@ -156,7 +156,7 @@ class Memories:
         self._forget(number)
 
     def supersede(self, number: int, successor: int | None) -> bool:
-        """Set or remove the successor of a memory; return False if that would make a circle."""
+        """Set or remove the successor of a memory; return False if this would form a cycle."""
         visited, memory_id = set(), successor
         while memory_id is not None and memory_id in self.memories and memory_id not in visited:
             visited.add(memory_id)

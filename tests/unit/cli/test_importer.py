@@ -98,7 +98,7 @@ class FakeDestination:
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         if change.superseded_by == memory_id:
-            raise Conflict("a circle")
+            raise Conflict("a cycle")
         self.changes.append((memory_id, change))
 
     def pause(self) -> None:
@@ -273,11 +273,11 @@ def test_supersession_is_restored_after_both_memories_are_stored(tmp_path: Path)
 
 def test_a_refused_supersession_is_reported_and_the_others_are_restored(tmp_path: Path) -> None:
     destination = FakeDestination()
-    circle, old, new = _items("circle", "old", "new")
-    circle = Item(circle.source, circle.fields, superseded_by_hash=content_hash("circle"))
+    cyclic, old, new = _items("cyclic", "old", "new")
+    cyclic = Item(cyclic.source, cyclic.fields, superseded_by_hash=content_hash("cyclic"))
     old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
-    summary = run([circle, old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert summary.failures == [(circle.source, "stored, but its tags or successor could not be set: a circle")]
+    summary = run([cyclic, old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.failures == [(cyclic.source, "stored, but its tags or successor could not be set: a cycle")]
     assert summary.states == {"stored": 3}
     assert [memory_id for memory_id, _ in destination.changes] == [destination.memories["old"]]
 
