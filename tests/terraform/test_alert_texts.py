@@ -51,7 +51,7 @@ def test_the_columns_of_an_incident_s_first_command_cover_the_fields_that_it_nam
     for title, text in SECTION.findall(INCIDENTS):
         command = text.partition("- **First command**: ")[2].partition("\n")[0]
         columns = re.findall(r"jsonPayload\.(\w+)[,)]", command)
-        symptom = text.partition("- **Seen**: ")[2].partition("\n")[0]
+        symptom = text.partition("- **Symptoms**: ")[2].partition("\n")[0]
         for field in LOG_FIELDS:
             if columns and f"`{field}`" in symptom:
                 assert field in columns, title

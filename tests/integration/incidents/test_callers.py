@@ -274,8 +274,8 @@ def test_each_incident_of_the_runbook_is_provoked() -> None:
     assert [title for title in SECTIONS if title not in text] == []
 
 
-def test_the_runbook_has_at_least_35_incidents_and_each_has_the_five_headings() -> None:
+def test_the_runbook_has_at_least_35_incidents_and_each_has_all_headings() -> None:
     assert len(SECTIONS) >= 35
     for title, text in SECTIONS.items():
-        for part in ("Seen", "Alerts", "Cause", "First command", "Cure", "Lost"):
+        for part in ("Symptoms", "Alerts", "Cause", "First command", "Fix", "Data loss"):
             assert f"- **{part}**: " in text, title
