@@ -202,8 +202,8 @@ class IngestStatus:
     content_hash: str | None = field(default=None, compare=False)
     """The hash of the request's content, if `statuses` of the store has read the status and the content is known."""
 
-    def is_of(self, request: Request) -> bool:
-        """Whether this is the status of the request, and not of another request with the same id."""
+    def belongs_to(self, request: Request) -> bool:
+        """Return whether this is the status of `request`, and not of another request with the same id."""
         if isinstance(request, IngestRequest):
             return self.content_hash == request.content_hash
         return self.content_hash is None and self.external_id == request.external_id

@@ -103,7 +103,7 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
     status = statuses_by_id.get(request.request_id)
     if status is None or status.state in UNFINISHED:
         return None
-    if status.state in FINAL and not status.is_of(request):
+    if status.state in FINAL and not status.belongs_to(request):
         raise InvalidRequest(
             f"request_id must be unique, got {request.request_id}: an earlier request has it, with the "
             f"outcome {status.state}; nothing was stored"
