@@ -47,7 +47,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
-    """Lock out, within 30 seconds (10 minutes while the database cannot be reached).
+    """Lock out a person, a client or a key, within 30 seconds (10 minutes while the database cannot be reached).
 
     A person's log-ins are refused although an access rule admits them, and their grants end. A client gets no code and
     no token, and its grants end. A key is refused. API keys of a locked-out person are not affected.
@@ -64,7 +64,7 @@ def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def remove(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
-    """Undo a lock-out. Grants that it ended stay ended; a key works again."""
+    """Undo a lock-out. A key works again. Grants that the lock-out ended stay ended."""
     with owners_system(**target_values) as system:
         answer = system.run(UndoLockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
     say(json.dumps(answer) if as_json else f"The {kind} {plain(answer['who'])} is no longer locked out.")

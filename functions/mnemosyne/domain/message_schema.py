@@ -114,7 +114,7 @@ _MESSAGE = ("schema_version", "namespace")
 def message_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) that a message must match to be stored completely."""
     properties = MemoryInput.model_json_schema()["properties"]
-    fields = {name: _field(name, field) for name, field in properties.items()}
+    fields = {name: _optional_field(name, field) for name, field in properties.items()}
     message_fields = {name: fields[name] for name in _MESSAGE}
     memories = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
     source = {"description": "System in which the keys of the memories are unique, preferably a URI."}
@@ -142,7 +142,7 @@ def message_schema() -> dict[str, Any]:
             },
             "Memory": {
                 "required": ["content", "timestamp"],
-                "properties": fields | {name: _required(fields[name]) for name in ("content", "timestamp")},
+                "properties": fields | {name: _required_field(fields[name]) for name in ("content", "timestamp")},
                 "description": "A memory to store. Optional fields may be null or empty.",
             },
             "Deletion": {
@@ -156,7 +156,7 @@ def message_schema() -> dict[str, Any]:
     }
 
 
-def _field(name: str, field: dict[str, Any]) -> dict[str, Any]:
+def _optional_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an optional field, with the rules from `_RULES` and `_OTHER_FORMS`."""
     described = {"description": _DESCRIPTIONS.get(name, field["description"])}
     if name == "metadata":
@@ -170,11 +170,11 @@ def _field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [form | _RULES.get(name, {}), *_OTHER_FORMS.get(name, []), _BLANK], **described}
 
 
-def _required(field: dict[str, Any]) -> dict[str, Any]:
+def _required_field(field: dict[str, Any]) -> dict[str, Any]:
     return field | {"anyOf": [form for form in field["anyOf"] if form is not _BLANK]}
 
 
-if __name__ == "__main__":  # docs/message.v1.schema.json
+if __name__ == "__main__":  # `make docs` writes the output to docs/message.v1.schema.json
     import json
     import sys
 

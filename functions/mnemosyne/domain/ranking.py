@@ -102,7 +102,9 @@ def context_weight(share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
 def fuse(
     rows: Sequence[Candidate], listed: int, lexical_weight: float, weights: Weights = DEFAULT_WEIGHTS
 ) -> list[float]:
-    """Combine the vector score and the lexical score of each row, after scaling both by the scores of the listed rows.
+    """Return the weighted mean of the vector score and the lexical score of each row.
+
+    Both scores are first scaled so that the first `listed` rows range from 0 to 1.
 
     Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
     """

@@ -31,7 +31,7 @@ def server_error(exc: BaseException) -> Mapping[str, str]:
 def server_message(fields: Mapping[str, str], sql: str = "") -> str:
     """Return the message, detail and hint of a PostgreSQL error, and the line of `sql` with the error."""
     parts = [fields.get("M", "")]
-    # Leave out the detail of an integrity error, because it has the row, which may be a memory.
+    # Leave out the detail of an integrity error, because it quotes the row, which may contain the text of a memory.
     if "D" in fields and not fields.get("C", "").startswith(_INTEGRITY):
         parts.append(f"detail: {fields['D']}")
     if "H" in fields:
