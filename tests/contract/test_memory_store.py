@@ -396,8 +396,8 @@ def test_twenty_concurrent_deliveries_store_one_memory(memories: MemoryStore) ->
     assert len(memories.list(Filters(), 10)) == 1
 
 
-def _marked_letters(memories: MemoryStore) -> Sequence[DeadLetter]:
-    return memories.outcomes(100, after=OutcomeCursor()).lost
+def _unreported_letters(memories: MemoryStore) -> Sequence[DeadLetter]:
+    return memories.outcomes(100, after=OutcomeCursor()).unreported
 
 
 def test_a_dead_letter_is_stored_completely_and_once(memories: MemoryStore) -> None:
@@ -443,14 +443,14 @@ def test_a_dead_letter_is_kept_unless_each_of_its_contents_is_stored(memories: M
         return memories.give_up(dead_letter, [unstored(ingest_request, "given up")], contents=contents)
 
     assert given_up(1, storable) is None
-    other = given_up(2, replace(storable, content="another"))
-    assert other and other.lost
-    mended = given_up(3, failed)
-    assert mended and not mended.lost
+    conflicting = given_up(2, replace(storable, content="another"))
+    assert conflicting and conflicting.has_unreported_part
+    letter = given_up(3, failed)
+    assert letter and not letter.has_unreported_part
     assert memories.statuses([failed.request_id])[failed.request_id].state is IngestState.FAILED
     assert given_up(4, failed), "a dead letter with another content is kept again"
     assert given_up(4, failed) is None
-    assert [dead_letter.message_id for dead_letter in _marked_letters(memories)] == ["2"]
+    assert [dead_letter.message_id for dead_letter in _unreported_letters(memories)] == ["2"]
 
 
 def test_the_same_message_published_at_another_time_is_another_dead_letter(memories: MemoryStore) -> None:
@@ -462,9 +462,9 @@ def test_the_same_message_published_at_another_time_is_another_dead_letter(memor
 
 def test_a_dead_letter_is_marked_if_a_part_of_its_message_is_in_no_request(memories: MemoryStore) -> None:
     memories.give_up(make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
-    assert _marked_letters(memories) == []
+    assert _unreported_letters(memories) == []
     assert [memories.store_dead_letter(make_dead_letter("1")) for _ in range(2)] == [("1", True), ("1", False)]
-    assert [marked_letter.message_id for marked_letter in _marked_letters(memories)] == ["1"]
+    assert [letter.message_id for letter in _unreported_letters(memories)] == ["1"]
     assert len(memories.dead_letters(100)) == 1
 
 
@@ -504,12 +504,12 @@ def test_another_content_under_the_id_of_a_request_is_distinguished_from_a_redel
 
 
 def test_a_new_state_is_unannounced_although_the_earlier_state_was_announced(memories: MemoryStore) -> None:
-    mended = request("a")
-    memories.record_failures([unstored(mended, "no good")])
-    unannounced = memories.unannounced([mended.request_id])
-    store(memories, mended)
+    republished = request("a")
+    memories.record_failures([unstored(republished, "no good")])
+    unannounced = memories.unannounced([republished.request_id])
+    store(memories, republished)
     memories.mark_announced(unannounced)
-    assert [outcome.state for outcome in memories.unannounced([mended.request_id])] == [IngestState.STORED]
+    assert [outcome.state for outcome in memories.unannounced([republished.request_id])] == [IngestState.STORED]
 
 
 def test_names_of_maximum_length_are_stored(memories: MemoryStore) -> None:
@@ -623,14 +623,14 @@ def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories:
 
 
 def test_an_outcome_is_unannounced_until_it_is_marked_and_again_when_it_changes(memories: MemoryStore) -> None:
-    mended, waiting = request("a"), request("b")
-    memories.record_failures([unstored(mended, "no good")])
+    republished, waiting = request("a"), request("b")
+    memories.record_failures([unstored(republished, "no good")])
     memories.record_attempt([unstored(waiting, "away")])
-    both = [mended.request_id, waiting.request_id]
+    both = [republished.request_id, waiting.request_id]
     assert [outcome.state for outcome in memories.unannounced(both)] == [IngestState.FAILED]
     memories.mark_announced(memories.unannounced(both))
     assert memories.unannounced(both) == []
-    store(memories, mended, waiting)
+    store(memories, republished, waiting)
     assert {outcome.state for outcome in memories.unannounced(both)} == {IngestState.STORED}
     assert len(memories.unannounced(both)) == 2
 

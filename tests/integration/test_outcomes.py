@@ -137,7 +137,11 @@ def test_a_message_without_a_request_that_commits_late_is_shown_once(store: Memo
         first = store.outcomes(10, after=OutcomeCursor())
     second = store.outcomes(10, after=first.after)
     third = store.outcomes(10, after=second.after)
-    assert [[letter.message_id for letter in page.lost] for page in (first, second, third)] == [["fast"], ["slow"], []]
+    assert [[letter.message_id for letter in page.unreported] for page in (first, second, third)] == [
+        ["fast"],
+        ["slow"],
+        [],
+    ]
 
 
 EVENT = {"ce-specversion": "1.0", "ce-source": "crm", "ce-id": "4711"}

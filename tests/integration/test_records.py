@@ -375,7 +375,7 @@ def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_
     waiting = message.waiting("late")
     stored_letter = records.store.give_up(letter, waiting, contents=message.contents)
     assert stored_letter
-    assert stored_letter.lost
+    assert stored_letter.has_unreported_part
 
 
 def test_a_completed_deletion_is_not_kept_as_a_dead_letter(records: Records) -> None:

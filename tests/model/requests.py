@@ -30,7 +30,7 @@ class Letter:
     """A dead letter."""
 
     message: Published
-    lost: bool
+    has_unreported_part: bool
     since: int
     """Day of the first failure."""
     failed: int

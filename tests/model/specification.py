@@ -23,9 +23,9 @@ class Model(Requests):
         """Deliver a message to `ingest`. Raises AgainError if it is not acknowledged."""
         read = decode(message)
         outcome = Delivery(self, faults, meanwhile).store(read)
-        is_lost = bool(read.dead_letter_reason) or outcome.conflicting
-        if is_lost or outcome.over_quota:
-            self._keep(message, is_lost=is_lost)
+        has_unreported_part = bool(read.dead_letter_reason) or outcome.conflicting
+        if has_unreported_part or outcome.over_quota:
+            self._store_letter(message, has_unreported_part=has_unreported_part)
         else:
             self._conclude(message, read)
 
@@ -47,12 +47,12 @@ class Model(Requests):
         if not read.retry_reason:
             self.record_unstored(read.rejected, "failed")
         letter = (
-            self._bury(message, read, read.retry_reason or read.dead_letter_reason or cause)
+            self._give_up(message, read, read.retry_reason or read.dead_letter_reason or cause)
             if read.request_ids
             else None
         )
-        if read.dead_letter_reason or (letter and letter.lost):
-            self._keep(message, is_lost=True)
+        if read.dead_letter_reason or (letter and letter.has_unreported_part):
+            self._store_letter(message, has_unreported_part=True)
         if not read.dead_letter_reason and not letter:
             self._conclude(message, read)
 
@@ -115,7 +115,7 @@ class Model(Requests):
             },
             "letters": {
                 name: (
-                    letter.lost,
+                    letter.has_unreported_part,
                     letter.redriven is not None,
                     letter.redrives,
                     self.day - letter.failed,
@@ -125,17 +125,17 @@ class Model(Requests):
             },
         }
 
-    def _keep(self, message: Published, *, is_lost: bool) -> None:
+    def _store_letter(self, message: Published, *, has_unreported_part: bool) -> None:
         """Store a message as a dead letter, or update the one that it was republished from."""
         self.commit()
         if again := self._letter_of(message):
-            self._fail_again(again, is_lost=is_lost)
+            self._fail_again(again, has_unreported_part=has_unreported_part)
         elif message.message_id in self.letters:
-            self.letters[message.message_id].lost |= is_lost
+            self.letters[message.message_id].has_unreported_part |= has_unreported_part
         else:
-            self._add(message, is_lost=is_lost)
+            self._add(message, has_unreported_part=has_unreported_part)
 
-    def _bury(self, message: Published, read: IngestMessage, cause: str) -> Letter | None:
+    def _give_up(self, message: Published, read: IngestMessage, cause: str) -> Letter | None:
         waiting = read.waiting(cause or "given up")
         self.commit()
         same = {
@@ -159,26 +159,26 @@ class Model(Requests):
         if all(same.get(ingest_request.request_id) for ingest_request in waiting):
             return None
         if again := self._letter_of(message):
-            self._fail_again(again, is_lost=not all(same.values()))
+            self._fail_again(again, has_unreported_part=not all(same.values()))
             return again
         data_and_attributes = (message.data, message.kept_attributes)
         if any(
             (letter.message.data, letter.message.attributes) == data_and_attributes for letter in self.letters.values()
         ):
             return None
-        return self._add(message, is_lost=not all(same.values()))
+        return self._add(message, has_unreported_part=not all(same.values()))
 
-    def _add(self, message: Published, *, is_lost: bool) -> Letter:
+    def _add(self, message: Published, *, has_unreported_part: bool) -> Letter:
         kept_message = replace(message, attributes=message.kept_attributes)
-        letter = self.letters[message.message_id] = Letter(kept_message, is_lost, self.day, self.day)
+        letter = self.letters[message.message_id] = Letter(kept_message, has_unreported_part, self.day, self.day)
         return letter
 
     def _letter_of(self, message: Published) -> Letter | None:
         name = message.attributes.get(LETTER_ID)
         return next((letter for letter in self.letters.values() if name and letter.name == name), None)
 
-    def _fail_again(self, letter: Letter, *, is_lost: bool) -> None:
-        letter.lost |= is_lost
+    def _fail_again(self, letter: Letter, *, has_unreported_part: bool) -> None:
+        letter.has_unreported_part |= has_unreported_part
         if letter.redriven is not None:
             letter.failed, letter.redriven = self.day, None
 

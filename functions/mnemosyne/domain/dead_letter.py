@@ -160,8 +160,9 @@ class DeadLetter:
     attributes: Mapping[str, str]
     cause: str
     dead_lettered_at: datetime
-    lost: bool = False
-    """Whether a part of the message has no request, so that only the dead letter reports its failure."""
+    has_unreported_part: bool = False
+    """Whether a part of the message has no row in `ingest_requests`. Only the dead letter reports the failure of this
+    part. The column is `dead_letters.lost`."""
     letter_id: UUID | None = None
     """Id of the stored dead letter from which the message was redriven. None if the message was not redriven."""
     failures: int = 1

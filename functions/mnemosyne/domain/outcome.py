@@ -45,7 +45,7 @@ class OutcomePage:
     """A page of outcomes, and the position after it."""
 
     outcomes: Sequence[IngestStatus]
-    lost: Sequence[DeadLetter]
+    unreported: Sequence[DeadLetter]
     """Dead letters (messages that could not be stored) that no request reports, without their data. Only on the last
     page of a pass."""
     after: OutcomeCursor

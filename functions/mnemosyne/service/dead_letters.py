@@ -86,7 +86,7 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
     message_id, newly = dead_letter.message_id, False
     if remaining:
         message_id, newly = memories.store_dead_letter(
-            remaining, forgettings=forgettings, unless=OVER_QUOTA_LIMIT, lost=False
+            remaining, forgettings=forgettings, unless=OVER_QUOTA_LIMIT, has_unreported_part=False
         )
     log.info("beyond_quota", namespace=memories.namespace, message_id=message_id, newly_kept=newly)
 
@@ -132,7 +132,7 @@ class Redrive:
 
     @classmethod
     def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
-        """Prepare a dead letter for a redrive. `into` is the namespace for a message that names no namespace.
+        """Create the redrive of a dead letter. `into` is the namespace for a message that names no namespace.
 
         Raises InvalidRequest, with the reason, if the message cannot be published again.
         """

@@ -152,7 +152,12 @@ def _dead_letter(push: Push, services: SubscriberServices, cause: str, kind: Dea
         if message.request_ids
         else None
     )
-    _finish(push, message, dead_letter if message.dead_letter_reason or (letter and letter.lost) else None, services)
+    _finish(
+        push,
+        message,
+        dead_letter if message.dead_letter_reason or (letter and letter.has_unreported_part) else None,
+        services,
+    )
     if not message.dead_letter_reason and not letter:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories_of(message.namespace))
 

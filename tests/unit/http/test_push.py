@@ -102,7 +102,7 @@ def test_an_unreadable_message_is_kept_under_its_message_id_and_counted(
     for _ in range(2):  # redelivered, it is kept once
         assert client.post("/", json=_envelope(b"not json", {"namespace": "ns"})).status_code == 204
     (dead_letter,) = services.memories.dead_letters(100)
-    assert (dead_letter.message_id, dead_letter.data, dead_letter.lost) == ("1", b"not json", True)
+    assert (dead_letter.message_id, dead_letter.data, dead_letter.has_unreported_part) == ("1", b"not json", True)
     assert "message data must be JSON" in dead_letter.cause
     assert services.memories.stats().dead_letters == 1
 
@@ -288,7 +288,7 @@ def test_another_content_under_a_used_id_is_dead_lettered_and_reported(
     client.post("/", json=_envelope(*encode("ns", [first], "")))
     last.post("/", json=_envelope(*encode("ns", [replace(first, content="b")], "")))
     assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED, IngestState.DEAD_LETTERED]
-    assert [dead_letter.lost for dead_letter in services.memories.dead_letters(100)] == [True]
+    assert [dead_letter.has_unreported_part for dead_letter in services.memories.dead_letters(100)] == [True]
 
 
 @pytest.mark.parametrize("path", ["/namespaces/", "/namespaces/%20", "/objects/"])

@@ -11,7 +11,7 @@ SELECT CAST(:namespace AS text),
         WHERE namespace = :namespace AND message_id = :message_id AND data <> CAST(:data AS bytea)
     ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
     ELSE CAST(:message_id AS text) END,
-    CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:lost AS boolean)
+    CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:has_unreported_part AS boolean)
 WHERE CAST(:unless AS integer) IS NULL
     OR (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) < CAST(:unless AS integer)
 ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true, changed_in = EXCLUDED.changed_in
@@ -22,7 +22,8 @@ RETURNING message_id
 LOCK_DEAD_LETTER: Final = "SELECT lock_dead_letter(:namespace, CAST(:letter_id AS uuid))"
 
 FAIL_DEAD_LETTER_AGAIN: Final = """
-SELECT message_id FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:lost AS boolean))
+SELECT message_id
+FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:has_unreported_part AS boolean))
 """
 
 # Record the requests of a message as dead-lettered, and store the message as a dead letter. If the message was
@@ -75,8 +76,8 @@ WITH request AS (
     ON CONFLICT (namespace, message_id) DO NOTHING
     RETURNING *
 )
-SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM updated
-UNION ALL SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM added
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost AS has_unreported_part FROM updated
+UNION ALL SELECT message_id, data, attributes, cause, dead_lettered_at, lost AS has_unreported_part FROM added
 """
 
 CONCLUDE_DEAD_LETTER: Final = """
@@ -84,8 +85,8 @@ SELECT conclude_dead_letter(:namespace, CAST(:letter_id AS uuid), CAST(:request_
 """
 
 DEAD_LETTERS: Final = """
-SELECT message_id, data, attributes, cause, dead_lettered_at, lost, failures, redrives, last_failed_at, redriven_at,
-    dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost AS has_unreported_part, failures, redrives,
+    last_failed_at, redriven_at, dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
 FROM select_dead_letters(:namespace, CAST(:choice AS jsonb))
 WHERE CAST(:cursor_id AS text) IS NULL
     OR (dead_lettered_at, message_id) > (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text))
@@ -94,8 +95,8 @@ LIMIT CAST(:limit AS integer)
 """
 
 DEAD_LETTER: Final = """
-SELECT message_id, data, attributes, cause, dead_lettered_at, lost, failures, redrives, last_failed_at, redriven_at,
-    dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost AS has_unreported_part, failures, redrives,
+    last_failed_at, redriven_at, dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
 FROM dead_letters
 WHERE namespace = :namespace AND message_id = :message_id
 """
@@ -125,8 +126,9 @@ ORDER BY count(*) DESC, cause_group(cause)
 
 # Return the dead letters that failed between the snapshots :seen and :until and have a part that no request reports.
 # See OUTCOMES in ingest_sql.py.
-LOST_DEAD_LETTERS: Final = """
-SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at, lost
+UNREPORTED_DEAD_LETTERS: Final = """
+SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at,
+    lost AS has_unreported_part
 FROM dead_letters
 WHERE namespace = :namespace AND lost
     AND (CAST(:seen AS text) IS NULL OR (changed_in >= pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot))

@@ -36,15 +36,24 @@ class DeadLetters(NamespaceStore):
     """The part of a MemoryStore that stores dead letters: messages that could not be stored as memories."""
 
     def store_dead_letter(
-        self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None, lost: bool = True
+        self,
+        dead_letter: DeadLetter,
+        *,
+        forgettings: int = 0,
+        unless: int | None = None,
+        has_unreported_part: bool = True,
     ) -> tuple[str, bool]:
         """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
 
         Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked, so
-        that it is checked again. Nothing is stored if the namespace has `unless` letters or more. `lost` means the same
-        as in DeadLetter. If the message was redriven from a letter, that letter is updated.
+        that it is checked again. Nothing is stored if the namespace has `unless` letters or more. `has_unreported_part`
+        means the same as in DeadLetter. If the message was redriven from a letter, that letter is updated.
         """
-        values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless, "lost": lost}
+        values = dead_letter_values(dead_letter) | {
+            "cause": dead_letter.cause,
+            "unless": unless,
+            "has_unreported_part": has_unreported_part,
+        }
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id and (
@@ -53,7 +62,7 @@ class DeadLetters(NamespaceStore):
                     namespace=self.namespace,
                     letter_id=dead_letter.letter_id,
                     cause=dead_letter.cause,
-                    lost=lost,
+                    has_unreported_part=has_unreported_part,
                 )
             ):
                 return failed_again[0]["message_id"], False

@@ -97,12 +97,12 @@ class IngestRequests(NamespaceStore):
             if len(rows) == limit:
                 last = {"transaction": rows[-1]["changed_in"], "request_id": rows[-1]["request_id"]}
                 return OutcomePage(
-                    outcomes=list(read_statuses(rows).values()), lost=(), after=after.model_copy(update=last)
+                    outcomes=list(read_statuses(rows).values()), unreported=(), after=after.model_copy(update=last)
                 )
-            dead_letters = connection.run(dead_letter_sql.LOST_DEAD_LETTERS, **between)
+            dead_letters = connection.run(dead_letter_sql.UNREPORTED_DEAD_LETTERS, **between)
         return OutcomePage(
             outcomes=list(read_statuses(rows).values()),
-            lost=[DeadLetter(**row.named) for row in dead_letters],
+            unreported=[DeadLetter(**row.named) for row in dead_letters],
             after=OutcomeCursor(seen=after.until),
         )
 

@@ -36,7 +36,7 @@ class ListOutcomes(Operation):
         """
         memories = operator.memories_of(self.namespace)
         page = memories.outcomes(PAGE, after=self.after, source=self.source)
-        unread = (_unreadable(letter, memories, self.source) for letter in page.lost)
+        unread = (_unreadable(letter, memories, self.source) for letter in page.unreported)
         unreadable = [row for row in unread if self.source in (None, row["source"])]
         return {
             "outcomes": [*map(_row, page.outcomes), *unreadable],
