@@ -12,7 +12,7 @@ from tests.fakes_wire.gemini import GeminiServer, error
 from tests.waiting import wait_until
 
 CAUSE = "the project has a problem with its billing"
-CURE = "to an open billing account"
+FIX = "to an open billing account"
 TEXTS = ["The sencha is on shelf 3.", "The matcha is in the drawer.", "The puerh is in the cellar."]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -53,7 +53,7 @@ def test_each_command_names_the_cause_of_a_fault_and_memories_are_stored_after_i
     for completed in remembered:
         assert (completed.returncode, completed.stdout.split()[:3]) == (0, ["Queued", "as", "request"])
         assert CAUSE in completed.stderr
-        assert CURE in completed.stderr
+        assert FIX in completed.stderr
     completed = run("search", "Where is the oolong?")
     assert "The oolong is on shelf 7." in completed.stdout
     assert completed.stderr == f"searched by words only: {CAUSE}\n"
@@ -64,7 +64,7 @@ def test_each_command_names_the_cause_of_a_fault_and_memories_are_stored_after_i
     doctor = run("doctor")
     assert doctor.returncode == 1
     assert CAUSE in doctor.stdout + doctor.stderr
-    assert CURE in doctor.stdout + doctor.stderr
+    assert FIX in doctor.stdout + doctor.stderr
 
     gemini.fault = None
     wait_until(lambda: run("outcomes").stdout.count("  stored") == 4, "everything is stored")

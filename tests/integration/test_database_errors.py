@@ -41,7 +41,7 @@ def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     caplog: pytest.LogCaptureFixture,
     name: str,
 ) -> None:
-    begin, end, cause, cure = FAULTS[name]
+    begin, end, cause, fix = FAULTS[name]
     ingest_request = request("a memory")
     message = encode(LOCAL.namespace, [ingest_request], "")
     owner.script("SET default_transaction_read_only = off")
@@ -50,7 +50,7 @@ def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     assert [push(client, *message) for client in functions * 2] == [503] * 4
     needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
     assert len(needed) == 4
-    assert all(cause in fields["error"] and cure in fields["next_step"] for fields in needed)
+    assert all(cause in fields["error"] and fix in fields["next_step"] for fields in needed)
     owner.run_file(end.format(database=database))
     pool.close()
     assert push(functions[1], *message) == 204

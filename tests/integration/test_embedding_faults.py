@@ -187,7 +187,7 @@ PASSING = ("429", "500", "hang")
 def test_a_fault_for_every_text_is_reported_with_its_fix_and_loses_no_memory(
     system: System, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    fault, cause, cure = FAULTS[name]
+    fault, cause, fix = FAULTS[name]
     for services in system.functions.values():
         services.longest_seconds = 1.0 if name == "hang" else 5.0
     system.publish("stored before the fault")
@@ -205,7 +205,7 @@ def test_a_fault_for_every_text_is_reported_with_its_fix_and_loses_no_memory(
     for status in system.statuses(published):
         assert (status.state, status.attempts >= ROUNDS) == (IngestState.QUEUED, True)
         assert cause in (status.error or "")
-        assert cure in (status.error or "")
+        assert fix in (status.error or "")
     hits = system.search("stored before the fault")
     assert [hit.content for hit in hits.hits] == ["stored before the fault"]
     assert hits.degraded
@@ -213,11 +213,11 @@ def test_a_fault_for_every_text_is_reported_with_its_fix_and_loses_no_memory(
     assert "answered" not in hits.degraded
     check = system.check()
     assert cause in check.seen
-    assert cure in (check.remedy or "")
+    assert fix in (check.remedy or "")
     assert check.remedy
     needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
     assert bool(needed) == (name not in PASSING)
-    assert all(cause in letter["error"] and cure in letter["next_step"] for letter in needed)
+    assert all(cause in letter["error"] and fix in letter["next_step"] for letter in needed)
     assert {"push_postponed", "embedder_failed"} <= {record.msg for record in caplog.records}
 
     system.gemini.fault = None

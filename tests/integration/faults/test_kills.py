@@ -76,7 +76,7 @@ class Disturbance:
 
     def _run(self) -> None:
         while not self._over.wait(self._random.uniform(0.3, 6)):
-            match self._random.choices(["ingest", "dead_letter", "fault", "cure"], [6, 2, 2, 3])[0]:
+            match self._random.choices(["ingest", "dead_letter", "fault", "no_fault"], [6, 2, 2, 3])[0]:
                 case "ingest":
                     self._kill("ingest", self._cloud.ingest)
                 case "dead_letter":
