@@ -52,5 +52,5 @@ async def auth(request: Request) -> Response:
 
 @functions_framework.aio.http
 async def migrate(request: Request) -> Response:
-    """Serve the `migrate` function: migrations and an operator's operations, for the deployment's workflows."""
+    """Serve the `migrate` function, which applies migrations and runs operators' commands. Workflows call it."""
     return entry_points.migrate_app()

@@ -103,20 +103,21 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
         )
     from mnemosyne.cli.local.data_dir import DataDir
 
-    if absence := DataDir.absence(None):
+    if problem := DataDir.absence(None):
         has_token = os.environ.get("MNEMOSYNE_TOKEN") and _NAMES[URL] in usable
         hint = "; MNEMOSYNE_TOKEN is set, so --url may be missing" if has_token else ""
         raise Misconfigured(
-            f"no target is named, and {absence}: start one with `mnemosyne dev`, or give {' or '.join(usable)}{hint}"
+            f"no target is named, and {problem}: start one with `mnemosyne dev`, or give {' or '.join(usable)}{hint}"
         )
 
 
 @contextmanager
 def tools_address(url: str | None, data_dir: str | None, *, stores: bool = False) -> Iterator[str]:
-    """Yield `url` or, without a URL, the URL of the local system in a directory, which is started if necessary.
+    """Yield the URL of a server: `url` or, without a URL, the URL of a local system.
 
-    Without a URL and a directory, use the user's data directory. Raises Misconfigured if there is no local system,
-    unless `data_dir` names the directory, and `stores` is true: the command stores memories.
+    The local system is in `data_dir` or, without `data_dir`, in the user's data directory. It is started if it does not
+    run. `stores` says that the command stores memories. If `stores` is true and `data_dir` is given, a missing system
+    is created. Otherwise, raises Misconfigured if there is no system.
     """
     if url is not None:
         yield url

@@ -93,8 +93,8 @@ class DataDir:
 
         Raises Misconfigured otherwise, with the directories of other local systems.
         """
-        if absence := cls.absence(chosen):
-            raise Misconfigured(f"{absence}: name a directory with --data-dir, or start a system with `mnemosyne dev`")
+        if problem := cls.absence(chosen):
+            raise Misconfigured(f"{problem}: name a directory with --data-dir, or start a system with `mnemosyne dev`")
         return cls.at(chosen)
 
     @staticmethod
