@@ -19,7 +19,6 @@ from mnemosyne.app.operations.retention import (
     SetRetention,
 )
 from mnemosyne.app.operator import EXPIRY_SECONDS, OwnerStores, expire_memories
-from mnemosyne.app.recall import probes
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.memory import IngestState
@@ -390,14 +389,6 @@ def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
     assert status_of(as_owner, ingest_request.request_id).state is IngestState.DELETED
     assert [outcome.state for outcome in as_owner.outcomes(10, after=OutcomeCursor()).outcomes] == [IngestState.DELETED]
     pool.close()
-
-
-def test_the_sample_for_measuring_recall_contains_no_expired_memory(
-    services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
-) -> None:
-    gone = store_content(services.memories, "The oolong is on shelf 9 now.")
-    expire(gone)
-    assert probes(shared_database.owner, datetime.now(UTC)) == []
 
 
 # -- the scheduled removal

@@ -183,8 +183,7 @@ def test_memories_move_while_they_are_searched_and_stored(moving: MoveStep, targ
         thread.join()
     assert result.exit_code == 0, result.output
     assert problems == []
-    report = json.loads(result.stdout)
-    assert (report["recall_before"], report["recall_after"]) == (1.0, 1.0)
+    assert json.loads(result.stdout)["to"] == str(target)
     assert read_embedding_space(moving.owner) == target
     assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [[target.model]]
     assert moving.chunks_of(LONG) == list(range(1, CHUNKS[target.model]))

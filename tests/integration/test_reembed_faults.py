@@ -1,7 +1,5 @@
 """`mnemosyne reembed` while the old or the new model fails, for all texts or for one."""
 
-import json
-
 import pytest
 
 from mnemosyne.adapters.database.memory_database import read_embedding_space
@@ -16,23 +14,9 @@ MOVE = ("--model", NEW.model, "--dimension", str(NEW.dimension))
 @pytest.mark.parametrize("status", [404, 429, 503])
 def test_a_move_does_not_need_the_old_model(moving: MoveStep, gemini: GeminiServer, status: int) -> None:
     gemini.fault = lambda server: error(status, "retired") if OLD.model in server.paths[-1] else None
-    result = moving.reembed(*MOVE, "--json")
-    assert result.exit_code == 0, result.output
-    assert read_embedding_space(moving.owner) == NEW
-    report = json.loads(result.stdout)
-    assert (report["recall_before"], report["recall_after"]) == (None, 1.0)
-
-
-def test_a_finished_move_is_reported_if_the_new_model_then_fails(
-    moving: MoveStep,
-    gemini: GeminiServer,
-) -> None:
-    gemini.fault = lambda server: error(429, "quota") if "search result | query: " in str(server.body) else None
     result = moving.reembed(*MOVE)
     assert result.exit_code == 0, result.output
     assert read_embedding_space(moving.owner) == NEW
-    assert f"Moved from {OLD} to {NEW}." in result.stdout
-    assert "Recall@10 was not measured" in result.stdout
 
 
 @pytest.mark.parametrize("status", [400, 500])

@@ -37,11 +37,9 @@ ALLOWED = {
     "app.doctor": {"app.container", "settings", "adapters", "ports", "domain"},
     "app.deferred_packages": set(),
     "app.migrate": {"app.container", "settings", "adapters", "domain"},
-    "app.recall": {"adapters", "service", "ports", "domain"},
     "app.signing": {"settings", "adapters", "ports"},
     "app.operator": {
-        "app.container", "app.doctor", "app.migrate", "app.recall", "app.signing", "service", "settings", "adapters",
-        "ports", "domain",
+        "app.container", "app.doctor", "app.migrate", "app.signing", "settings", "adapters", "ports", "domain",
     },
     "app.operations": {"app.operator", "service", "settings", "adapters", "formats", "ports", "domain"},
     "app.authorization": {"app.signing", "oauth", "ports.identity", "settings", "adapters"},

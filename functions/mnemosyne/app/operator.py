@@ -7,7 +7,6 @@ user.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
@@ -28,7 +27,6 @@ from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices, change_topic, connection_factory_for
 from mnemosyne.app.migrate import deploy
-from mnemosyne.app.recall import probes, recall
 from mnemosyne.app.signing import signer
 from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
@@ -162,17 +160,6 @@ class SystemOperator(OwnerStores, MemoryStores):
         """Drop the new embeddings of a move. Raises Conflict if there is no move."""
         with closing(self._connect_for_long()) as connection:
             abandon(connection)
-
-    def recall(self, stored_by: datetime) -> tuple[int, float | None]:
-        """Measure the share of memories that a search by meaning finds, on a sample of memories stored until
-        `stored_by`.
-
-        Each sampled memory is searched for by words from its middle. Returns the size of the sample and the share of
-        memories that were found.
-        """
-        with closing(self.connect()) as connection:
-            space, sample = read_embedding_space(connection), probes(connection, stored_by)
-        return len(sample), recall(sample, self.connect, space, self._services.embedder_of(space))
 
     @cached_property
     def _connect_for_long(self) -> Callable[[], Connection]:

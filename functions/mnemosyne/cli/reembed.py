@@ -7,19 +7,11 @@ from typing import Any
 
 import click
 
-from mnemosyne.app.operations.system import (
-    AbandonMove,
-    BeginMove,
-    FillMove,
-    IndexMove,
-    MeasureRecall,
-    SwitchMove,
-)
+from mnemosyne.app.operations.system import AbandonMove, BeginMove, FillMove, IndexMove, SwitchMove
 from mnemosyne.cli.system import System, owners_system
 from mnemosyne.cli.target import PROJECT, target
 from mnemosyne.cli.terminal import say
 from mnemosyne.domain.embedding_space import DIMENSIONS
-from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import ServiceError, Unavailable
 
 ATTEMPTS = 8
@@ -55,17 +47,15 @@ def reembed(
             raise click.UsageError("give --model and --dimension, or --abandon")
         space: dict[str, Any] = {"model": model, "dimension": dimension}
         begun = system.run(BeginMove(**space))
-        before = system.run(MeasureRecall())
         _move(system, space, begun["missing"], batch_size)
-        after = system.run(MeasureRecall(stored_by=before["stored_by"]))
-    report = {
-        "from": begun["from"],
-        "to": begun["to"],
-        "sampled": before["sampled"],
-        "recall_before": before["recall"],
-        "recall_after": after["recall"],
-    }
-    _report(report, space, as_json=as_json)
+    if as_json:
+        say(json.dumps({"from": begun["from"], "to": begun["to"]}))
+        return
+    say(f"Moved from {begun['from']} to {begun['to']}.")
+    say(
+        f"Now set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to {model} and embedding_dimension "
+        f"(MNEMOSYNE_EMBEDDING_DIMENSION) to {dimension}, and run `make deploy`."
+    )
 
 
 def _move(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:
@@ -128,20 +118,3 @@ def _switch(system: System, space: dict[str, Any]) -> dict[str, Any]:
                 raise
             time.sleep(min(LONGEST_WAIT_SECONDS, 0.5 * 2.0**attempt))
     raise AssertionError("unreachable")
-
-
-def _report(report: dict[str, Any], space: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        say(json.dumps(report))
-        return
-    say(f"Moved from {report['from']} to {report['to']}.")
-    if report["recall_before"] is not None and report["recall_after"] is not None:
-        texts = counted(report["sampled"], "memory", "memories")
-        recalls = f"{report['recall_before']:.2f} before, {report['recall_after']:.2f} after"
-        say(f"Recall@10 of searches for {texts} by words from the middle of each: {recalls}.")
-    elif report["sampled"]:
-        say("Recall@10 was not measured, because the embedding service did not embed the queries.")
-    say(
-        f"Now set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to {space['model']} and embedding_dimension "
-        f"(MNEMOSYNE_EMBEDDING_DIMENSION) to {space['dimension']}, and run `make deploy`."
-    )

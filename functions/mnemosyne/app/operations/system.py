@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,7 +9,7 @@ from pydantic import Field
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.embedding_space import DIMENSIONS
-from mnemosyne.domain.parsing import Instant, Text
+from mnemosyne.domain.parsing import Text
 from mnemosyne.errors import Unavailable
 
 SECONDS = 60.0
@@ -137,22 +136,3 @@ class AbandonMove(Operation):
         """Drop the new embeddings. Raises Conflict if there is no move."""
         operator.abandon_move()
         return {}
-
-
-class MeasureRecall(Operation):
-    """Measure the share of sampled memories that a search by their own words finds.
-
-    Two measurements with the same `stored_by` use the same sample.
-    """
-
-    action = "recall"
-    as_owner = True
-
-    stored_by: Instant | None = None
-    """Sample only memories that were stored until this time; by default, all memories."""
-
-    def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the number of sampled memories, the share that the searches found, and the time."""
-        stored_by = self.stored_by or datetime.now(UTC)
-        sampled, recall = operator.recall(stored_by)
-        return {"sampled": sampled, "recall": recall, "stored_by": stored_by}
