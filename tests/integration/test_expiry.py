@@ -19,7 +19,6 @@ from mnemosyne.app.operations.retention import (
     SetRetention,
 )
 from mnemosyne.app.operator import EXPIRY_SECONDS, OwnerStores, expire_memories
-from mnemosyne.cli.local import postgres
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import decode
@@ -27,7 +26,6 @@ from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import ItemUnavailable
 from mnemosyne.service import ingest
-from mnemosyne.settings import Settings
 from tests.fakes import FakeServices, memories_in, request
 from tests.integration.test_reading import ARGUMENTS
 from tests.memories import EMBEDDER, list_memories, status_of, store, store_content
@@ -394,12 +392,6 @@ def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
 # -- the scheduled removal
 
 
-@pytest.fixture
-def settings(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Settings:
-    url = cluster.url(postgres.OWNER, shared_database.name)
-    return Settings.from_environment({"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "projects/p/topics/t"})
-
-
 def store_expired(services: FakeServices, shared_database: SharedDatabase, number: int) -> None:
     for index in range(number):
         store_content(services.memories, f"oolong {index}")
@@ -424,14 +416,14 @@ def clock_past_the_deadline_after(readings: int) -> Iterator[float]:
 
 
 def test_a_removal_stops_at_its_deadline_and_the_next_one_continues(
-    services: FakeServices, shared_database: SharedDatabase, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    services: FakeServices, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
     store_expired(services, shared_database, 5)
     clock = clock_past_the_deadline_after(1)  # the start of the run
-    assert expire_memories(settings, lambda: next(clock)) == {"removed": 2}
+    assert expire_memories(shared_database.connect_as_owner, lambda: next(clock)) == {"removed": 2}
     assert count_memories(shared_database) == 3
-    assert expire_memories(settings) == {"removed": 3}
+    assert expire_memories(shared_database.connect_as_owner) == {"removed": 3}
     assert count_memories(shared_database) == 0
     assert audit_rows(shared_database) == [
         ("system:expiry", "expire", "done", 2),
@@ -452,9 +444,9 @@ def test_a_removal_pauses_after_each_batch_for_as_long_as_the_batch_took(
 
 
 def test_a_removal_without_expired_memories_has_no_audit_row(
-    services: FakeServices, shared_database: SharedDatabase, settings: Settings
+    services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     store_content(services.memories, "sencha")
-    assert expire_memories(settings) == {"removed": 0}
+    assert expire_memories(shared_database.connect_as_owner) == {"removed": 0}
     assert count_memories(shared_database) == 1
     assert audit_rows(shared_database) == []

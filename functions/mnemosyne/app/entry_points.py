@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.app.container import ConfiguredServices, connection_factory_for
 from mnemosyne.app.deferred_packages import defer
 from mnemosyne.domain.timeouts import STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
@@ -260,7 +260,7 @@ def migrate_app() -> Any:
     return build_app(
         partial(deploy, settings),
         run_operations(settings),
-        expire=partial(expire_memories, settings),
+        expire=partial(expire_memories, connection_factory_for(settings)),
         announce=partial(announce_changes, settings),
         identify=_push_identity(settings),
         report=log_failure,

@@ -67,10 +67,8 @@ class OwnerStores:
         """Return label, version, name and time of application of each file of the schema."""
         with closing(self.connect()) as connection:
             files = migrations.status(connection, migrations.bundled())
-        return [
-            {"label": file.label, "version": file.version, "name": file.name, "applied_at": file.applied_at}
-            for file in files
-        ]
+        names = ("label", "version", "name", "applied_at")
+        return [{name: getattr(file, name) for name in names} for file in files]
 
 
 class MemoryStores:
@@ -166,13 +164,12 @@ class SystemOperator(OwnerStores, MemoryStores):
         return connection_factory_for(self._settings, socket_timeout=None, statement_seconds=0)
 
 
-def expire_memories(settings: Settings, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
+def expire_memories(connect: Callable[[], Connection], clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """Remove the rows of expired memories and old events of change feeds, and return the number of memories.
 
     No batch begins after EXPIRY_SECONDS, because `migrate` runs one request at a time, and operators' commands would
     wait. The next run continues. A run that removes memories adds one row to the audit trail.
     """
-    connect = connection_factory_for(settings)
     retention, feeds = Retention(connect), ChangeFeeds(connect)
     deadline, removed = clock() + EXPIRY_SECONDS, 0
     try:
@@ -182,23 +179,20 @@ def expire_memories(settings: Settings, clock: Callable[[], float] = time.monoto
                 break
     finally:
         if removed:
-            _record_expiry(connect, removed)
+            log.info("memories_expired", count=removed)
+            event = {"principal": EXPIRY_PRINCIPAL, "action": "expire", "outcome": "done", "count": removed}
+            record(AuditLog(lambda: closing(connect())), event)
     while feeds.remove_old() and clock() < deadline:
         pass
     return {"removed": removed}
 
 
-def _record_expiry(connect: Callable[[], Connection], count: int) -> None:
-    """Record the removal of expired memories.
-
-    A failure is logged and not raised, because the removal is already done.
-    """
-    log.info("memories_expired", count=count)
-    fields = {"principal": EXPIRY_PRINCIPAL, "action": "expire", "outcome": "done", "count": count}
+def record(audit: AuditLog, event: Mapping[str, Any]) -> None:
+    """Record an event in the audit trail. A failure is logged and not raised, because the operation is already done."""
     try:
-        AuditLog(lambda: closing(connect())).record(fields)
+        audit.record(event)
     except ServiceError as exc:
-        log.error("audit_lost", action="expire", principal=EXPIRY_PRINCIPAL, **fault_fields(exc))
+        log.error("audit_lost", action=event["action"], principal=event["principal"], **fault_fields(exc))
 
 
 def announce_changes(settings: Settings) -> dict[str, Any]:

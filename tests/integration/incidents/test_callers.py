@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.identity.tokens import OidcVerifier
+from mnemosyne.app.container import connection_factory_for
 from mnemosyne.app.entry_points import configured_services
 from mnemosyne.app.migrate import log_failure
 from mnemosyne.app.operator import expire_memories
@@ -204,7 +205,7 @@ def test_expired_memories_are_not_removed(idle: World, check: Check) -> None:
     settings = Settings.from_environment(
         {"MNEMOSYNE_DATABASE_URL": "postgresql://owner:pw@127.0.0.1:9/none", "MNEMOSYNE_TOPIC": "projects/p/topics/t"}
     )
-    assert _call_migrate(idle, "/expire", expire=partial(expire_memories, settings)) == 503
+    assert _call_migrate(idle, "/expire", expire=partial(expire_memories, connection_factory_for(settings))) == 503
     check("Expired memories are not removed", idle, "expiry_failed", "the database cannot be reached")
     (failed,) = [fields for fields in idle.entries if fields.get("jsonPayload.event") == "expiry_failed"]
     assert "make deploy" not in failed["jsonPayload.next_step"]

@@ -19,12 +19,12 @@ from mnemosyne.app.operations import (
     system,
 )
 from mnemosyne.app.operations.operation import Operation
-from mnemosyne.app.operator import SystemOperator
+from mnemosyne.app.operator import SystemOperator, record
 from mnemosyne.domain import audit as audit_trail
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal
-from mnemosyne.errors import InvalidRequest, ServiceError
-from mnemosyne.observability import EventLog, fault_fields
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.observability import EventLog
 from mnemosyne.service.callers import GCLOUD_AUDIENCE, operator_of
 from mnemosyne.settings import Settings
 
@@ -74,18 +74,12 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
 
 
 def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any]) -> None:
-    """Record an operation in the audit trail, unless its own transaction has recorded it.
-
-    A failure of the recording is logged and not raised, because the operation is already done.
-    """
+    """Record an operation that its own transaction has not recorded."""
     ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):
         ids += about.get(name, [])
     fields = {"namespace": about.get("namespace"), "ids": ids, "count": about.get("count", len(ids))}
-    try:
-        operator.audit.record({**action.columns, **fields, "outcome": "done"})
-    except ServiceError as exc:
-        log.error("audit_lost", action=action.name, principal=action.principal.id, **fault_fields(exc))
+    record(operator.audit, {**action.columns, **fields, "outcome": "done"})
 
 
 def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:

@@ -6,18 +6,19 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 import fasteners
 
+from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.cli.local import emulator, functions, postgres, services, upkeep
 from mnemosyne.cli.local.data_dir import DataDir, acquire_now
 from mnemosyne.cli.local.functions import LOOPBACK, FunctionProcess
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.errors import Misconfigured
+from mnemosyne.errors import Misconfigured, Unavailable
 from mnemosyne.extras import require_embedder
 from mnemosyne.settings import Settings
 
@@ -46,7 +47,11 @@ class Stack:
             printed = upkeep.print_codes(codes, printed, say)
             if time.monotonic() - expired_at >= EXPIRY_SECONDS:
                 expired_at = time.monotonic()
-                upkeep.remove_expired(self.database)
+                from mnemosyne.app.operator import expire_memories  # slow to import
+
+                # If the database does not respond, the next run removes the same rows.
+                with suppress(Unavailable):
+                    expire_memories(connection_factory(self.database.url(postgres.OWNER)))
             if not self.database.running:
                 say("PostgreSQL had ended; starting it again.")
                 try:
