@@ -22,7 +22,7 @@ from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.domain.redirect_uris import is_on_device
 from mnemosyne.errors import Conflict, NotFound, Unauthorized
 from mnemosyne.oauth.clients import Clients
-from mnemosyne.oauth.grants import OAuthClient
+from mnemosyne.oauth.grants import OAuthClient, Revocation
 from mnemosyne.oauth.people import person_of
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer, Issuer, Server
@@ -232,11 +232,11 @@ class Flow:
 
     def token(self, request: OAuthRequest) -> Answer:
         """Return tokens for a code or refresh token, or an error."""
-        return self._serve(request, lambda server: server.token(request))
+        return self._serve(request, lambda server: server.create_token_response(request))
 
     def revoke(self, request: OAuthRequest) -> Answer:
         """Revoke a token."""
-        return self._serve(request, lambda server: server.revoke(request))
+        return self._serve(request, lambda server: server.create_endpoint_response(Revocation.ENDPOINT_NAME, request))
 
     def error_redirect(self, request: OAuthRequest, error: OAuth2Error) -> str:
         """Return the URL that tells the client about an error; empty if its redirect URI is not valid."""

@@ -44,7 +44,6 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
         self.client_id = client.id
 
     def get_client_id(self) -> str:
-        """Return the client id."""
         return self.client.id
 
     def get_default_redirect_uri(self) -> str | None:
@@ -57,7 +56,6 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
         return " ".join(sorted(supported or DEFAULT_SCOPES))
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        """Whether the client may use the redirect URI."""
         return self.client.allows_redirect(redirect_uri)
 
     def check_client_secret(self, client_secret: str) -> bool:
@@ -69,11 +67,9 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
         return method == "none"
 
     def check_response_type(self, response_type: str) -> bool:
-        """Whether the client may request this response type."""
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
-        """Whether the client may use this grant type."""
         return grant_type == "authorization_code" or (grant_type == "refresh_token" and self.client.refreshes)
 
 
@@ -87,15 +83,12 @@ class StoredToken:
         self.successor_salt = b""
 
     def check_client(self, client: OAuthClient) -> bool:
-        """Whether the token was issued to this client."""
         return self.record.grant.client_id == client.client_id
 
     def get_redirect_uri(self) -> str:
-        """Redirect URI of the authorization request."""
         return str(getattr(self.record, "redirect_uri", ""))
 
     def get_scope(self) -> str:
-        """Scopes of the grant, separated by spaces."""
         return " ".join(sorted(self.record.grant.scopes))
 
 
@@ -161,7 +154,6 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         return str(self.server.code)
 
     def save_authorization_code(self, code: str, request: Any) -> None:
-        """Store the code and its new grant."""
         self.server.save_code(code, request)
 
     def query_authorization_code(self, code: str, client: OAuthClient) -> StoredToken | None:
@@ -239,7 +231,6 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
         return StoredToken(record) if record else None
 
     def revoke_token(self, token: StoredToken, request: Any) -> None:
-        """Revoke the grant of the token."""
         _revoke(self.server.rows, token.record.grant, "revoked by its client")
 
 

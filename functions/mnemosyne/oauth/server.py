@@ -28,7 +28,6 @@ from mnemosyne.domain.oauth import (
     RefreshToken,
 )
 from mnemosyne.domain.principal import hash_secret
-from mnemosyne.errors import Unauthorized
 from mnemosyne.ids import new_id
 from mnemosyne.oauth.grants import (
     CodeGrant,
@@ -120,16 +119,6 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         redirection: Answer = self.create_authorization_response(request, grant_user=person, grant=grant)
         return redirection
 
-    def token(self, request: OAuthRequest) -> Answer:
-        """Return tokens for a code or refresh token, or an error."""
-        answer: Answer = self.create_token_response(request)
-        return answer
-
-    def revoke(self, request: OAuthRequest) -> Answer:
-        """Revoke a token."""
-        answer: Answer = self.create_endpoint_response(Revocation.ENDPOINT_NAME, request)
-        return answer
-
     # -- methods that Authlib calls
 
     def create_oauth2_request(self, request: OAuthRequest) -> OAuthRequest:
@@ -200,13 +189,11 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         self,
         grant_type: str,
         client: OAuthClient,
-        user: Grant | None = None,
+        user: Grant,
         scope: str | None = None,
         expires_in: int | None = None,
         include_refresh_token: bool = True,
     ) -> dict[str, Any]:
-        if user is None:
-            raise Unauthorized("a token needs a person")
         token = {
             "access_token": self.issuer.signer.sign(self._claims(user, scope or "")),
             "token_type": "Bearer",
