@@ -1,6 +1,8 @@
 """Limit the concurrent requests of each principal. Further requests wait briefly, in the order of their arrival."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from weakref import WeakValueDictionary
 
 from mnemosyne.mcp.thread_limiter import CountingSemaphore
@@ -24,7 +26,8 @@ class ConcurrencyLimits:
         self.seconds = seconds
         self._of: WeakValueDictionary[str, CountingSemaphore] = WeakValueDictionary()
 
-    def acquire(self, principal: str) -> "_Request":
+    @asynccontextmanager
+    async def acquire(self, principal: str) -> AsyncIterator[bool]:
         """Count a request as running until the context ends.
 
         Yields False if too many requests wait, or if this one has waited too long.
@@ -32,28 +35,15 @@ class ConcurrencyLimits:
         semaphore = self._of.get(principal)
         if semaphore is None:
             semaphore = self._of[principal] = CountingSemaphore(self.at_once)
-        return _Request(self, semaphore)
-
-
-class _Request:
-    """Context manager of a request. It is a class, because a generator would take twice the CPU time."""
-
-    def __init__(self, limits: ConcurrencyLimits, semaphore: CountingSemaphore) -> None:
-        self._limits = limits
-        self._semaphore = semaphore
-        self._acquired = False
-
-    async def __aenter__(self) -> bool:
-        if not self._semaphore.locked():
-            self._acquired = await self._semaphore.acquire()
-        elif self._semaphore.waiting < self._limits.waiting:
-            try:
-                async with asyncio.timeout(self._limits.seconds):
-                    self._acquired = await self._semaphore.acquire()
-            except TimeoutError:
-                pass
-        return self._acquired
-
-    async def __aexit__(self, *error: object) -> None:
-        if self._acquired:
-            self._semaphore.release()
+        acquired = False
+        if not semaphore.locked():
+            acquired = await semaphore.acquire()
+        elif semaphore.waiting < self.waiting:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.seconds):
+                    acquired = await semaphore.acquire()
+        try:
+            yield acquired
+        finally:
+            if acquired:
+                semaphore.release()
