@@ -49,10 +49,6 @@ MONTHS = 12
 _IN_NAME = re.compile(r"(\d{4})[-_.](\d\d)[-_.](\d\d)(?=\D|$)|(\d{14}|\d{12}|\d{8})(?=\D|$)")
 
 
-class NotATimeError(ValueError):
-    """Raised when a property for a time has a number that is not a date."""
-
-
 @dataclass(frozen=True)
 class NoteTime:
     """Time of a note, and notices about time properties with an invalid value."""
@@ -71,7 +67,7 @@ def plain_name(name: str) -> str:
 def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     """Find the time in a note's properties: when it happened or was created, else published, else changed.
 
-    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others. Raises NotATimeError if such a
+    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others. Raises ValueError if such a
     property is a number but not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
@@ -89,7 +85,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
             moment = time_text(value) if isinstance(value, str) else value if event_time(value) else None
         except ValueError as exc:
             if plain in _MUST_BE_TIMES and isinstance(value, int | float):
-                raise NotATimeError(f"{where} {exc}") from exc
+                raise ValueError(f"{where} {exc}") from exc
             moment = None
         if moment is None:
             notices.append(f"{where} ({excerpt(value)} is not a time; kept as metadata)")

@@ -229,12 +229,6 @@ class FunctionProcess:
                 self._process.wait(seconds)
         return not self.running
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process and its children."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
-
     def kill(self) -> None:
         """Kill the process and its children, and wait until the port is free."""
         if self._process is None:
@@ -242,7 +236,8 @@ class FunctionProcess:
         workers = []
         with suppress(psutil.Error):
             workers = psutil.Process(self._process.pid).children(recursive=True)
-        self.signal(signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         psutil.wait_procs(workers, timeout=STOP_SECONDS)
 
