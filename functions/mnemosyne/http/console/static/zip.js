@@ -3,6 +3,10 @@
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
+const END_64 = 0x06064b50;
+const LOCATOR_64 = 0x07064b50;
+const VERSION_64 = 45; // 4.5, the lowest version with ZIP64
+const MOST = 0xffff; // files of an archive without ZIP64
 const VERSION = 20; // 2.0, the lowest version with directories
 const UTF8 = 0x0800; // names are UTF-8
 const DAY = 0x21; // 1 January 1980, the earliest date; the text of a memory has its time
@@ -30,6 +34,17 @@ function header(...fields) {
   return Uint8Array.from(bytes);
 }
 
+// The records at the end of a zip file. The numbers of more files than MOST are in a record of ZIP64.
+export function ending(count, size, offset) {
+  const many = count < MOST ? [] : [
+    header([END_64, 4], [44, 8], [VERSION_64, 2], [VERSION_64, 2], [0, 4], [0, 4], [count, 8], [count, 8], [size, 8],
+      [offset, 8]),
+    header([LOCATOR_64, 4], [0, 4], [offset + size, 8], [1, 4]),
+  ];
+  const shown = Math.min(count, MOST);
+  return [...many, header([END, 4], [0, 2], [0, 2], [shown, 2], [shown, 2], [size, 4], [offset, 4], [0, 2])];
+}
+
 // The pieces of a zip file. Each file has `name` and `text`.
 export function zip(files) {
   const encoder = new TextEncoder();
@@ -48,7 +63,5 @@ export function zip(files) {
     offset += local.length + path.length + content.length;
     size += central.length + path.length;
   }
-  const count = files.length;
-  return [...pieces, ...directory,
-    header([END, 4], [0, 2], [0, 2], [count, 2], [count, 2], [size, 4], [offset, 4], [0, 2])];
+  return [...pieces, ...directory, ...ending(files.length, size, offset)];
 }
