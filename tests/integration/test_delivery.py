@@ -128,5 +128,5 @@ def test_dev_refuses_a_damaged_queue_file_and_names_it(tmp_path: Path) -> None:
     command = [str(COMMAND), "dev", "--data-dir", str(tmp_path), "--port", str(free_port())]
     completed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert completed.returncode == 1
-    assert f"the queue file {tmp_path / 'queue.db'} cannot be opened or written" in completed.stderr
+    assert f"the queue file {tmp_path / 'queue.db'} cannot be opened or written: it is damaged" in completed.stderr
     assert "Traceback" not in completed.stderr

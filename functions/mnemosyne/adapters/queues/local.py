@@ -34,6 +34,27 @@ CREATE INDEX IF NOT EXISTS messages_due ON messages (due);
 """
 
 
+_WRITABLE = "make the data directory and queue.db writable by your user"
+_NEXT_STEPS = {
+    sqlite3.SQLITE_FULL: "make room on the disk",
+    sqlite3.SQLITE_BUSY: "stop the other program that has queue.db open",
+    sqlite3.SQLITE_READONLY: _WRITABLE,
+    sqlite3.SQLITE_CANTOPEN: _WRITABLE,
+    sqlite3.SQLITE_PERM: _WRITABLE,
+    **dict.fromkeys(
+        (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB),
+        "it is damaged: stop the system, move queue.db away, and ingest the memories again that were not stored yet",
+    ),
+}
+"""What to do about an error of SQLite, by its primary code: https://www.sqlite.org/rescode.html."""
+
+
+def next_step(error: Exception) -> str:
+    """Return what to do about an error of the queue's file."""
+    primary_code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return _NEXT_STEPS.get(primary_code, "check that the disk has room and that the data directory is writable")
+
+
 @dataclass(frozen=True)
 class QueuedMessage:
     """One message waiting for delivery."""
@@ -80,7 +101,8 @@ class LocalQueue:
                 self._connection().execute("PRAGMA user_version = 0")
                 return int(waiting)
         except sqlite3.Error as exc:
-            raise Unavailable(f"the queue file {self._path} cannot be opened or written ({exc})") from exc
+            cause = f"the queue file {self._path} cannot be opened or written"
+            raise Unavailable(cause, next_step=next_step(exc), detail=str(exc)) from exc
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         try:
@@ -90,7 +112,8 @@ class LocalQueue:
                     (data, orjson.dumps(dict(attributes)).decode()),
                 )
         except sqlite3.Error as exc:
-            raise Unavailable(f"the queue file cannot be written ({exc}); nothing was stored") from exc
+            cause = "nothing was stored, because the queue file cannot be written"
+            raise Unavailable(cause, next_step=next_step(exc), detail=str(exc)) from exc
 
     def due(self, now: float, limit: int, *, horizon: float, excluded: Sequence[int] = ()) -> list[QueuedMessage]:
         """List messages due at `now` (seconds since the epoch), oldest first, without the ids in `excluded`.

@@ -11,7 +11,7 @@ from typing import Any
 import fasteners
 import httpx
 
-from mnemosyne.adapters.queues.local import LocalQueue, QueuedMessage
+from mnemosyne.adapters.queues.local import LocalQueue, QueuedMessage, next_step
 from mnemosyne.cli.local.data_dir import acquire_now
 from mnemosyne.cli.local.functions import WITHOUT_AUTHORITIES
 from mnemosyne.errors import Misconfigured
@@ -123,7 +123,7 @@ class Delivery:
                 "delivery_failed",
                 cause="the queue file cannot be read or written",
                 error=str(exc),
-                next_step="check that the disk has room and that the data directory is writable",
+                next_step=next_step(exc),
             )
             self._stop.wait(FAILURE_PAUSE_SECONDS)
         except Exception:  # a bug must not end the only thread that pushes messages
