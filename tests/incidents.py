@@ -20,7 +20,7 @@ from mnemosyne.observability import JsonFormatter
 from mnemosyne.service import deliveries
 from mnemosyne.service.api_keys import new_key
 from tests.fakes import NOW, FakeServices, request
-from tests.terraform.monitoring import Point, entry
+from tests.terraform.monitoring import Point, answered, entry
 from tests.tools import call_tool
 
 _, KEY = new_key(name="k", namespace="ns", scopes=frozenset(), created_at=NOW, expires_at=None)
@@ -154,9 +154,8 @@ class World:
         return status
 
     def answered(self, function: str, status: int) -> None:
-        """Count a response of a function, as Cloud Run's metrics do."""
-        resource = {"type": "cloud_run_revision", "labels.service_name": f"mem-{function}"}
-        self.measure("run.googleapis.com/request_count", 1.0, resource, {"response_code_class": f"{status // 100}xx"})
+        """Log an answer of a function, as Cloud Run does."""
+        self.entries.append(answered(f"mem-{function}", status))
 
     def measure(
         self, metric: str, value: float, resource: Mapping[str, str], labels: Mapping[str, str] | None = None

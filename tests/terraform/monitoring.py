@@ -41,6 +41,19 @@ def entry(line: str, service: str) -> dict[str, Any]:
     return {**fields, **labels, "severity": written["severity"]}
 
 
+def answered(service: str, status: int, *, path: str = "/mcp", seconds: float = 0.1) -> dict[str, Any]:
+    """Return the line that Cloud Run writes to the request log for an answer of a function."""
+    return {
+        "log_id": "run.googleapis.com/requests",
+        "severity": "ERROR" if status >= 500 else "INFO",
+        "resource.type": "cloud_run_revision",
+        "resource.labels.service_name": service,
+        "httpRequest.requestUrl": f"https://memory.example.com{path}",
+        "httpRequest.status": status,
+        "httpRequest.latency": f"{seconds}s",
+    }
+
+
 def _split(text: str, by: str) -> list[str]:
     """Split at a word that is outside of parentheses and quotes."""
     parts, depth, quoted, start = [], 0, False, 0
@@ -68,11 +81,12 @@ def selects(condition: str, fields: Fields) -> bool:
         return fields.get("log_id") == log[1]
     if severity := re.fullmatch(r"severity>=(\w+)", condition):
         return SEVERITIES.index(fields["severity"]) >= SEVERITIES.index(severity[1])
-    if special := re.fullmatch(r'([\w.]+)(=~|:|>)"?([^"]*)"?', condition):
+    if special := re.fullmatch(r'([\w.]+)(=~|!~|:|>)"?([^"]*)"?', condition):
         field, operator, value = str(fields.get(special[1], "")), special[2], special[3]
         if operator == ">":
             return bool(field) and float(field) > float(value)
-        return re.search(value if operator == "=~" else re.escape(value), field) is not None
+        matches = re.search(re.escape(value) if operator == ":" else value, field) is not None
+        return matches != (operator == "!~")
     if pattern := re.fullmatch(r'([\w.]+) = monitoring\.regex\.full_match\("([^"]+)"\)', condition):
         return re.fullmatch(pattern[2], str(fields.get(pattern[1], ""))) is not None
     parsed = re.fullmatch(r'([\w.]+) ?= ?(?:"([^"]*)"|\((.+)\)|one_of\((.+)\))', condition)

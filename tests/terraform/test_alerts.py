@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, selects
+from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, Point, answered, selects
 from tests.terraform.workspace import ROOT, Workspace, workspace
 
 FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
@@ -105,7 +105,7 @@ def test_every_event_of_an_alert_or_chart_is_counted_and_every_counted_event_is_
     assert len(counted) > 10
     assert counted <= logged
     assert {metric["filter"].split('jsonPayload.event="')[1].strip('"') for name, metric in monitoring.metrics.items()
-            if name != "mem/events"} <= logged  # fmt: skip
+            if name != "mem/events" and "jsonPayload" in metric["filter"]} <= logged  # fmt: skip
     filters = [condition["condition_threshold"][0]["filter"] for condition in monitoring.thresholds]
     for chart in monitoring.charts:
         (data,) = chart["xyChart"]["dataSets"]
@@ -200,6 +200,32 @@ def test_without_recipients_no_alert_condition_is_created(deployed: Workspace) -
     assert own_monitoring.conditions == []
     assert own_monitoring.of("google_monitoring_uptime_check_config") == []
     assert len(own_monitoring.charts) == 15
+
+
+SLOW = "One call in twenty takes longer than two seconds"
+
+
+def test_alerts_on_answers_do_not_count_the_calls_of_the_canary(monitoring: Monitoring) -> None:
+    """Such a call lasts until a memory is stored, and another alert reports its failure."""
+    assert monitoring.alerts([answered("mem-mcp", 503)]) == {"One answer in a hundred is a 5xx"}
+    assert monitoring.alerts([answered("mem-mcp", 200, seconds=3)]) == {SLOW}
+    assert monitoring.alerts([answered("mem-mcp", 503, path="/canary", seconds=40)]) == set()
+    assert monitoring.alerts([answered("other-mcp", 503, seconds=3)]) == set()
+
+
+@pytest.mark.parametrize(("state", "fires"), [("active", True), ("idle", False)])
+def test_the_alert_on_instances_counts_instances_that_serve_requests(
+    monitoring: Monitoring, state: str, fires: bool
+) -> None:
+    """Cloud Run keeps instances for some minutes after their last request."""
+    labels = {
+        "metric.type": "run.googleapis.com/container/instance_count",
+        "metric.labels.state": state,
+        "resource.type": "cloud_run_revision",
+        "resource.labels.service_name": "mem-mcp",
+    }
+    fired = monitoring.alerts([], [Point(labels, 5.0)])
+    assert fired == ({"mcp has almost reached its maximum number of instances"} if fires else set())
 
 
 PRIVATE = {

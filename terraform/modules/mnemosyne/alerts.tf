@@ -14,8 +14,7 @@ locals {
   of_services = "${local.of_run} AND resource.labels.service_name = one_of(${join(", ", formatlist("\"%s\"", local.service_names))})"
   of_events   = "metric.type = \"${local.metric_type}\" AND ${local.of_run}"
   of_tools    = "${local.of_events} AND metric.labels.event = \"tool_called\""
-  # The functions that people and clients call.
-  requests    = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_run} AND resource.labels.service_name = one_of(\"${var.name}-mcp\", \"${var.name}-auth\")"
+  requests    = "metric.type = \"logging.googleapis.com/user/${google_logging_metric.requests["requests"].name}\" AND ${local.of_run}"
   of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
   of_check    = "resource.type = \"uptime_url\" AND metric.labels.check_id = \"${try(google_monitoring_uptime_check_config.mcp[0].uptime_check_id, "")}\""
 
@@ -121,7 +120,7 @@ locals {
     }
     server_errors = {
       title       = "One answer in a hundred is a 5xx"
-      filter      = "${local.requests} AND metric.labels.response_code_class = \"5xx\""
+      filter      = "${local.requests} AND metric.labels.status = monitoring.regex.full_match(\"5..\")"
       denominator = local.requests
       aligner     = "ALIGN_RATE"
       reducer     = "REDUCE_SUM"
@@ -132,16 +131,16 @@ locals {
     }
     latency = {
       title     = "One call in twenty takes longer than two seconds"
-      filter    = "metric.type = \"run.googleapis.com/request_latencies\" AND ${local.of_mcp}"
+      filter    = "metric.type = \"logging.googleapis.com/user/${google_logging_metric.requests["request_seconds"].name}\" AND ${local.of_mcp}"
       aligner   = "ALIGN_PERCENTILE_95"
       reducer   = "REDUCE_MAX"
-      threshold = 2000
+      threshold = 2
       duration  = "600s"
       command   = format(local.read_log, "jsonPayload.tool,jsonPayload.duration_ms,jsonPayload.embed_ms,jsonPayload.database_ms,jsonPayload.rerank_ms,textPayload", "(jsonPayload.event=(\"searched\" OR \"tool_called\") OR textPayload:\"Starting new instance\")")
     }
     instances = {
       title     = "mcp has almost reached its maximum number of instances"
-      filter    = "metric.type = \"run.googleapis.com/container/instance_count\" AND ${local.of_mcp}"
+      filter    = "metric.type = \"run.googleapis.com/container/instance_count\" AND ${local.of_mcp} AND metric.labels.state = \"active\""
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_SUM"
       threshold = var.max_instances.mcp - 1

@@ -116,6 +116,47 @@ resource "google_logging_metric" "distributions" {
   depends_on = [time_sleep.services]
 }
 
+# Answers of the functions that people and clients call. Cloud Run's own metrics cannot leave out the calls of /canary,
+# which last until a memory is stored, and which are most of the calls of a deployment with few users.
+resource "google_logging_metric" "requests" {
+  for_each    = { requests = null, request_seconds = "REGEXP_EXTRACT(httpRequest.latency, \"([0-9.]+)s\")" }
+  project     = var.project
+  name        = "${var.name}/${each.key}"
+  description = each.value == null ? "Answers of mcp and auth, without /canary." : "Seconds until mcp and auth had answered, without /canary."
+  filter = join(" AND ", [
+    "log_id(\"run.googleapis.com/requests\")",
+    "resource.type=\"cloud_run_revision\"",
+    "resource.labels.service_name=(\"${var.name}-mcp\" OR \"${var.name}-auth\")",
+    "httpRequest.requestUrl!~\"/canary$\"",
+  ])
+  value_extractor  = each.value
+  label_extractors = { status = "EXTRACT(httpRequest.status)" }
+
+  dynamic "bucket_options" {
+    for_each = each.value == null ? [] : [1]
+    content {
+      exponential_buckets {
+        num_finite_buckets = 24
+        growth_factor      = 1.5
+        scale              = 0.05
+      }
+    }
+  }
+
+  metric_descriptor {
+    metric_kind = "DELTA"
+    value_type  = each.value == null ? "INT64" : "DISTRIBUTION"
+    unit        = each.value == null ? "1" : "s"
+
+    labels {
+      key        = "status"
+      value_type = "STRING"
+    }
+  }
+
+  depends_on = [time_sleep.services]
+}
+
 # For up to ten minutes after a metric was created, Cloud Monitoring refuses an alert on it with 404:
 # https://github.com/hashicorp/terraform-provider-google/issues/11102. The wait for the metrics runs while the database
 # is created.
@@ -124,5 +165,6 @@ resource "time_sleep" "metrics" {
   triggers = {
     metrics       = google_logging_metric.events.name
     distributions = join(" ", sort([for metric in google_logging_metric.distributions : metric.name]))
+    requests      = join(" ", sort([for metric in google_logging_metric.requests : metric.name]))
   }
 }

@@ -29,7 +29,7 @@ from tests.fakes import NOW
 from tests.incidents import KEY, World
 from tests.integration.incidents.conftest import SECTIONS
 from tests.integration.incidents.test_messages import Refusing
-from tests.terraform.monitoring import Monitoring, entry
+from tests.terraform.monitoring import Monitoring, answered, entry
 
 Check = Callable[..., None]
 
@@ -248,7 +248,6 @@ MEASURED = {
     "The processor of the database is busy": ("cloudsql.googleapis.com/database/cpu/utilization", 0.95, ""),
     "A function is out of memory": ("run.googleapis.com/container/memory/utilizations", 0.97, "ingest"),
     "All instances of mcp are in use": ("run.googleapis.com/container/instance_count", 1_000.0, "mcp"),
-    "Searches are slow": ("run.googleapis.com/request_latencies", 3_000.0, "mcp"),
 }
 
 
@@ -258,8 +257,13 @@ def test_an_incident_that_only_google_s_metrics_show_fires_its_alert(
 ) -> None:
     metric, value, function = MEASURED[incident]
     resource = {"type": "cloud_run_revision", "labels.service_name": f"mem-{function}"} if function else instance
-    idle.measure(metric, value, resource)
+    idle.measure(metric, value, resource, {"state": "active"} if metric.endswith("instance_count") else {})
     check(incident, idle)
+
+
+def test_slow_answers_fire_their_alert(idle: World, check: Check) -> None:
+    idle.entries.append(answered("mem-mcp", 200, seconds=3.0))
+    check("Searches are slow", idle)
 
 
 def test_the_budget_is_spent(monitoring: Monitoring) -> None:
