@@ -16,7 +16,7 @@ from mnemosyne.cli.options import check_name
 from mnemosyne.cli.private import private
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import lines_of, say
+from mnemosyne.cli.terminal import lines_of, plain, say
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.writing import to_jsonl, to_markdown
@@ -32,7 +32,7 @@ Record = dict[str, Any]
 )
 @target(DATA_DIR, PROJECT)
 def export(format_: str, output: Path | None, namespace: str, **target_values: Any) -> None:
-    """Write all memories, oldest first, with their versions and ratings.
+    """Write all memories of a namespace, oldest first, with their versions and ratings.
 
     A JSONL file also has the records of publishers and the outcomes of requests. `mnemosyne import --restore` restores
     all of this; Markdown files have the memories only, and need a new or empty directory.
@@ -43,7 +43,8 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
         count = _export(format_, output, namespace, target_values)
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
-    say(f"{counted(count, 'memory', 'memories')} exported.", err=True)
+    exported = f"{counted(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."
+    say(f"{exported} Other namespaces are not exported: `mnemosyne quota list` shows them.", err=True)
 
 
 def _export(format_: str, output: Path | None, namespace: str, target_values: Mapping[str, Any]) -> int:

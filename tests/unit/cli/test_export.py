@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli import export
@@ -81,3 +82,11 @@ def test_an_export_can_be_written_into_a_pipe(tmp_path: Path) -> None:
     export._export("jsonl", pipe, "default", {})
     assert os.read(descriptor, 1_000) == b'{"content": "new"}\n'
     os.close(descriptor)
+
+
+def test_an_export_names_its_namespace_and_where_to_find_the_others(tmp_path: Path) -> None:
+    arguments = ["--output", str(tmp_path / "notes.jsonl"), "--namespace", "team", "--data-dir", str(tmp_path)]
+    answer = CliRunner().invoke(export.export, arguments)
+    assert (answer.exit_code, answer.stdout) == (0, "")
+    assert "1 memory of the namespace team exported." in answer.stderr
+    assert "`mnemosyne quota list` shows them" in answer.stderr

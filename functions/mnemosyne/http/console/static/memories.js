@@ -75,8 +75,8 @@ function SearchField({ form, onType }) {
     if (form.query) go(addressOf({ ...form, query: "", mode: "hybrid", quality: "" }));
   };
   const onKeyDown = (event) => {
-    if (isComposed(event)) return;
-    if (event.key === "Escape" && query) clear();
+    if (event.key === "Escape" && isComposed(event)) event.preventDefault(); // the browser would clear the field
+    else if (event.key === "Escape" && query) clear();
     else if (event.key === "Escape") field.current.blur();
     else return;
     event.preventDefault();
