@@ -25,7 +25,6 @@ from infra.benchmarks import (  # noqa: E402
     retrieval,
     search,
     tenants,
-    throughput,
 )
 from infra.benchmarks.figures import Figure, regressions, table  # noqa: E402
 
@@ -58,7 +57,6 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "expiry": lambda full: expiry.figures(1_000_000 if full else 50_000),
     "ingest": lambda full: ingest.figures(4_000 if full else 800, 5 if full else 3),
     "import": lambda full: bulk_import.figures(6_000 if full else 1_500, 5 if full else 3),
-    "throughput": lambda full: throughput.figures(100_000 if full else 10_000, 5 if full else 3, 8.0 if full else 4.0),
     "console": lambda full: console.figures(100_000 if full else 10_000, 40, 5),
     "cold start": lambda full: cold_start.figures(9 if full else 3),
     "retrieval": lambda full: retrieval.figures(),

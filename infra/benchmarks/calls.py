@@ -1,9 +1,9 @@
-"""Compare the CPU time of a tool call on Mnemosyne with one on the MCP SDK's servers, in two protocol revisions.
+"""Compare the CPU time of a tool call on Mnemosyne with one on the MCP SDK's server, in two protocol revisions.
 
-Mnemosyne's services are in memory, so only protocol, middleware, validation, thread and log are measured. The SDK has
-a low-level and a high-level server; the tool on these servers does nothing. Each round sends the same requests to each
-server, one after the other. The event loop and the number of processors (one) are those of the deployed functions. With
-two processors, handing a call to a thread takes between 0 and 200 microseconds, and differs from run to run.
+Mnemosyne's services are in memory, so only protocol, middleware, validation, thread and log are measured. The tool on
+the SDK's server does nothing. Each round sends the same requests to each server, one after the other. The event loop
+and the number of processors (one) are those of the deployed functions. With two processors, handing a call to a thread
+takes between 0 and 200 microseconds, and differs from run to run.
 """
 
 import asyncio
@@ -22,7 +22,6 @@ from uuid import UUID
 import mcp_types
 import uvloop
 from mcp.server.lowlevel.server import Server
-from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
@@ -46,7 +45,6 @@ REQUESTS = 50
 COMPARED = {
     ("tools/call", "the bare SDK"): 1.3,
     ("tools/call with an API key", "the bare SDK"): None,
-    ("tools/call", "its high-level server"): None,
 }
 """The apps that are compared, with the goals of their ratios."""
 KEY_ID, SECRET = "0" * 12, "0" * 43
@@ -102,24 +100,13 @@ def _api_key_authenticator() -> Authenticator:
 
 
 def low_level_server() -> Starlette:
-    """Return the SDK's low-level server with a tool that returns immediately."""
+    """Return the SDK's server with a tool that returns immediately."""
 
     async def call(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         text = mcp_types.TextContent(type="text", text=json.dumps(ANSWER))
         return mcp_types.CallToolResult(content=[text], structured_content=ANSWER)
 
     return _app(Server("bare", on_call_tool=call, get_tool_input_schema=lambda name: None))
-
-
-def high_level_server() -> Starlette:
-    """Return the SDK's high-level server with a decorated function as its tool."""
-    server = MCPServer("high")
-
-    @server.tool(name=TOOL)
-    def answer(request_id: str) -> dict[str, Any]:
-        return ANSWER
-
-    return _app(server)
 
 
 def _app(server: Any) -> Starlette:
@@ -147,7 +134,6 @@ async def measure_servers(rounds: int) -> list[Figure]:
         "tools/call": mnemosyne_server(NoAuthenticator()),
         "tools/call with an API key": mnemosyne_server(_api_key_authenticator()),
         "the bare SDK": low_level_server(),
-        "its high-level server": high_level_server(),
     }
     results = []
     async with AsyncExitStack() as stack:

@@ -1,11 +1,10 @@
-"""Read and write a retrieval test collection: documents, and questions with their relevant documents.
+"""Read a retrieval test collection: documents, and questions with their relevant documents.
 
 corpus.jsonl has a document per line, with `id`, `text` and `timestamp`, and optionally `session` and `tags`.
 queries.jsonl has a question per line, with `query` and `relevant_ids`, and optionally `kind`. A question without
 relevant ids has no answer in the collection. The rules for the fields of a document are those for memories.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -93,18 +92,6 @@ class Collection:
                 raise InvalidRequest(f"{place}: the id {excerpt(document['id'])} is already used")
             documents[document["id"]] = document
         return cls(name, documents, [_question(place, row, documents) for place, row in _rows(queries)])
-
-    def write(self, directory: Path) -> None:
-        """Write the files that `read` reads."""
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "corpus.jsonl").write_text(
-            "".join(json.dumps(document) + "\n" for document in self.documents.values())
-        )
-        questions = [
-            {"query": question.text, "kind": question.kind, "relevant_ids": sorted(question.relevant)}
-            for question in self.questions
-        ]
-        (directory / "queries.jsonl").write_text("".join(json.dumps(question) + "\n" for question in questions))
 
     def requests(self, *, sessions: bool, tags: bool) -> Iterator[tuple[str, IngestRequest]]:
         """Yield the id of each document, and the request that ingests it."""

@@ -1,4 +1,4 @@
-"""Compare the rate from publishing to storage with bare upserts, and our upsert with upserts by faster drivers.
+"""Compare the rate from publishing to storage with bare upserts, and our upsert with an upsert by a faster driver.
 
 Every figure is a ratio of two measurements of the same round, because absolute times depend on the machine.
 """
@@ -6,19 +6,16 @@ Every figure is a ratio of two measurements of the same round, because absolute 
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 import asyncpg
 import fasteners
 import numpy as np
-import orjson
 import pg8000.dbapi
 import pgvector.asyncpg
-from pg8000.native import to_statement
 from pgvector import HalfVector
 
 from infra.benchmarks import corpus
@@ -27,9 +24,6 @@ from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.insertion import binary_rows
-from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.adapters.queues.local import LocalQueue
@@ -37,10 +31,8 @@ from mnemosyne.cli.local import functions, postgres, services, stack
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.delivery import Delivery
 from mnemosyne.cli.local.functions import FunctionProcess
-from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest
-from mnemosyne.domain.wording import wording_id
 from mnemosyne.ids import new_id
 from mnemosyne.ports.embedder import Vector
 
@@ -94,77 +86,46 @@ def _values(request: IngestRequest) -> tuple[object, ...]:
 
 
 def upsert_rates(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
-    """Return the rows per second of each way to store, one value for each round.
+    """Return the rows per second of our upsert and of asyncpg's COPY, one value for each round.
 
-    All ways use one connection, batches of 100 and tables without vector indexes.
+    Both use one connection, batches of 100 and tables without vector indexes.
     """
     owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
-    pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-    store = MemoryDatabase(pool, SPACE)
+    connection = connection_factory(server.url(postgres.RUNTIME_USER))()
+    connection.script(ingest_sql.CREATE_INCOMING)
     rates: dict[str, list[float]] = defaultdict(list)
 
     def emptied() -> None:
-        owner.script("TRUNCATE memories CASCADE; TRUNCATE ingest_requests")
+        owner.script("TRUNCATE memories CASCADE")
         owner.script("CHECKPOINT")
 
     for _ in range(rounds):
         made = make_rows(count, SPACE.dimension)
-        again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
-        for name, user, way in (
-            ("asyncpg COPY", postgres.OWNER, _asyncpg_copy),
-            ("asyncpg with the same statements", postgres.RUNTIME_USER, _asyncpg_store),
-        ):
-            emptied()
-            rates[name].append(rate(count, lambda: asyncio.run(_asyncpg(server, user, made, way))))  # noqa: B023
         emptied()
-        with pool.connection() as connection:
-            connection.script(ingest_sql.CREATE_INCOMING)
-            rates["upsert"].append(rate(count, lambda: _upsert(connection, made)))  # noqa: B023
+        rates["asyncpg COPY"].append(rate(count, lambda: asyncio.run(_asyncpg_copy(server, made))))  # noqa: B023
         emptied()
-        rates["claim to commit"].append(rate(count, lambda: _claim(store, made)))  # noqa: B023
-        rates["duplicates"].append(rate(count, lambda: _claim(store, again)))  # noqa: B023
-    pool.close()
+        rates["upsert"].append(rate(count, lambda: _upsert(connection, made)))  # noqa: B023
+    connection.close()
     owner.close()
     return rates
 
 
-Way = Callable[[Any, Sequence[Row]], Awaitable[None]]
-
-
-async def _asyncpg(server: postgres.EmbeddedPostgres, user: str, made: Sequence[Row], way: Way) -> None:
-    connection = await asyncpg.connect(host=str(server.socket_directory), user=user, database=postgres.DATABASE)
+async def _asyncpg_copy(server: postgres.EmbeddedPostgres, made: Sequence[Row]) -> None:
+    connection = await asyncpg.connect(
+        host=str(server.socket_directory), user=postgres.OWNER, database=postgres.DATABASE
+    )
     await pgvector.asyncpg.register_vector(connection)
-    await connection.execute(CREATE_BARE_INCOMING if user == postgres.OWNER else ingest_sql.CREATE_INCOMING)
+    await connection.execute(CREATE_BARE_INCOMING)
     for batch in batches(made):
-        await way(connection, batch)
-    await connection.close()
-
-
-async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
-    async with connection.transaction():
-        records = [(*_values(r), HalfVector(v)) for r, v in batch]
-        await connection.copy_records_to_table("incoming", records=records, columns=_INCOMING)
-        await connection.execute(
-            f"INSERT INTO memories ({', '.join(_COLUMNS)}) SELECT {', '.join(_COLUMNS)} FROM incoming{_BARE_CONFLICT}"
-        )
-
-
-async def _asyncpg_store(connection: Any, batch: Sequence[Row]) -> None:
-    """Store with the product's statements, so that the only difference to `_upsert` is the driver."""
-    async with connection.transaction():
-        await connection.execute("SELECT set_config('mnemosyne.namespace', $1, true)", NAMESPACE)
-        records = [
-            (
-                new_id(), *(r.fields | {"metadata": orjson.dumps(r.metadata).decode()}).values(),
-                [tag_key(tag) for tag in r.tags], r.content_hash, HalfVector(v), wording_id(r.content, r.session),
+        async with connection.transaction():
+            records = [(*_values(r), HalfVector(v)) for r, v in batch]
+            await connection.copy_records_to_table("incoming", records=records, columns=_INCOMING)
+            await connection.execute(
+                f"INSERT INTO memories ({', '.join(_COLUMNS)}) SELECT {', '.join(_COLUMNS)} FROM incoming"
+                f"{_BARE_CONFLICT}"
             )
-            for r, v in batch
-        ]  # fmt: skip
-        await connection.copy_records_to_table("incoming", records=records)
-        statement, arguments = to_statement(ingest_sql.STORE)
-        values = {"namespace": NAMESPACE, "model": "bench", "dimension": SPACE.dimension, "requests": "[]"}
-        await connection.fetch(statement, *arguments(values))
+    await connection.close()
 
 
 def _upsert(connection: Connection, made: Sequence[Row]) -> None:
@@ -175,14 +136,6 @@ def _upsert(connection: Connection, made: Sequence[Row]) -> None:
             connection.run(
                 ingest_sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]"
             )
-
-
-def _claim(database: MemoryDatabase, made: Sequence[Row]) -> None:
-    for batch in batches(made):
-        by_id = {request.request_id: vector for request, vector in batch}
-        with MemoryStore(database, NAMESPACE).claim([request for request, _ in batch]) as claim:
-            if claim.new:
-                claim.store(claim.new, [[by_id[request.request_id]] for request in claim.new], "bench")
 
 
 def bare_upsert_rate(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:
@@ -268,19 +221,11 @@ def _wait_stored(owner: Connection, count: int) -> None:
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure the upserts of each driver and the whole pipeline with `count` rows per round, and return the figures."""
+    """Measure both upserts and the whole pipeline with `count` rows per round, and return the figures."""
     with new_database(SPACE) as (server, _):
         rates = upsert_rates(server, count, rounds)
-    compared = (
-        ("upsert", "asyncpg COPY", 0.9),
-        ("upsert", "asyncpg with the same statements", 0.9),
-        ("claim to commit", "asyncpg COPY", None),
-        ("duplicates", "asyncpg COPY", None),
-    )
-    made = []
-    for way, reference, goal in compared:
-        each = [own / other for own, other in zip(rates[way], rates[reference], strict=True)]
-        made.append(Figure.of(f"{way} / {reference}", each, goal, more_is_better=True))
+    upserts = [own / other for own, other in zip(rates["upsert"], rates["asyncpg COPY"], strict=True)]
+    made = [Figure.of("upsert / asyncpg COPY", upserts, 0.9, more_is_better=True)]
     ratios: dict[str, list[float]] = defaultdict(list)
     with new_database(OFFLINE) as (server, directory):
         for _ in range(rounds):

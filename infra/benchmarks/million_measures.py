@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from infra.benchmarks.corpus import questions
-from infra.benchmarks.throughput import call, cpu_seconds, exchange
+from infra.benchmarks.http_searches import call, cpu_seconds, exchange
 from mnemosyne.adapters.database.api_keys import ApiKeyStore
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
@@ -26,7 +26,6 @@ from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.cli.local import functions, postgres, stack
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.principal import Scope
-from mnemosyne.domain.search import SearchMode
 from mnemosyne.service.api_keys import new_key
 
 SERVER_SETTINGS = "\nshared_buffers = '2GB'\nmax_wal_size = '4GB'\n"
@@ -115,7 +114,7 @@ def searches(store: Store) -> dict[str, Any]:
         server = running.database.server.get_pid() or 0
         for name, (namespace, searchers) in LOADS.items():
             token = _token(running, namespace)
-            bodies = [call(question, SearchMode.HYBRID, token) for question in asked]
+            bodies = [call(question, token) for question in asked]
             asyncio.run(_search(mcp, bodies[:WARM_UP], 1))
             measured = bodies[WARM_UP:] * (1 if searchers == 1 else 4)
             before, began = (cpu_seconds(mcp.pid), cpu_seconds(server)), time.perf_counter()
@@ -189,7 +188,7 @@ def restart(store: Store) -> dict[str, Any]:
         times.append(time.perf_counter())
         mcp = exits.enter_context(_running(store)).functions[0]
         times.append(time.perf_counter())
-        (first,) = asyncio.run(_search(mcp, [call(question, SearchMode.HYBRID, token)], 1))
+        (first,) = asyncio.run(_search(mcp, [call(question, token)], 1))
     return {"stop_seconds": times[1] - times[0], "start_seconds": times[2] - times[1], "first_search_seconds": first}
 
 

@@ -1,6 +1,6 @@
 """Sets of memories and questions for tuning the retrieval: two kinds of assistant logs, documents and short facts.
 
-    python -m infra.benchmarks.sets [--write DIRECTORY]
+    python -m infra.benchmarks.sets
 
 All sets are generated. They are the same in each run with the same installed packages. The statements and questions are
 in facts.json. The surrounding text is the docstrings of the installed packages and of Python's standard library.

@@ -1,10 +1,8 @@
-"""Print the sizes of the sets and samples of their questions, or write them as files."""
+"""Print the sizes of the sets and samples of their questions."""
 
-import argparse
 import random
 import statistics
 from collections import Counter
-from pathlib import Path
 
 from infra.benchmarks.collection import Collection
 from infra.benchmarks.sets.assistant_logs import assistant_logs, short_requests
@@ -38,18 +36,9 @@ def describe(collection: Collection) -> None:
 
 
 def main() -> None:
-    """Describe or write the sets."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--write", type=Path, metavar="DIRECTORY", help="write corpus.jsonl and queries.jsonl of each set"
-    )
-    arguments = parser.parse_args()
-    for name, make in SETS.items():
-        collection = make()
-        if arguments.write:
-            collection.write(arguments.write / name)
-        else:
-            describe(collection)
+    """Describe the sets."""
+    for make in SETS.values():
+        describe(make())
 
 
 if __name__ == "__main__":
