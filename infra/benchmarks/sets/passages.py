@@ -74,10 +74,10 @@ def _statements(module: ast.Module) -> Iterator[ast.AST]:
         yield node
 
 
-def paragraphs_of(file: Path) -> Iterator[str]:
-    """Yield the paragraphs of a file's docstrings, each in one line."""
+def paragraphs_of(file: Path, words: range = WORDS) -> Iterator[str]:
+    """Yield the paragraphs of a file's docstrings that have one of these numbers of words, each in one line."""
     for _, text in docstrings(file):
         for paragraph in re.split(r"\n\s*\n", text):
             line = " ".join(paragraph.split())
-            if len(line.split()) in WORDS and line.isprintable():
+            if len(line.split()) in words and line.isprintable():
                 yield line
