@@ -97,7 +97,7 @@ def store_figures(
 def main() -> None:
     """Measure all sets and print their precision and recall."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--embedder", default="offline", help="offline, multilingual, gemini, or recorded vectors")
+    parser.add_argument("--embedder", default="offline", help="offline, multilingual or gemini")
     arguments = parser.parse_args()
     print("| set | hints | precision | changed facts | recall |\n|---|---|---|---|---|")
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]

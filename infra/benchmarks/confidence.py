@@ -88,7 +88,7 @@ def measure(stored: Stored, kind: str, questions: Sequence[Question]) -> None:
 def main() -> None:
     """Measure all sets and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--embedder", default="offline", help="offline, gemini, or a file of recorded vectors")
+    parser.add_argument("--embedder", default="offline", help="offline, multilingual or gemini")
     arguments = parser.parse_args()
     ours = [Collection.read(name, directory) for name, directory in OURS.items()]
     print("| questions | AUC of both | cosine | words | answerable but weak | unanswerable but strong |")

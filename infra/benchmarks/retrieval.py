@@ -2,7 +2,6 @@
 
     python -m infra.benchmarks.retrieval [SET ...] [--embedder gemini] [--reranking-model MODEL] [--weights]
     python -m infra.benchmarks.retrieval --corpus corpus.jsonl --queries queries.jsonl
-    python -m infra.benchmarks.retrieval --embedder gemini --record tests/data/recorded/gemini-embedding-001.npz
 
 All sets are measured by default. `infra.benchmarks.collection` describes the files of your own collection. Searches
 use the real store and service. Each collection is stored with and without sessions, and also with tags if it has tags.
@@ -14,10 +13,8 @@ Gemini needs GEMINI_API_KEY or the settings of Vertex AI. A reranking model need
 """
 
 import argparse
-import json
 import math
 import os
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,9 +26,8 @@ from infra.benchmarks.bm25 import BM25
 from infra.benchmarks.collection import OURS, ROOT, Collection, Question
 from infra.benchmarks.database import owner_of
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.recorded import record
 from infra.benchmarks.sets.__main__ import SETS
-from infra.benchmarks.stored import Search, Stored, embedder_of, opened_store
+from infra.benchmarks.stored import Search, Stored, opened_store
 from mnemosyne.adapters.vertex_reranker import VertexReranker
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.errors import InvalidRequest
@@ -152,26 +148,20 @@ def collection_of(name: str) -> Collection:
 
 
 def main() -> None:
-    """Measure and print; the figures also go to infra/benchmarks/results/retrieval.json."""
+    """Measure and print."""
     names = available_collections()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(names))
     parser.add_argument("--corpus", type=Path, help="your own corpus.jsonl, with --queries")
     parser.add_argument("--queries", type=Path, help="your own queries.jsonl, with --corpus")
     parser.add_argument("--weights", action="store_true", help="also hybrid by lexical weight")
-    parser.add_argument("--embedder", default="offline", help="offline, gemini, or a file of recorded vectors")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write the conversations' vectors there, and end")
+    parser.add_argument("--embedder", default="offline", help="offline, multilingual or gemini")
     parser.add_argument("--reranking-model", default="", help="also hybrid, reranked by that model")
     arguments = parser.parse_args()
     if unknown := set(arguments.sets) - set(names):
         parser.error(f"the sets are {', '.join(names)}; got {', '.join(sorted(unknown))}")
     if (arguments.corpus is None) != (arguments.queries is None):
         parser.error("--corpus and --queries need each other")
-    if arguments.record:
-        with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-            embedder, _ = embedder_of(arguments.embedder, scratch)
-            record(embedder, collection_of("conversations"), arguments.record)
-        return
     model = arguments.reranking_model
     reranker = VertexReranker(os.environ["GOOGLE_CLOUD_PROJECT"], model) if model else None
     if reranker:
@@ -185,13 +175,8 @@ def main() -> None:
             parser.error(f"{arguments.queries} has no question with relevant_ids")
     else:
         chosen = [collection_of(name) for name in arguments.sets or names]
-    results = {
-        collection.name: run(collection, arguments.embedder, weights=arguments.weights, reranker=reranker)
-        for collection in chosen
-    }
-    directory = ROOT / "infra" / "benchmarks" / "results"
-    directory.mkdir(exist_ok=True)
-    (directory / "retrieval.json").write_text(json.dumps(results, indent=2))
+    for collection in chosen:
+        run(collection, arguments.embedder, weights=arguments.weights, reranker=reranker)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from uuid import UUID
 
 from infra.benchmarks.collection import Collection
 from infra.benchmarks.database import opened
-from infra.benchmarks.recorded import RecordedEmbedder
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.embedders import registry
@@ -146,10 +144,7 @@ def opened_store(embedder_name: str) -> Iterator[tuple[Embedder, MemoryDatabase,
 
 
 def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
-    """Return an embedder and its embedding space. `name` is a provider, or a file with recorded vectors."""
-    if name.endswith(".npz"):
-        recorded = RecordedEmbedder(Path(name))
-        return recorded, EmbeddingSpace("recorded", recorded.model, recorded.dimension)
+    """Return the embedder of a provider, and its embedding space."""
     chosen = {
         "MNEMOSYNE_EMBEDDER": name,
         "MNEMOSYNE_OFFLINE_STATISTICS": scratch,

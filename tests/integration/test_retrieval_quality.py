@@ -6,57 +6,36 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-import pytest
-
 from infra.benchmarks.collection import OURS, Collection, Question
-from infra.benchmarks.recorded import RecordedEmbedder, record
 from infra.benchmarks.retrieval import measure, run
 from infra.benchmarks.stored import Stored
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.domain.search import SearchMode
-from mnemosyne.errors import Misconfigured
 from tests.fakes import FAKE_SPACE, FakeEmbedder
 from tests.shared_database import SharedDatabase
 
-RECORDED = sorted((Path(__file__).parents[1] / "data" / "recorded").glob("*.npz"))
 CONVERSATIONS = Collection.read("conversations", OURS["conversations"])
 
 
 @cache
-def _measured(embedder: str) -> dict[str, dict[str, float]]:
-    return run(CONVERSATIONS, embedder, weights=True)
+def _measured() -> dict[str, dict[str, float]]:
+    return run(CONVERSATIONS, "offline", weights=True)
 
 
 def test_hybrid_search_finds_more_than_meaning_or_words_alone_on_conversations() -> None:
     assert len(CONVERSATIONS.documents) >= 200
     assert len(CONVERSATIONS.questions) >= 100
-    recall = {name: figures["recall@10"] for name, figures in _measured("offline").items()}
+    recall = {name: figures["recall@10"] for name, figures in _measured().items()}
     assert recall["hybrid, without sessions"] > max(recall["semantic"], recall["full text"])
     assert recall["hybrid"] > recall["hybrid, without sessions"]
     assert recall["hybrid, with tags"] > recall["hybrid"]
     assert recall["hybrid"] == recall["hybrid, after ANALYZE"]
 
 
-@pytest.mark.parametrize("embedder", ["offline", *map(str, RECORDED)], ids=lambda name: Path(name).stem)
-def test_the_weight_of_words_is_near_the_best_one_for_the_embedding_space(embedder: str) -> None:
-    by_search = {name: figures["nDCG@10"] for name, figures in _measured(embedder).items()}
+def test_the_weight_of_words_is_near_the_best_one_for_the_embedding_space() -> None:
+    by_search = {name: figures["nDCG@10"] for name, figures in _measured().items()}
     best = max(ndcg for name, ndcg in by_search.items() if name.startswith("hybrid, weight"))
     assert by_search["hybrid"] > best - 0.03  # the measured difference is .024; .5 is best on two other sets
-
-
-def test_recorded_vectors_are_read_back_unchanged(tmp_path: Path) -> None:
-    file = tmp_path / "fake.npz"
-    record(FakeEmbedder(), CONVERSATIONS, file)
-    recorded = RecordedEmbedder(file)
-    question = CONVERSATIONS.questions[0].text
-    assert np.allclose(recorded.embed_query(question), FakeEmbedder().embed_query(question), atol=1e-3)
-    (_, tagged), *_ = CONVERSATIONS.requests(sessions=True, tags=True)
-    (vector,) = recorded.embed_documents([tagged.embedded_text])
-    assert np.allclose(vector, FakeEmbedder().embed_documents([tagged.embedded_text])[0], atol=1e-3)
-    assert (recorded.model, recorded.dimension, recorded.lexical_weight) == ("fake", FakeEmbedder.dimension, 0.5)
-    with pytest.raises(Misconfigured, match="has no vector of 'another'"):
-        recorded.embed_query("another")
 
 
 def test_a_user_s_collection_is_measured_together_with_both_baselines(tmp_path: Path) -> None:
