@@ -1,5 +1,4 @@
-"""The audit trail in PostgreSQL: read events as the schema's owner, and record an event in the transaction of a
-change."""
+"""The audit trail in PostgreSQL: read and record events as the schema's owner."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +8,7 @@ from typing import Any, Final
 from mnemosyne.adapters.database import audit_trail
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import json_text, text_array
-from mnemosyne.domain.audit import IDS, Action, AuditEvent
+from mnemosyne.domain.audit import AuditEvent
 
 _LIST: Final = """
 SELECT e.id, e.at, e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count
@@ -64,22 +63,3 @@ class AuditLog:
         with self._connection() as connection:
             event = audit_trail.row_of(fields, datetime.now(UTC).isoformat())
             connection.run(audit_trail.RECORD_ACCESSES, events=json_text([event]), used=json_text({}))
-
-
-_INSERT: Final = """
-INSERT INTO audit_events (principal, credential, client, namespace, action, outcome, ids, count)
-VALUES (:principal, :credential, :client, :namespace, :action, 'done', CAST(:ids AS text[]), :count)
-"""
-
-
-def record_action(
-    connection: Connection, namespace: str, action: Action | None, ids: Sequence[object], count: int
-) -> None:
-    """Record an action in the audit trail, in the transaction that makes the change.
-
-    If `action` is None, do nothing.
-    """
-    if action is None:
-        return
-    connection.run(_INSERT, **action.columns, namespace=namespace, ids=text_array([*map(str, ids[:IDS])]), count=count)
-    action.recorded = True

@@ -9,6 +9,12 @@ HAS_SCHEMA: Final = """
 SELECT to_regclass('embedding_space') IS NOT NULL AND to_regclass('memories') IS NOT NULL AS has_schema
 """
 
+# Record an action in the audit trail, in the transaction that makes the change.
+RECORD_ACTION: Final = """
+INSERT INTO audit_events (principal, credential, client, namespace, action, outcome, ids, count)
+VALUES (:principal, :credential, :client, :namespace, :action, 'done', CAST(:ids AS text[]), :count)
+"""
+
 # Return the embedding space. The dimension comes from the type of the column, so that it is also known for an empty
 # table.
 EMBEDDING_SPACE: Final = """

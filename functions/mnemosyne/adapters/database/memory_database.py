@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import LiteralString
 
 from mnemosyne.adapters.database import memories_sql
-from mnemosyne.adapters.database.audit import record_action
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.content_cache import ContentCache
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.quota_cache import QuotaCache
-from mnemosyne.domain.audit import current_action
+from mnemosyne.adapters.database.rows import text_array
+from mnemosyne.domain.audit import IDS, current_action
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import EmbeddingModelChanged, Misconfigured
@@ -160,9 +160,20 @@ class NamespaceStore(NamespaceRows):
     def _record_action(self, connection: Connection, ids: Sequence[object], *, count: int | None = None) -> None:
         """Record the current action on the memories `ids` in the audit trail, in the transaction of the connection.
 
-        `count` is the number of changed rows, if it differs from the number of ids.
+        `count` is the number of changed rows, if it differs from the number of ids. Outside of an audited call, do
+        nothing.
         """
-        record_action(connection, self.namespace, current_action(), ids, len(ids) if count is None else count)
+        action = current_action()
+        if action is None:
+            return
+        connection.run(
+            memories_sql.RECORD_ACTION,
+            **action.columns,
+            namespace=self.namespace,
+            ids=text_array([*map(str, ids[:IDS])]),
+            count=len(ids) if count is None else count,
+        )
+        action.recorded = True
 
 
 def usage(connection: Connection) -> Quota:
