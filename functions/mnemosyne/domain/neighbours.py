@@ -23,6 +23,3 @@ class Neighbours:
         from mnemosyne.domain import changed_facts  # only here, to keep cold starts short
 
         return changed_facts.replaced(self.content, self.earlier) if self.earlier else ()
-
-
-NO_NEIGHBOURS = Neighbours(content="", similar=(), earlier=())

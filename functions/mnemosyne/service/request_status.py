@@ -1,4 +1,4 @@
-"""The status of ingest requests, and memories near to a newly stored one."""
+"""The status of ingest requests."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.memory import IngestState, IngestStatus
-from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.ids import issued_at
 from mnemosyne.ports.services import Clock
 
@@ -34,14 +33,6 @@ def status(request_ids: Sequence[UUID], *, memories: "MemoryStore", clock: Clock
         or IngestStatus(request_id=request_id, state=_state_without_row(request_id, memories.namespace, now))
         for request_id in request_ids
     ]
-
-
-def neighbours(status: IngestStatus, *, memories: "MemoryStore") -> Neighbours:
-    """Return the memories nearest to the memory that a request has stored. The result is empty if the request has
-    another outcome than `stored`."""
-    if status.state is not IngestState.STORED or status.memory_id is None:
-        return NO_NEIGHBOURS
-    return memories.neighbours(status.memory_id)
 
 
 def _state_without_row(request_id: UUID, namespace: str, now: datetime) -> IngestState:

@@ -29,7 +29,7 @@ from mnemosyne.domain.memory import (
     Stats,
 )
 from mnemosyne.domain.memory_changes import DeletedMemory, GivenRating, MemoryChange, Rating
-from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
+from mnemosyne.domain.neighbours import Neighbours
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import EVERY_MEMORY, Filters, Hit, SearchQuery
 from mnemosyne.domain.visible import one_line
@@ -168,7 +168,7 @@ class MemoryStore(
         """
         memories = self._call(memories_sql.NEIGHBOURS, id=memory_id)
         if not memories:
-            return NO_NEIGHBOURS
+            return Neighbours(content="", similar=(), earlier=())
         own, *nearest = memories
         return Neighbours(
             content=own["content"],

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemorySummary
-from mnemosyne.domain.neighbours import NO_NEIGHBOURS
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -65,15 +64,13 @@ def statuses(principal: Principal, request_ids: Sequence[UUID], services: Servic
 
     Hints about similar memories are looked up only for a single request, because they need a search.
     """
-    statuses = request_status.status(
-        request_ids, memories=services.memories_of(principal.namespace), clock=services.clock
-    )
+    memories = services.memories_of(principal.namespace)
+    statuses = request_status.status(request_ids, memories=memories, clock=services.clock)
     results = [RequestStatus.model_validate(status) for status in statuses]
-    if len(request_ids) == 1:
-        neighbours = request_status.neighbours(statuses[0], memories=services.memories_of(principal.namespace))
-        if neighbours is not NO_NEIGHBOURS:
-            hints = {"similar": _hinted(neighbours.similar), "may_replace": _hinted(neighbours.may_replace)}
-            results[0] = results[0].model_copy(update=hints)
+    if len(results) == 1 and results[0].state is IngestState.STORED and results[0].memory_id:
+        neighbours = memories.neighbours(results[0].memory_id)
+        hints = {"similar": _hinted(neighbours.similar), "may_replace": _hinted(neighbours.may_replace)}
+        results[0] = results[0].model_copy(update=hints)
     return results
 
 
