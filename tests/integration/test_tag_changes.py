@@ -7,7 +7,7 @@ import pytest
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.chronicle import TAG_COUNT
 from mnemosyne.errors import InvalidRequest, StatementTimeout
-from mnemosyne.service import manage
+from mnemosyne.mcp.tools.update import TAGGED_AT_ONCE
 from tests.memories import list_memories, store_content, store_contents
 
 MANY = 25
@@ -20,11 +20,11 @@ def test_a_call_renames_a_tag_in_as_many_memories_as_its_time_allows(
 ) -> None:
     store_contents(store, *CONTENTS, tags=("tea",))
     fails(f"count(*) > {largest}", change="UPDATE")
-    result = manage.change_tag("tea", "Tee", memories=store)
+    result = store.change_tag("tea", "Tee", TAGGED_AT_ONCE)
     assert 1 <= result.changed <= largest
     assert result.changed + result.remaining == MANY
     while result.remaining:
-        result = manage.change_tag("tea", "Tee", memories=store)
+        result = store.change_tag("tea", "Tee", TAGGED_AT_ONCE)
     assert {memory.tags for memory in list_memories(store)} == {("Tee",)}
 
 
@@ -32,18 +32,18 @@ def test_a_single_memory_that_times_out_is_reported(store: MemoryStore, fails: C
     store_content(store, "memory", tags=("tea",))
     fails("count(*) > 0", change="UPDATE")
     with pytest.raises(StatementTimeout):
-        manage.change_tag("tea", "Tee", memories=store)
+        store.change_tag("tea", "Tee", TAGGED_AT_ONCE)
 
 
 def test_tags_of_many_memories_are_added_by_several_statements(store: MemoryStore, fails: Callable[..., None]) -> None:
     ids = store_contents(store, *CONTENTS)
     fails("count(*) > 10", change="UPDATE")
-    assert manage.change_tags(ids, added=["new"], removed=[], memories=store).changed == MANY
+    assert store.change_tags(ids, added=["new"], removed=[]).changed == MANY
 
 
 def test_no_memory_is_changed_if_one_of_them_cannot_be(store: MemoryStore) -> None:
     ids = store_contents(store, *CONTENTS)
     ids.append(store_content(store, "full", tags=tuple(f"tag {number}" for number in range(TAG_COUNT))))
     with pytest.raises(InvalidRequest):
-        manage.change_tags(ids, added=["new"], removed=[], memories=store)
+        store.change_tags(ids, added=["new"], removed=[])
     assert not any("new" in memory.tags for memory in list_memories(store))

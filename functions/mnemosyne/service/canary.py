@@ -17,7 +17,7 @@ from mnemosyne.errors import MnemosyneError, ServiceError
 from mnemosyne.ids import issue_request_id
 from mnemosyne.observability import EventLog, grouped, milliseconds
 from mnemosyne.ports.services import Services
-from mnemosyne.service import ingest, manage, search
+from mnemosyne.service import ingest, search
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
@@ -86,7 +86,7 @@ def _run(services: Services, wait: float) -> float:
             )
     with _step("delete", _READ_MCP):
         old = memories.list(Filters(before=request.timestamp - OLD), LEFT_OVER)
-        manage.delete_many([memory_id, *(memory.id for memory in old)], memories=memories)
+        memories.delete_many([memory_id, *(memory.id for memory in old)])
     return stored_ms
 
 

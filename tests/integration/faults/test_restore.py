@@ -18,7 +18,6 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
-from mnemosyne.service import manage
 from mnemosyne.service.deliveries import Push, store
 from tests.fakes import NOW, FakeServices, memories_in, request
 from tests.incidents import World
@@ -138,7 +137,7 @@ def test_a_restored_database_gets_the_messages_after_its_backup_again(
         # The tool's deletion is lost. The log names it, so that the operator can repeat it.
         (audit,) = [fields for fields in world.entries if fields["jsonPayload.event"] == "audit"]
         assert (audit["jsonPayload.action"], audit["jsonPayload.id"]) == ("delete_memory", str(erased_id))
-        manage.delete(UUID(audit["jsonPayload.id"]), memories=after.services.memories)
+        assert after.services.memories.delete(UUID(audit["jsonPayload.id"]))
         assert set(after.contents()) == {"early", "late"}
         after.pool.close()
     finally:

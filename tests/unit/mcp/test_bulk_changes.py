@@ -15,8 +15,7 @@ from mnemosyne.domain.rate_limit import MEMORY
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools import by_name
-from mnemosyne.service import manage
+from mnemosyne.mcp.tools import by_name, update
 from tests.fakes import NOW, FakeServices
 from tests.memories import list_memories, store_content, store_contents
 from tests.tools import CALLER, answer_of, error_of
@@ -108,7 +107,7 @@ def test_adding_tags_to_several_memories_excludes_other_changes(
 def test_a_tag_is_renamed_in_all_memories_over_several_calls(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manage, "TAGGED_AT_ONCE", 2)
+    monkeypatch.setattr(update, "TAGGED_AT_ONCE", 2)
     both = store_content(services.memories, "both", tags=("tea", "Getränke"))
     ids = store_contents(services.memories, "a", "b", "c", tags=("Tea", "x"))
     answer = answer_of(services, "change_tag", tag="TEA", to="Getränke")

@@ -11,10 +11,10 @@ from mnemosyne.domain.chronicle import TAG_LIMIT
 from mnemosyne.domain.console_queries import BucketLength
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
-from mnemosyne.errors import NotFound
 from mnemosyne.mcp.record import MemoryLine
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import Limit, ListFilterArguments, Window
+from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
 
 
@@ -157,7 +157,7 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
     memories = services.memories_of(principal.namespace)
     history = memories.history(arguments.id)
     if history is None:
-        raise NotFound(f"no memory has the id {arguments.id}")
+        raise no_memory(arguments.id)
     neighbours = memories.neighbours(arguments.id)
     return Reply(
         HistoryResult(

@@ -7,14 +7,16 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.memory import ExternalId
+from mnemosyne.domain.memory import Deletion, ExternalId, IngestState
 from mnemosyne.domain.parsing import Id, Ids, Input, Key, Source
 from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.errors import Conflict, NotFound
+from mnemosyne.ids import deletion_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.read import read_memory
 from mnemosyne.mcp.tools.update import NO_SUCCESSOR
 from mnemosyne.ports.services import Services
-from mnemosyne.service import manage
 
 
 class DeleteArguments(Input):
@@ -78,7 +80,7 @@ def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -
         return Reply(
             Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
         )
-    memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace))
+    memory = read_memory(arguments.id, services.memories_of(principal.namespace))
     named = f" ({memory.title})" if principal.may(Scope.READ) else ""
     return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
 
@@ -88,7 +90,9 @@ def _delete_memory(arguments: DeleteArguments, principal: Principal, services: S
         return _delete_many(arguments.ids, principal, services)
     if arguments.id is None:
         return _delete_record(arguments.record, principal, services)
-    memory = manage.delete(arguments.id, memories=services.memories_of(principal.namespace))
+    memory = services.memories_of(principal.namespace).delete(arguments.id)
+    if memory is None:
+        raise NotFound(f"no memory has the id {arguments.id}; nothing was deleted")
     if not principal.may(Scope.READ):
         return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
     notes: tuple[str, ...] = ()
@@ -103,7 +107,7 @@ def _delete_memory(arguments: DeleteArguments, principal: Principal, services: S
 
 
 def _delete_many(ids: Sequence[UUID], principal: Principal, services: Services) -> Reply:
-    deleted = manage.delete_many(ids, memories=services.memories_of(principal.namespace))
+    deleted = services.memories_of(principal.namespace).delete_many(ids)
     missing = [memory_id for memory_id in ids if memory_id not in deleted.ids]
     superseded = list(deleted.superseded) if principal.may(Scope.READ) else []
     return Reply(
@@ -114,9 +118,12 @@ def _delete_many(ids: Sequence[UUID], principal: Principal, services: Services) 
 
 
 def _delete_record(external_id: ExternalId, principal: Principal, services: Services) -> Reply:
-    outcome = manage.delete_by_key(
-        external_id, memories=services.memories_of(principal.namespace), clock=services.clock
-    )
+    now = services.clock()
+    request_id = deletion_id(external_id.source, external_id.key, now)
+    deletion = Deletion(request_id=request_id, external_id=external_id, timestamp=now, published=now)
+    outcome = services.memories_of(principal.namespace).delete_records([deletion]).outcomes[request_id]
+    if outcome.state is IngestState.FAILED:
+        raise Conflict(outcome.error)
     is_deleted = outcome.memory_id or outcome.note
     text = "Deleted all versions of the record" if is_deleted else "The record has no current version"
     return Reply(

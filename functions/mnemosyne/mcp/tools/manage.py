@@ -13,8 +13,8 @@ from mnemosyne.domain.memory_changes import GivenRating
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
-from mnemosyne.service import manage
 
 NO_RATING = "none"
 """Value that withdraws the caller's rating."""
@@ -51,7 +51,9 @@ def _rate_memory(arguments: RateArguments, principal: Principal, services: Servi
         rating=arguments.rating,
         reason=arguments.reason,
     )
-    rated = manage.rate(arguments.id, rating, memories=services.memories_of(principal.namespace))
+    rated = services.memories_of(principal.namespace).rate(arguments.id, rating)
+    if rated is None:
+        raise no_memory(arguments.id)
     return Reply(
         Rated(
             id=arguments.id,

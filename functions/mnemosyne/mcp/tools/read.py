@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -10,18 +10,21 @@ from pydantic import Field
 from mnemosyne.domain import preview, rate_limit
 from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
 from mnemosyne.domain.forgetting import Hold
+from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import past_time
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, NotFound
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, Pinned, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.notes import state_note
 from mnemosyne.ports.services import Services
-from mnemosyne.service import manage
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
 
 
 class GetArguments(Input):
@@ -56,15 +59,33 @@ class ReadMemory(MemoryRecord):
     hold: Hold | None = None
 
 
+def no_memory(memory_id: UUID) -> NotFound:
+    """Return the error about an id that belongs to no memory."""
+    return NotFound(f"no memory has the id {memory_id}")
+
+
+def read_memory(memory_id: UUID, memories: "MemoryStore", as_of: datetime | None = None) -> Memory:
+    """Return one memory with all fields, as it is now or as it was at the time `as_of`.
+
+    Raises NotFound, and InvalidRequest if the state of the memory at `as_of` is not known.
+    """
+    memory = memories.fetch(memory_id, as_of)
+    if memory is None and as_of:
+        raise NotFound(f"no memory had the id {memory_id} at {rfc3339(as_of)}: omit as_of to read the present state")
+    if memory is None:
+        raise no_memory(memory_id)
+    return memory
+
+
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
     as_of = past_time("as_of", arguments.as_of, now=services.clock(), timezone=arguments.timezone)
     if as_of and arguments.neighbours:
         raise InvalidRequest("neighbours are always the current ones: omit as_of or neighbours")
-    memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace), as_of=as_of)
+    memories = services.memories_of(principal.namespace)
+    memory = read_memory(arguments.id, memories, as_of)
     record = ReadMemory.model_validate(memory).model_copy(update={"as_of": as_of})
     notes = (as_of and f"As of {rfc3339(as_of)}.", state_note([record]))
     if arguments.neighbours:
-        memories = services.memories_of(principal.namespace)
         around = memories.session_neighbours(arguments.id)
         # Only callers who may delete the memory may read the reason of the hold. The error of a deletion has it, too.
         hold = memories.hold(arguments.id) if principal.may(Scope.WRITE) else None

@@ -20,8 +20,8 @@ from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
 from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
-from mnemosyne.service import manage
 
 
 def _successor(value: object) -> object:
@@ -134,11 +134,8 @@ class TagsResult(Result):
 
 
 def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
-    result = manage.change_tags(
-        ids,
-        added=unite_tags(arguments.add_tags or ()),
-        removed=unite_tags(arguments.remove_tags or ()),
-        memories=services.memories_of(principal.namespace),
+    result = services.memories_of(principal.namespace).change_tags(
+        ids, added=unite_tags(arguments.add_tags or ()), removed=unite_tags(arguments.remove_tags or ())
     )
     missing = [memory_id for memory_id in ids if memory_id not in result.found]
     return Reply(TagsResult(changed=result.changed, ids=list(result.found), missing=missing))
@@ -158,7 +155,9 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
         no_expiry=arguments.expires_at == NO_EXPIRY,
         pinned=arguments.pinned,
     )
-    memory = manage.update(arguments.id, change, memories=services.memories_of(principal.namespace))
+    memory = services.memories_of(principal.namespace).update(arguments.id, change)
+    if memory is None:
+        raise no_memory(arguments.id)
     if not principal.may(Scope.READ):
         return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
     return Reply(_shortened_record(memory), text=f"Changed memory {memory.id}: {memory.title}")
@@ -206,6 +205,11 @@ UPDATE_MEMORY = Tool(
 )
 
 
+TAGGED_AT_ONCE = 200
+"""Maximum number of memories whose tags one call of `change_tag` changes. The number is low because each changed memory
+is indexed again."""
+
+
 class ChangeTagArguments(Input):
     """A tag, and its change in every memory."""
 
@@ -229,7 +233,7 @@ class ChangedTagResult(Result):
 
 def _change_tag(arguments: ChangeTagArguments, principal: Principal, services: Services) -> Reply:
     new_tag = None if arguments.to is None else one_line(arguments.to).strip()
-    result = manage.change_tag(arguments.tag, new_tag, memories=services.memories_of(principal.namespace))
+    result = services.memories_of(principal.namespace).change_tag(arguments.tag, new_tag, TAGGED_AT_ONCE)
     return Reply(ChangedTagResult(changed=result.changed, remaining=result.remaining))
 
 
@@ -239,7 +243,7 @@ CHANGE_TAG = Tool(
     description="Replace a tag by another one, or remove it, in all memories; a part of them with each call.",
     arguments=ChangeTagArguments,
     result=ChangedTagResult,
-    units=lambda arguments: rate_limit.MEMORY * manage.TAGGED_AT_ONCE,
+    units=lambda arguments: rate_limit.MEMORY * TAGGED_AT_ONCE,
     run=_change_tag,
     destructive=True,
 )
