@@ -142,7 +142,7 @@ class Settings(BaseModel):
 
     @field_validator("oauth_people", mode="before")
     @classmethod
-    def _people(cls, value: str) -> tuple[PeopleRule, ...]:
+    def _parse_people(cls, value: str) -> tuple[PeopleRule, ...]:
         try:
             return tuple(PeopleRule.of(rule) for rule in json.loads(value))
         except (ValueError, TypeError) as exc:
@@ -157,7 +157,7 @@ class Settings(BaseModel):
         provider = PROVIDERS.get(values.get("embedder", "offline"))
         if provider is not None:
             values.setdefault("embedding_dimension", str(provider.dimension))
-        problems = list(_contradictions(values))
+        problems = list(_find_contradictions(values))
         try:
             parsed = cls.model_validate({name: _value(name, value) for name, value in values.items()})
         except ValidationError as exc:
@@ -181,14 +181,14 @@ def variable(name: str) -> str:
 
 def _value(name: str, value: str) -> object:
     is_list = Settings.model_fields[name].annotation == tuple[str, ...]
-    return _listed(value) if is_list else value
+    return _split_list(value) if is_list else value
 
 
-def _listed(value: str) -> tuple[str, ...]:
+def _split_list(value: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in value.split(",") if item.strip())
 
 
-def _contradictions(values: Mapping[str, str]) -> Iterator[str]:
+def _find_contradictions(values: Mapping[str, str]) -> Iterator[str]:
     """Yield a message for each missing, redundant or contradictory variable."""
     url, instance = values.get("database_url", ""), values.get("instance_connection_name", "")
     if bool(url) == bool(instance):
@@ -217,7 +217,7 @@ def _contradictions(values: Mapping[str, str]) -> Iterator[str]:
     collector = values.get("otel_exporter_otlp_endpoint", "")
     if collector and not collector.startswith(("http://", "https://")):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
-    for granted in _listed(values.get("runtime_users", "")):
+    for granted in _split_list(values.get("runtime_users", "")):
         if "=" in granted and granted.partition("=")[0] not in FUNCTIONS:
             yield f"MNEMOSYNE_RUNTIME_USERS must have one of {', '.join(FUNCTIONS)} before =, got {granted!r}"
     if "reranking_model" in values and "google_cloud_project" not in values:
@@ -271,7 +271,7 @@ def _auth_problems(values: Mapping[str, str]) -> Iterator[str]:
             yield f"{variable(name)} is not set, but MNEMOSYNE_AUTH_MODE is oauth"
     if mode == "oidc" and not values.get("oidc_issuer", "https://").startswith(("https://", "http://127.0.0.1:")):
         yield "MNEMOSYNE_OIDC_ISSUER must start with https://"
-    others = set(_listed(values.get("allowed_hosts", ""))) - set(_LOOPBACK_HOSTS.split(","))
+    others = set(_split_list(values.get("allowed_hosts", ""))) - set(_LOOPBACK_HOSTS.split(","))
     if mode == "none" and ("k_service" in values or others):
         yield "MNEMOSYNE_AUTH_MODE=none lets anyone read and write everything: it is allowed on loopback hosts only"
     if mode == "iam" and "k_service" not in values and others:

@@ -11,7 +11,7 @@ from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import STRAGGLERS, Reembedding
 from mnemosyne.cli.local import postgres
-from mnemosyne.cli.reembed import USELESS_ROUNDS, _move
+from mnemosyne.cli.reembed import USELESS_ROUNDS, _embed_and_switch
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
@@ -146,5 +146,5 @@ def test_a_move_ends_although_memories_are_stored_as_fast_as_they_are_moved(
     move = _BusyMove(owner, store, rounds)
     move.begin()
     with nullcontext() if moves else pytest.raises(Unavailable, match="as fast as they are embedded again"):
-        _move(LocalOperations(_Moving(move)), {"model": OTHER.model, "dimension": 128}, move.missing(), 40)
+        _embed_and_switch(LocalOperations(_Moving(move)), {"model": OTHER.model, "dimension": 128}, move.missing(), 40)
     assert (read_embedding_space(owner).model == OTHER.model) is moves

@@ -83,7 +83,7 @@ class WebDocuments:
 
     async def fetch(self, client_id: str, address: str) -> bytes:
         host = urlsplit(client_id).hostname or ""
-        with self._counted(host, address):
+        with self._count_fetch(host, address):
             try:
                 async with asyncio.timeout(SECONDS):
                     return await self._fetch(client_id, host)
@@ -102,7 +102,7 @@ class WebDocuments:
         return dns.asyncresolver.Resolver()
 
     @contextmanager
-    def _counted(self, host: str, address: str) -> Iterator[None]:
+    def _count_fetch(self, host: str, address: str) -> Iterator[None]:
         """Count a fetch as concurrent until the context ends. Raises Unavailable if there are too many."""
         small, large = networks_of(address)
         limits = {
@@ -132,7 +132,7 @@ class WebDocuments:
 
     async def _fetch(self, client_id: str, host: str) -> bytes:
         # Connect to the checked addresses: resolving the name again could return other addresses.
-        addresses = await self._public_addresses(host)
+        addresses = await self._resolve_public_addresses(host)
         connector = aiohttp.TCPConnector(
             resolver=_FixedResolver(addresses), ssl=self._context, force_close=True, use_dns_cache=False
         )
@@ -154,7 +154,7 @@ class WebDocuments:
                     response.connection.transport.abort()
                 raise
 
-    async def _public_addresses(self, host: str) -> list[str]:
+    async def _resolve_public_addresses(self, host: str) -> list[str]:
         addresses = [host] if _is_address(host) else await self.addresses_of(host)
         for address in addresses:
             if not is_public(address):

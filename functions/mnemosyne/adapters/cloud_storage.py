@@ -38,7 +38,7 @@ class CloudStorage:
         Raises NotFound, Misconfigured or Unavailable, also while the content is read.
         """
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
-        _translated(stored_object, blob.reload)
+        _call_storage(stored_object, blob.reload)
         # Raw: if the library decompresses an object, it cannot read it in ranges, and the reader loses its position:
         # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
@@ -49,7 +49,7 @@ class CloudStorage:
     def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
         """Write the report next to the object, and return whether it is new. Raises Misconfigured or Unavailable."""
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.report)
-        if _translated(stored_object, blob.exists):
+        if _call_storage(stored_object, blob.exists):
             return False
 
         def write() -> bool:
@@ -70,7 +70,7 @@ class CloudStorage:
                 raise
             return True
 
-        return _translated(stored_object, write)
+        return _call_storage(stored_object, write)
 
 
 class _Reader(io.RawIOBase):
@@ -85,12 +85,12 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data: bytes = _translated(self._stored_object, lambda: self._reader.read(len(buffer)))
+        data: bytes = _call_storage(self._stored_object, lambda: self._reader.read(len(buffer)))
         buffer[: len(data)] = data
         return len(data)
 
 
-def _translated(stored_object: StoredObject, call: Callable[[], ResultT]) -> ResultT:
+def _call_storage(stored_object: StoredObject, call: Callable[[], ResultT]) -> ResultT:
     """Make the call, and translate the library's errors to errors of this package."""
     import requests
     from google.api_core.exceptions import GoogleAPIError

@@ -33,7 +33,7 @@ class _PollingDestination:
 
     _is_waiting = False
 
-    def _available(self, ask: Callable[[], Outcomes]) -> Outcomes:
+    def _ask_if_available(self, ask: Callable[[], Outcomes]) -> Outcomes:
         """Return the outcomes, or none while the system is unavailable. Print when the wait for it begins."""
         try:
             outcomes = ask()
@@ -68,7 +68,7 @@ class PubSubDestination(_PollingDestination):
         self._services.queue.publish(self.namespace, [record.reading for record in records], publisher)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        return self._available(lambda: self._services.memories_of(self.namespace).statuses(request_ids))
+        return self._ask_if_available(lambda: self._services.memories_of(self.namespace).statuses(request_ids))
 
     def content_hash(self, status: IngestStatus) -> str | None:
         return status.content_hash
@@ -102,7 +102,7 @@ class McpDestination(_PollingDestination):
         One call is enough, unless the records have more values than a call may have.
         """
         lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
-        refused = [_refusal(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
+        refused = [_failure_fields(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl"}
         if source.timezone != "UTC":
             arguments["timezone"] = source.timezone
@@ -113,7 +113,7 @@ class McpDestination(_PollingDestination):
             self._client.call("import_memories", arguments | {"text": text})
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        return self._available(lambda: self._outcomes(request_ids))
+        return self._ask_if_available(lambda: self._outcomes(request_ids))
 
     def _outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         ids = {"request_ids": [str(request_id) for request_id in request_ids]}
@@ -146,7 +146,7 @@ class McpDestination(_PollingDestination):
         self._client.call("update_memory", arguments)
 
 
-def _refusal(refused: FailedRequest) -> dict[str, str]:
+def _failure_fields(refused: FailedRequest) -> dict[str, str]:
     """Return source and key of an invalid record, and the error."""
     name = {"source": refused.external_id.source, "key": refused.external_id.key} if refused.external_id else {}
     return {"request_id": str(refused.request_id), "error": refused.error[:ERROR_CHARACTERS], **name}

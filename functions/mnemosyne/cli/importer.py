@@ -92,7 +92,7 @@ class _Batch:
     @property
     def updates(self) -> list[PostImportUpdate]:
         """Changes to make to the batch's memories after all memories of the import are stored."""
-        return [update for record in self.records if (update := _update_of(record))]
+        return [update for record in self.records if (update := _post_import_update(record))]
 
     @property
     def left_out(self) -> Counter[str]:
@@ -107,7 +107,7 @@ def _comparable(record: Record) -> tuple[Reading, object]:
     return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
 
-def _update_of(record: Record) -> PostImportUpdate | None:
+def _post_import_update(record: Record) -> PostImportUpdate | None:
     item, reading = record.item, record.reading
     if not isinstance(reading, IngestRequest):
         return None
@@ -154,7 +154,7 @@ def run(
         if published and published.is_finished:
             progress(len(batch.records))
             continue
-        unsent = _unsent(batch, published, destination, journal)
+        unsent = _records_to_send(batch, published, destination, journal)
         if unsent:
             destination.send(unsent, source)
         batch.open = set(batch.request_ids)
@@ -164,7 +164,9 @@ def run(
     journal.forget_batches(batch_count)
 
 
-def _unsent(batch: _Batch, published: Published | None, destination: Destination, journal: Journal) -> list[Record]:
+def _records_to_send(
+    batch: _Batch, published: Published | None, destination: Destination, journal: Journal
+) -> list[Record]:
     """Return the records to send. A published batch gets its request ids from the journal; any other is recorded."""
     if published:
         pairs = zip(batch.records, published.request_ids, strict=True)

@@ -48,14 +48,16 @@ def outcomes(
     listing = ListOutcomes(namespace=namespace, source=source, after=position)
     with memory_system(**target_values, delivers=follow) as system:
         rows = (
-            _of_keys(system, namespace, source or "", names) if keys else outcome_rows(system, listing, follow=follow)
+            _outcomes_of_keys(system, namespace, source or "", names)
+            if keys
+            else outcome_rows(system, listing, follow=follow)
         )
         print_rows(rows, _line, counted_by="state", noun="outcome", as_json=as_json, follow=follow)
         if not keys and not source:
-            _note_waiting(system, namespace)
+            _print_waiting(system, namespace)
 
 
-def _note_waiting(system: System, namespace: str) -> None:
+def _print_waiting(system: System, namespace: str) -> None:
     """Print to stderr how many requests wait for another attempt, and the last error."""
     answer = system.run(CountWaiting(namespace=namespace))
     if answer["waiting"] and answer["error"]:
@@ -89,7 +91,7 @@ def read_keys(path: Path) -> list[str]:
     return [key for line in text.split("\n") if (key := line.rstrip("\r"))]
 
 
-def _of_keys(system: System, namespace: str, source: str, keys: Sequence[str]) -> Iterator[Row]:
+def _outcomes_of_keys(system: System, namespace: str, source: str, keys: Sequence[str]) -> Iterator[Row]:
     """Yield the outcome of each key's latest change, in the given order, or `unknown` for a key without outcome."""
     for batch in slices(keys):
         yield from system.run(ListOutcomesOfKeys(namespace=namespace, source=source, keys=batch))["outcomes"]

@@ -71,7 +71,7 @@ def verify(file: Path, key: Path | None) -> None:
     from mnemosyne.adapters.signing.receipts import verify as verified
 
     document = _json(file)
-    thumbprint = verified(document, _trusted(_json(key)) if key else [])
+    thumbprint = verified(document, _trusted_keys(_json(key)) if key else [])
     content = document["receipt"]
     count, namespace = counted(content["memories"], "memory", "memories"), plain(content["namespace"])
     when = f"from {content['started_at']} to {content['finished_at']}"
@@ -86,7 +86,7 @@ def fetched(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
     return document | {"ids": [memory_id for page in listing for memory_id in page["ids"]]}
 
 
-def _trusted(keys: dict[str, Any]) -> list[dict[str, Any]]:
+def _trusted_keys(keys: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the keys of a JWK Set, or a list with the key if the argument is a single JWK."""
     listed = keys.get("keys", [keys])
     if not isinstance(listed, list) or not listed:

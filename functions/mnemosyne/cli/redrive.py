@@ -75,7 +75,7 @@ def redrive(
     else:
         verb = "would be" if dry_run else "was" if len(letters) == 1 else "were"
         say(f"{counted(len(letters), 'dead letter')} {verb} published again.")
-        _note_others(0 if message_ids else waiting, len(ids) - len(letters) - len(problems))
+        _print_unpublished(0 if message_ids else waiting, len(ids) - len(letters) - len(problems))
     if problems:
         say(f"{len(problems)} could not be published again.", err=True)
         sys.exit(1)
@@ -118,7 +118,7 @@ def _line(letter: Mapping[str, Any]) -> str:
     return plain(f"{letter['message_id']}  {minute(letter['dead_lettered_at'])}  {count}  {letter['cause']}")
 
 
-def _note_others(waiting: int, untried: int) -> None:
+def _print_unpublished(waiting: int, untried: int) -> None:
     """Print the number of dead letters that were not published, and the reason, to stderr."""
     if waiting > 0:
         say(f"In flight or backing off: {waiting}. `mnemosyne dead-letters list` says until when.", err=True)

@@ -47,7 +47,7 @@ def reembed(
             raise click.UsageError("give --model and --dimension, or --abandon")
         space: dict[str, Any] = {"model": model, "dimension": dimension}
         begun = system.run(BeginMove(**space))
-        _move(system, space, begun["missing"], batch_size)
+        _embed_and_switch(system, space, begun["missing"], batch_size)
     if as_json:
         say(json.dumps({"from": begun["from"], "to": begun["to"]}))
         return
@@ -58,7 +58,7 @@ def reembed(
     )
 
 
-def _move(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:
+def _embed_and_switch(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:
     """Embed all memories, build the indexes and switch.
 
     Each round embeds the memories that were stored during the previous round.
@@ -67,7 +67,7 @@ def _move(system: System, space: dict[str, Any], missing: int, batch_size: int) 
     """
     useless = 0
     while useless < USELESS_ROUNDS:
-        _fill(system, space, missing, batch_size)
+        _embed_all(system, space, missing, batch_size)
         system.run(IndexMove(**space))
         answer = _switch(system, space)
         if answer["switched"]:
@@ -80,7 +80,7 @@ def _move(system: System, space: dict[str, Any], missing: int, batch_size: int) 
     )
 
 
-def _fill(system: System, space: dict[str, Any], count: int, batch_size: int) -> None:
+def _embed_all(system: System, space: dict[str, Any], count: int, batch_size: int) -> None:
     with click.progressbar(
         length=count,
         label="embedding",
@@ -90,14 +90,14 @@ def _fill(system: System, space: dict[str, Any], count: int, batch_size: int) ->
         hidden=not sys.stderr.isatty(),
     ) as bar:
         while count > 0:
-            filled = _fill_some(system, FillMove(**space, batch_size=batch_size, limit=min(count, STEP * batch_size)))
+            filled = _embed_some(system, FillMove(**space, batch_size=batch_size, limit=min(count, STEP * batch_size)))
             if not filled:
                 return
             bar.update(filled)
             count -= filled
 
 
-def _fill_some(system: System, operation: FillMove) -> int:
+def _embed_some(system: System, operation: FillMove) -> int:
     """Embed memories until a time limit. Retry for several minutes if the embedder cannot be reached."""
     for attempt in range(ATTEMPTS):
         try:

@@ -50,7 +50,7 @@ class _Extras(_ArchiveInput):
 
 
 class _Line(_ArchiveInput):
-    """A memory: the fields of MemoryFields, and others."""
+    """A line of an archive: the fields of a memory, and in `mnemosyne_export` the fields that only archives have."""
 
     id: Id
     content: Content
@@ -105,9 +105,9 @@ def read_line(fields: Mapping[str, Any]) -> Line:
     if not isinstance(extras, Mapping):
         raise InvalidRequest(f"a line of a complete export has the field {EXTRAS}: import the file without --restore")
     if "request" in extras:
-        return "request", _dumped(parse(_Request, extras["request"], of="a request"))
+        return "request", _to_json_fields(parse(_Request, extras["request"], of="a request"))
     if "record" in extras:
-        return "record", _dumped(parse(_Record, extras["record"], of="a record"))
+        return "record", _to_json_fields(parse(_Record, extras["record"], of="a record"))
     line = parse(_Line, fields, of="a memory")
     if content_hash(line.content, line.session) != line.content_hash:
         raise InvalidRequest(f"content_hash of memory {line.id} does not match its content: the file was changed")
@@ -115,9 +115,9 @@ def read_line(fields: Mapping[str, Any]) -> Line:
     return ArchivedMemory(
         id=line.id,
         request=IngestRequest(request_id=NOTHING, **values),
-        extras={"created_at": fields["created_at"], **_dumped(line.mnemosyne_export)},
+        extras={"created_at": fields["created_at"], **_to_json_fields(line.mnemosyne_export)},
     )
 
 
-def _dumped(model: _ArchiveInput) -> dict[str, Any]:
+def _to_json_fields(model: _ArchiveInput) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True)

@@ -94,7 +94,12 @@ def states_another_value(new: Statement, old: Statement) -> bool:
     value = [word for word in only_new if word.key not in named]
     if any(span[-1] in shared for span in new.old):
         return _names_old_value(new, old, shared, value, only_old)
-    if not value or not only_old or not _is_value(value) or not _ends(value, new, named, is_change=new.is_change):
+    if (
+        not value
+        or not only_old
+        or not _is_value(value)
+        or not _ends_statement(value, new, named, is_change=new.is_change)
+    ):
         return False
     return _is_same_frame(value, only_old, new, old)
 
@@ -197,7 +202,7 @@ def _is_value(words: Sequence[Word]) -> bool:
     return all(b.place == a.place + 1 and not b.before for a, b in pairwise(words))
 
 
-def _ends(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
+def _ends_statement(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
     """Whether the value comes after the subject, and nothing but the rest of its noun comes after the value."""
     if value[0].place == 0:
         return False
@@ -212,7 +217,7 @@ def _ends(value: Sequence[Word], new: Statement, named: Collection[str], *, is_c
 
 def _is_same_frame(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
     """Whether the statements differ only in one value, which follows the subject."""
-    if not _is_value(earlier) or not _ends(earlier, old, (), is_change=new.is_change):
+    if not _is_value(earlier) or not _ends_statement(earlier, old, (), is_change=new.is_change):
         return False
     if {word.kind for word in value} != {word.kind for word in earlier} or _is_part_of_name(value, new):
         return False

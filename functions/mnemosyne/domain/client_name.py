@@ -29,11 +29,11 @@ def client_name(value: object) -> str:
     # NFKC replaces full-width, bold and circled letters with plain letters.
     name = unicodedata.normalize("NFKC", one_line(value)) if isinstance(value, str) else ""
     name = _MARK.sub("", " ".join(one_line(name).split())[:NAME_LENGTH].strip())
-    foreign = {script.title() for word in name.split() if (script := _foreign(word))}
+    foreign = {script.title() for word in name.split() if (script := _lookalike_script(word))}
     return f"{name} (in {' and '.join(sorted(foreign))} letters)" if foreign else name or NAMELESS
 
 
-def _foreign(word: str) -> str:
+def _lookalike_script(word: str) -> str:
     """Return the script of a word that looks Latin but is in another script. The result is empty for other words."""
     letters = [character for character in word if character.isalpha()]
     scripts = {_script(letter) for letter in letters} - {""}

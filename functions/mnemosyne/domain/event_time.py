@@ -47,9 +47,9 @@ def event_time(value: object) -> datetime:
     anything else, such as a year alone.
     """
     if isinstance(value, str):
-        return _of_text(value)
+        return _from_text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _of_number(value)
+        return _from_number(value)
     raise ValueError(f"must be {_FORMS}, got {excerpt(value)}")
 
 
@@ -77,7 +77,7 @@ def in_zone(moment: datetime, local: tzinfo) -> datetime:
         raise ValueError(f"must be between the years 1 and 9999, got {moment.isoformat()} in {local}") from exc
 
 
-def _of_text(text: str) -> datetime:
+def _from_text(text: str) -> datetime:
     if match := _TEXT.fullmatch(text):
         return _moment(text, match[1], match[2] or "00:00", match[3] or "")
     if match := _BASIC.fullmatch(text):
@@ -99,13 +99,13 @@ def _moment(text: object, date: str, clock: str, offset: str) -> datetime:
         raise ValueError(f"must be a date or time that exists, got {excerpt(text)}: {exc}") from exc
 
 
-def _of_number(number: float) -> datetime:
+def _from_number(number: float) -> datetime:
     for unit in UNITS:
         if FIRST_SECOND * unit <= number < END_SECOND * unit:
             return _EPOCH + timedelta(microseconds=round(number * (UNITS[-1] // unit)))
     if any(first <= number <= last for first, last in BASIC_NUMBERS) and number == int(number):
         try:
-            return _of_text(str(int(number)))
+            return _from_text(str(int(number)))
         except ValueError as exc:
             raise ValueError(f"must be a date or time that exists, got {excerpt(number)}") from exc
     raise ValueError(

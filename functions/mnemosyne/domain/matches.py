@@ -47,7 +47,7 @@ class NormalText:
                 starts.append(place)
             last = joined[-1]
         spans = list(pairwise([*starts, len(original)]))
-        parts = [_normal(original[start:end]) for start, end in spans]
+        parts = [_normalize(original[start:end]) for start, end in spans]
         return cls("".join(parts), [span for span, part in zip(spans, parts, strict=True) for _ in part])
 
     def original(self, spans: Iterable[Span]) -> list[Span]:
@@ -55,7 +55,7 @@ class NormalText:
         return [(self.places[start][0], self.places[end - 1][1]) for start, end in spans]
 
 
-def _normal(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return the text in NFKC, or unchanged if NFKC is much longer: the NFKC of U+FDFA has 18 characters."""
     normal = unicodedata.normalize("NFKC", text)
     return normal if len(normal) <= LONGEST_FORM * len(text) else text
@@ -77,7 +77,7 @@ def marked_spans(marked: str) -> list[Span]:
 
 def literal_spans(query: str, text: str) -> list[Span]:
     """Return the spans in which the query occurs in the text, which is in NFKC, ignoring case."""
-    folded_query, searched = _folded(unicodedata.normalize("NFKC", query)), _folded(text)
+    folded_query, searched = _lower_case(unicodedata.normalize("NFKC", query)), _lower_case(text)
     if not folded_query:
         return []
     return [(match.start(), match.end()) for match in re.finditer(re.escape(folded_query), searched)]
@@ -111,7 +111,7 @@ def merge_spans(spans: list[Span]) -> list[Span]:
     return result
 
 
-def _folded(text: str) -> str:
+def _lower_case(text: str) -> str:
     """Return the text in lower case. Each character keeps its position, so that offsets stay valid.
 
     Only İ has a lower case of two characters. PostgreSQL's is the first of them.

@@ -46,8 +46,8 @@ class Publisher:
         """
         steps = [line - before for line, before in zip(self.lines, [0, *self.lines], strict=False)]
         attributes = {
-            CLIENT: _short(self.client),
-            IMPORT_NAME: _short(self.import_name),
+            CLIENT: _shorten(self.client),
+            IMPORT_NAME: _shorten(self.import_name),
             IMPORT_LINES: ",".join(map(str, steps)),
         }
         return {name: value for name, value in attributes.items() if value and len(value) <= ATTRIBUTE_BYTES}
@@ -55,7 +55,7 @@ class Publisher:
 
 def read_provenance(attributes: Mapping[str, str], records: int) -> list[Provenance | None]:
     """Return the provenance of each record of a message. Attributes that cannot be read are ignored."""
-    client, name = (_short(attributes.get(key, "")) or None for key in (CLIENT, IMPORT_NAME))
+    client, name = (_shorten(attributes.get(key, "")) or None for key in (CLIENT, IMPORT_NAME))
     line_numbers = _lines(attributes.get(IMPORT_LINES, ""), records) if name else []
     lines: Sequence[int | None] = line_numbers or [None] * records
     if client is None and name is None:
@@ -75,6 +75,6 @@ def _lines(text: str, records: int) -> list[int]:
     return lines if len(lines) == records and all(0 < line < 2**31 for line in lines) else []
 
 
-def _short(name: str) -> str:
+def _shorten(name: str) -> str:
     """Return the last NAME_CHARACTERS of the name, without characters that cannot be stored."""
     return name.replace("\x00", "\ufffd")[-NAME_CHARACTERS:].encode(errors="replace").decode()

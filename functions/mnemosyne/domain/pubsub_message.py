@@ -186,7 +186,7 @@ def unwrap(message: Published) -> MessageBody:
         problem=problem,
         namespaces=tuple(name for name in namespaces if name not in (None, "")),
         version=next((version for version in versions if version not in (None, "")), None),
-        source=_first(SOURCE_LIMIT, attributes.get("source"), batch.get("source"), event.get("source")),
+        source=_first_text(SOURCE_LIMIT, attributes.get("source"), batch.get("source"), event.get("source")),
         key=key,
         key_problem=key_problem,
     )
@@ -205,7 +205,7 @@ def _key(*values: object) -> tuple[str, str]:
     return "", ""
 
 
-def _first(characters: int, *values: object) -> str:
+def _first_text(characters: int, *values: object) -> str:
     return next((name for value in values if (name := storable_name(value, characters=characters))), "")
 
 

@@ -55,7 +55,9 @@ def is_visible(text: str, at: int) -> bool:
         case "\u200d":
             return _joins(text, at, after)
         case "\u200c":
-            return _ccc(before) == _VIRAMA or bool(_JOINING.match(_base(text, at)) and _JOINING.match(after))
+            return _combining_class(before) == _VIRAMA or bool(
+                _JOINING.match(_base_character(text, at)) and _JOINING.match(after)
+            )
         case "\ufe0e" | "\ufe0f":
             return bool(_PICTOGRAPH.match(before)) or (before in set("#*0123456789") and after == "\u20e3" and at > 0)
         case "\ufe00" | "\ufe01" | "\ufe02":
@@ -101,20 +103,20 @@ def _replace_invisible(text: str, replacement: Callable[[str], str]) -> str:
 def _joins(text: str, at: int, after: str) -> bool:
     """Whether a joiner is between emoji, next to a virama, or after a connected letter."""
     before = text[at - 1 : at] if at else ""
-    if _ccc(before) == _VIRAMA or (before.isalpha() and _ccc(after) == _VIRAMA):
+    if _combining_class(before) == _VIRAMA or (before.isalpha() and _combining_class(after) == _VIRAMA):
         return True
     if _PICTOGRAPH.match(after):
         pictured = text[:at].rstrip("\ufe0f\u20e3")
         return bool(_PICTOGRAPH.match(pictured[-1:]) or _SKIN.match(pictured[-1:]))
-    return bool(_JOINING.match(_base(text, at)))
+    return bool(_JOINING.match(_base_character(text, at)))
 
 
-def _base(text: str, at: int) -> str:
+def _base_character(text: str, at: int) -> str:
     """Return the last character before this index that is not a combining mark."""
     while at and unicodedata.category(text[at - 1]) == "Mn" and not _IGNORABLE.match(text[at - 1]):
         at -= 1
     return text[at - 1 : at] if at else ""
 
 
-def _ccc(character: str) -> int:
+def _combining_class(character: str) -> int:
     return unicodedata.combining(character) if character else 0

@@ -23,7 +23,7 @@ def wording(content: str) -> str:
     Indentation is kept, because it is the structure of code and outlines.
     """
     lines = (line.rstrip() for line in _LINE_ENDS.split(unicodedata.normalize("NFC", content).strip()))
-    text = "".join(_joined(line) for line in lines if line).strip(" ")
+    text = "".join(_collapse_white_space(line) for line in lines if line).strip(" ")
     return text[:-1] if _ends_a_sentence(text) else text
 
 
@@ -35,7 +35,7 @@ def _ends_a_sentence(text: str) -> bool:
     return before in _BEFORE_A_FULL_STOP or unicodedata.category(before)[0] in "LMN"
 
 
-def _joined(line: str) -> str:
+def _collapse_white_space(line: str) -> str:
     """Collapse white space in a line.
 
     Put a space before the line or, if the line is indented, a line break and the indentation.

@@ -31,7 +31,7 @@ def _items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
         for part in _MARKS.split(line):
             if part == START:
                 if block:
-                    yield _unended(name, began)
+                    yield _unended_chronicle(name, began)
                 block, size, began = [part], len(part), number
             elif block:
                 size += len(part)
@@ -42,10 +42,10 @@ def _items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
                     yield replace(_item("".join(block), f"{name}:{began}", began, size), place=place)
                     block = []
     if block:
-        yield _unended(name, began)
+        yield _unended_chronicle(name, began)
 
 
-def _unended(name: str, line: int) -> Item:
+def _unended_chronicle(name: str, line: int) -> Item:
     return Item(f"{name}:{line}", None, f"the chronicle has no {END}", line=line)
 
 

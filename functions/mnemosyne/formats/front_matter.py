@@ -54,12 +54,12 @@ def _toml(block: str) -> Properties | None:
         if (match := _TOML_LINE.match(line))
     }
     try:
-        return Properties(_plain(tomllib.loads(block.replace("\r\n", "\n") + "\n")), lines)
+        return Properties(_to_json_value(tomllib.loads(block.replace("\r\n", "\n") + "\n")), lines)
     except (ValueError, RecursionError):
         properties = Properties(lines=lines)
     for number, line in enumerate(block.splitlines(), 2):
         try:
-            properties.values |= _plain(tomllib.loads(line))
+            properties.values |= _to_json_value(tomllib.loads(line))
         except (ValueError, RecursionError):
             match = _TOML_LINE.match(line)
             name = match[1].strip("\"'") if match else "text"
@@ -70,12 +70,12 @@ def _toml(block: str) -> Properties | None:
 _TOML_LINE = re.compile(r"\s*(\"[^\"]+\"|'[^']+'|[\w.-]+)\s*=")
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """Convert a TOML value to JSON types."""
     if isinstance(value, dict):
-        return {name: _plain(member) for name, member in value.items()}
+        return {name: _to_json_value(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_plain(element) for element in value]
+        return [_to_json_value(element) for element in value]
     return value.isoformat() if isinstance(value, date | time) else value
 
 

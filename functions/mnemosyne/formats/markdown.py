@@ -30,10 +30,10 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
         text, encoding = text_of(data)
         properties, body = front_matter.split(text)
         if _is_exported(properties):
-            return _exported(name, properties, body)
+            return _exported_memory_item(name, properties, body)
         if not body.strip() and not properties.values:
             return None
-        item = _note(name, properties, body, modified, path)
+        item = _note_item(name, properties, body, modified, path)
     except ValueError as exc:
         return Item(name, None, str(exc), path=path, modified=modified, raw=text)
     return replace(item, left_out=(*item.left_out, f"{path} (read as {encoding})")) if encoding else item
@@ -50,13 +50,13 @@ def _is_exported(properties: Properties) -> bool:
     return bool(_HASH.fullmatch(str(values.get("content_hash")))) and {"timestamp", "created_at"} <= values.keys()
 
 
-def _exported(name: str, properties: Properties, body: str) -> Item:
+def _exported_memory_item(name: str, properties: Properties, body: str) -> Item:
     """Build the item of a memory written by `mnemosyne export`."""
     fields = {name: value for name, value in properties.values.items() if name != "content"}
     return item_of(name, 1, {**fields, "content": body})
 
 
-def _note(name: str, properties: Properties, body: str, modified: datetime | None, path: str) -> Item:
+def _note_item(name: str, properties: Properties, body: str, modified: datetime | None, path: str) -> Item:
     time = time_of(properties.values, properties.lines)
     dated, rest = time_in_name(note_fields.stem_of(path))
     timestamp = time.timestamp or dated or rfc3339(modified)

@@ -78,7 +78,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     time: tuple[object, str] | None = None
     for plain in (*_HAPPENED, *_PUBLISHED, *_CHANGED):
         name = by_name.get(plain)
-        if name is None or (value := _single(values[name])) in (None, "") or isinstance(value, bool):
+        if name is None or (value := _single_value(values[name])) in (None, "") or isinstance(value, bool):
             continue
         where = f"line {lines[name]}: {name}" if name in lines else name
         try:
@@ -94,7 +94,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     return NoteTime(time[0] if time else None, time[1] if time else None, tuple(notices))
 
 
-def _single(value: object) -> object:
+def _single_value(value: object) -> object:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 

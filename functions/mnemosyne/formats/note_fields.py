@@ -63,7 +63,9 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     tags = _tags(values, places, note)
     _take_record_fields(values, note)
     name = stem_of(path)
-    note.fields["title"] = _findable(title[:TITLE_LIMIT] or _readable(name), [name, rest_of_name, *aliases], body)
+    note.fields["title"] = _title_with_aliases(
+        title[:TITLE_LIMIT] or _readable(name), [name, rest_of_name, *aliases], body
+    )
     if tags:
         note.fields["tags"] = tags
     metadata = values.pop("metadata", None)
@@ -75,7 +77,9 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
         metadata_fields["title"] = title
     if aliases:
         metadata_fields["aliases"] = aliases
-    metadata_fields |= {key: value for key, value in _place(path, body).items() if key not in metadata_fields}
+    metadata_fields |= {
+        key: value for key, value in _location_metadata(path, body).items() if key not in metadata_fields
+    }
     note.fields["metadata"] = _storable(metadata_fields, places, note)
     note.fields["content"] = body if body.strip() else note.fields["title"]
     return note
@@ -84,7 +88,7 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
 def _take(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
     """Remove the properties with these names, in any case, and yield their values.
 
-    A property of which `read` returns nothing stays.
+    A property stays if `read` returns nothing for it.
     """
     for name in [name for name in values if name.casefold() in names]:
         if value := read(values[name]):
@@ -167,7 +171,7 @@ def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
         note.fields["pinned"] = values.pop("pinned")
 
 
-def _findable(title: str, names: Iterable[str], body: str) -> str:
+def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
     """Return the title with the note's other names, so that searches find them.
 
     Names that title or body contain are left out.
@@ -207,7 +211,7 @@ def clean(text: str) -> str:
     return re.sub(r"^#{1,6}[ \t]+", "", _LINK.sub(lambda match: match[1], text))
 
 
-def _place(path: str, body: str) -> dict[str, Any]:
+def _location_metadata(path: str, body: str) -> dict[str, Any]:
     """Return the metadata with the note's path, folder and links."""
     pure = PurePosixPath(path)
     linked = [match[1].strip() for match in _WIKI_LINK.finditer(body)]

@@ -42,7 +42,7 @@ def read(block: str) -> Properties | None:
     try:
         document = _load(block)
     except _errors():
-        return _one_by_one(chunks, lines)
+        return _load_one_by_one(chunks, lines)
     if document is None:
         return Properties()
     if not isinstance(document, dict):
@@ -81,7 +81,7 @@ def _lines_within_texts(block: str) -> set[int]:
     return within
 
 
-def _one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Properties | None:
+def _load_one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Properties | None:
     if not chunks or not chunks[0][0]:
         return None
     properties = Properties(lines=lines)

@@ -17,7 +17,7 @@ _YAML_BREAKS = {"\x85", "\u2028", "\u2029"}
 def to_record(memory: ExportedMemory) -> dict[str, Any]:
     """Return a memory as a JSON object, from which `import` restores it. Fields without a value are left out."""
     fields: dict[str, Any] = {
-        name: _plain(value) for name, value in memory.fields.items() if value not in (None, False)
+        name: _to_json_value(value) for name, value in memory.fields.items() if value not in (None, False)
     }
     record = {"id": str(memory.id), **fields}
     record |= {"content_hash": memory.content_hash, "created_at": rfc3339(memory.created_at)}
@@ -72,7 +72,7 @@ def _dumper() -> Any:
     return Dumper
 
 
-def _plain(value: object) -> object:
+def _to_json_value(value: object) -> object:
     """Convert a value to JSON types."""
     if isinstance(value, datetime):
         return rfc3339(value)

@@ -124,7 +124,7 @@ def build_app(
         try:
             await anyio.to_thread.run_sync(identify, _credential(request), limiter=identifying)
         except Unauthorized as exc:
-            return _refused(exc)
+            return _unauthorized_response(exc)
         except Unavailable as exc:
             return _retry(503, str(exc))
         try:
@@ -152,7 +152,7 @@ def _credential(request: Request) -> str | None:
     return headers.get("authorization")
 
 
-def _refused(exc: Unauthorized) -> Response:
+def _unauthorized_response(exc: Unauthorized) -> Response:
     about = {"reason": str(exc), "cause": str(exc), "error": exc.detail or str(exc), "next_step": DEPLOY_PUSH}
     log.error("audit", action="push", outcome="refused", **about)
     return JSONResponse({"error": str(exc)}, status_code=401)

@@ -100,7 +100,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
             f"unavailable until the server's operator acts, nothing was changed: {error.cause}; the log has the next "
             f"step under trace id {_trace_id()}"
             if error.needs_operator
-            else f"temporarily unavailable, nothing was changed, try again shortly: {_for_caller(error, tool)}"
+            else f"temporarily unavailable, nothing was changed, try again shortly: {_caller_text(error, tool)}"
         )
     elif isinstance(error, MnemosyneError):
         log.info("tool_refused", **about, error=type(error).__name__)
@@ -115,7 +115,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
     return outcome, failure(message, error_code(error))
 
 
-def _for_caller(error: ServiceError, tool: Tool[Any]) -> str:
+def _caller_text(error: ServiceError, tool: Tool[Any]) -> str:
     """Return the error's text for the caller.
 
     After a timeout of the database, the text suggests a narrower search if the tool reads memories. Callers of other

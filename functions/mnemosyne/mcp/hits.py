@@ -100,8 +100,9 @@ def passage(content: str, query: str, length: int) -> str:
     """
     if len(content) <= length:
         return content
-    lowered = _plain(content)
-    words = sorted(set(_WORD.findall(_plain(unicodedata.normalize("NFKC", query)))), key=len, reverse=True)
+    lowered = _fold_case_and_accents(content)
+    folded_query = _fold_case_and_accents(unicodedata.normalize("NFKC", query))
+    words = sorted(set(_WORD.findall(folded_query)), key=len, reverse=True)
     places = (lowered.find(word) for word in words if len(word) >= SHORTEST_WORD)
     at = next((place for place in places if place >= 0), 0)
     if at < length - AROUND // 2:
@@ -111,7 +112,7 @@ def passage(content: str, query: str, length: int) -> str:
     return f"{content[: length - AROUND].rstrip()} … {around}{' …' if start + AROUND < len(content) else ''}"
 
 
-def _plain(text: str) -> str:
+def _fold_case_and_accents(text: str) -> str:
     """Return the text in lower case without accents. Each character keeps its position."""
     if text.isascii():
         return text.lower()
@@ -128,7 +129,9 @@ def shorten_contents(memories: Sequence[SearchHit], characters: int) -> list[Sea
         return list(memories)
     share = characters // len(memories)
     return [
-        hit if cost <= share else hit.model_copy(update={"content": _cut(hit.content, share), "truncated": True})
+        hit
+        if cost <= share
+        else hit.model_copy(update={"content": _cut_to_json_length(hit.content, share), "truncated": True})
         for hit, cost in zip(memories, costs, strict=True)
     ]
 
@@ -137,7 +140,7 @@ def _encoded(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False))
 
 
-def _cut(text: str, encoded: int) -> str:
+def _cut_to_json_length(text: str, encoded: int) -> str:
     while (cost := _encoded(text)) > encoded:
         text = text[: min(len(text) - 1, len(text) * encoded // cost)]
     return text

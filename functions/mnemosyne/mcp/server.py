@@ -114,7 +114,7 @@ def _tools(services: Services, database: ThreadLimiter, principal: Principal | N
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListToolsResult:
         caller = _principal(principal)
-        _one_page(params, "tools")
+        _refuse_cursor(params, "tools")
         console = console_tools() if params and (params.meta or {}).get(CONSOLE_META) is True else ()
         return mcp_types.ListToolsResult(tools=[tool.listing for tool in (*TOOLS, *console) if caller.may(tool.scope)])
 
@@ -166,7 +166,7 @@ def _resources(services: Services, database: ThreadLimiter, principal: Principal
     async def list_templates(
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourceTemplatesResult:
-        _one_page(params, "resource templates")
+        _refuse_cursor(params, "resource templates")
         return mcp_types.ListResourceTemplatesResult(resource_templates=[resources.TEMPLATE])
 
     async def read_resource(
@@ -198,7 +198,7 @@ def _prompts() -> dict[str, Any]:
     async def list_prompts(
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListPromptsResult:
-        _one_page(params, "prompts")
+        _refuse_cursor(params, "prompts")
         return prompts.list_prompts()
 
     async def get_prompt(context: Context, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
@@ -207,7 +207,7 @@ def _prompts() -> dict[str, Any]:
     return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
 
 
-def _one_page(params: mcp_types.PaginatedRequestParams | None, items: str) -> None:
+def _refuse_cursor(params: mcp_types.PaginatedRequestParams | None, items: str) -> None:
     if params is not None and params.cursor:
         raise MCPError(mcp_types.INVALID_PARAMS, f"cursor must be left out: the list of {items} has one page")
 

@@ -101,7 +101,7 @@ class _Conversation:
             if self._lacks_handshake(posted):
                 await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(posted))
                 continue
-            self._note(posted)
+            self._note_request(posted)
             changed = jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted)
             yield json.dumps(posted) if changed else line.decode()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
@@ -120,7 +120,7 @@ class _Conversation:
             and not (self._is_initialized or has_version or method in WITHOUT_HANDSHAKE)
         )
 
-    def _note(self, posted: dict[str, Any]) -> None:
+    def _note_request(self, posted: dict[str, Any]) -> None:
         if "method" in posted and "id" in posted:
             self._pending.add(str(posted["id"]))
         if posted.get("method") == "notifications/cancelled":

@@ -34,7 +34,7 @@ class ThreadLimiter:
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Run a function in a thread. Wait until the caller may use a thread."""
         async with self._principal_limit(principal), self._everybody:
-            return await self._workers.run(self._timed, function, arguments)
+            return await self._workers.run(self._run_timed, function, arguments)
 
     def wait_seconds(self, principal: Principal) -> float:
         """Estimate how long the caller would wait for a thread, from the durations of recent calls."""
@@ -51,7 +51,7 @@ class ThreadLimiter:
             own = self._own[principal.id] = CountingSemaphore(self._share)
         return own
 
-    def _timed(self, function: Callable[..., ResultT], arguments: tuple[Any, ...]) -> ResultT:
+    def _run_timed(self, function: Callable[..., ResultT], arguments: tuple[Any, ...]) -> ResultT:
         started = self._clock()
         try:
             return function(*arguments)

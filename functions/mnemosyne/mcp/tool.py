@@ -134,7 +134,7 @@ class Tool(Generic[ArgumentsT]):
     @cached_property
     def schema(self) -> dict[str, Any]:
         """JSON Schema of all arguments, including unlisted ones."""
-        schema: dict[str, Any] = _for_models(_tidy(self.arguments.model_json_schema()))
+        schema: dict[str, Any] = _adapt_schema(_tidy(self.arguments.model_json_schema()))
         return schema
 
     @cached_property
@@ -186,11 +186,11 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     An optional argument loses the alternative null.
     """
     definitions = schema.get("$defs", {})
-    tidied: dict[str, Any] = _tidied({k: v for k, v in schema.items() if k != "$defs"}, definitions)
+    tidied: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)
     return tidied
 
 
-def _for_models(schema: Any) -> Any:
+def _adapt_schema(schema: Any) -> Any:
     """Adapt the schema of arguments to the schema converters of model vendors.
 
     Optional arguments may be null, for vendors that require all arguments; `mcp.coerce` drops nulls.
@@ -199,11 +199,11 @@ def _for_models(schema: Any) -> Any:
     """
     if not isinstance(schema, dict):
         return schema
-    adapted = {k: _for_models(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
+    adapted = {k: _adapt_schema(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
     if "properties" in schema:
         required = schema.get("required", ())
         adapted["properties"] = {
-            name: _for_models(value) if name in required else _nullable(_for_models(value))
+            name: _adapt_schema(value) if name in required else _nullable(_adapt_schema(value))
             for name, value in schema["properties"].items()
         }
     return adapted
@@ -227,9 +227,9 @@ def _undescribed(schema: Any) -> Any:
     )
 
 
-def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
+def _tidy_node(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_tidied(item, definitions) for item in node]
+        return [_tidy_node(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
     if reference := node.get("$ref"):
@@ -238,14 +238,14 @@ def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
     options = node.get("anyOf", [])
     if len(options) == 2 and {"type": "null"} in options and node.get("default", ...) is None:
         (present,) = (option for option in options if option != {"type": "null"})
-        return _tidied({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
+        return _tidy_node({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
     members = {k: v for k, v in node.items() if k != "title" and (k, v) != ("additionalProperties", True)}
     if isinstance(items := members.get("items"), dict) and "$ref" in items:
-        members["items"] = _undescribed(_tidied(items, definitions))
+        members["items"] = _undescribed(_tidy_node(items, definitions))
     if members.get("type") == "object" and "properties" in members:
         members.pop("description", None)
     properties = members.pop("properties", None)
-    tidied = {k: _tidied(v, definitions) for k, v in members.items()}
+    tidied = {k: _tidy_node(v, definitions) for k, v in members.items()}
     if properties is not None:
-        tidied["properties"] = {name: _tidied(value, definitions) for name, value in properties.items()}
+        tidied["properties"] = {name: _tidy_node(value, definitions) for name, value in properties.items()}
     return tidied

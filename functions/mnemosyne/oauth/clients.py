@@ -103,7 +103,7 @@ class Clients:
 
     async def _fetch(self, client_id: str, address: str) -> Client:
         try:
-            client = _of_document(await self._documents.fetch(client_id, address), client_id)
+            client = _client_from_document(await self._documents.fetch(client_id, address), client_id)
         except (InvalidRequest, Unavailable) as exc:
             kind: type[MnemosyneError] = InvalidRequest if isinstance(exc, InvalidRequest) else Unavailable
             self._failed[client_id] = kind, str(exc)
@@ -166,7 +166,7 @@ def _id_problem(client_id: str) -> str:
     return "must have no . or .. in its path" if {".", ".."} & set(parts.path.split("/")) else ""
 
 
-def _of_document(document: bytes, client_id: str) -> Client:
+def _client_from_document(document: bytes, client_id: str) -> Client:
     metadata = parse_json(document, of="the client's metadata document")
     if not isinstance(metadata, Mapping) or metadata.get("client_id") != client_id:
         raise InvalidRequest(f"the document at {client_id} must name itself as its client_id")

@@ -174,7 +174,7 @@ class Flow:
         """
         with self._pending(key) as (rows, pending):
             if pending.status == "decided":
-                return self._same_answer(rows, pending, key)
+                return self._repeat_answer(rows, pending, key)
             person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
             rows.set_status(hash_secret(key), "decided")
@@ -192,9 +192,9 @@ class Flow:
     def decided(self, key: str) -> Answer | None:
         """Return the redirection to the client if the person has decided; else None. Raises NotFound."""
         with self._pending(key) as (rows, pending):
-            return self._same_answer(rows, pending, key) if pending.status == "decided" else None
+            return self._repeat_answer(rows, pending, key) if pending.status == "decided" else None
 
-    def _same_answer(self, rows: "OAuthRows", pending: PendingAuthorization, key: str) -> Answer:
+    def _repeat_answer(self, rows: "OAuthRows", pending: PendingAuthorization, key: str) -> Answer:
         """Return the redirection to the client again. If the client has used its code, the redirection has no address.
 
         With an address, the client would use the code a second time, which would revoke the grant.

@@ -195,14 +195,14 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         include_refresh_token: bool = True,
     ) -> dict[str, Any]:
         token = {
-            "access_token": self.issuer.signer.sign(self._claims(user, scope or "")),
+            "access_token": self.issuer.signer.sign(self._token_claims(user, scope or "")),
             "token_type": "Bearer",
             "expires_in": self.issuer.access_token_seconds,
             "scope": scope,
         }
         return token | ({"refresh_token": self.refresh_token} if include_refresh_token else {})
 
-    def _claims(self, grant: Grant, scope: str) -> dict[str, Any]:
+    def _token_claims(self, grant: Grant, scope: str) -> dict[str, Any]:
         """Claims of an access token: RFC 9068, plus the namespace and grant."""
         now = int(time.time())
         return {

@@ -173,7 +173,7 @@ class Redrive:
         message_id = self.letter.message_id
         letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)
         if letter_id is None:
-            raise _refusal(message_id, memories)
+            raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
         except BaseException:  # also after Ctrl-C: a dead letter that stays marked cannot be redriven for 24 hours
@@ -186,7 +186,7 @@ class Redrive:
         log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
 
 
-def _refusal(message_id: str, memories: "MemoryStore") -> Conflict | NotFound:
+def _refusal_error(message_id: str, memories: "MemoryStore") -> Conflict | NotFound:
     letter = memories.dead_letter(message_id)
     if letter is None:
         return _not_found(message_id)
@@ -251,7 +251,7 @@ def redrive_chosen(
     ]:
         try:
             if message_id not in redrivable:
-                raise _refusal(message_id, memories)
+                raise _refusal_error(message_id, memories)
             attempt = _redrive_one(message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
         except ServiceError as exc:
             unavailable += 1

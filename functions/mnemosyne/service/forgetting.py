@@ -47,12 +47,12 @@ def proceed(forgetting_id: UUID, *, memories: "MemoryStore", deadline: float) ->
     begin keeps one of the memories.
     """
     forgetting = read(forgetting_id, memories=memories)
-    if forgetting.finished_at is None and _proceed(forgetting, memories, deadline):
+    if forgetting.finished_at is None and _continue_forgetting(forgetting, memories, deadline):
         log.info("forgetting_finished", namespace=memories.namespace, forgetting_id=forgetting_id)
     return read(forgetting_id, memories=memories)
 
 
-def _proceed(forgetting: Forgetting, memories: "MemoryStore", deadline: float) -> bool:
+def _continue_forgetting(forgetting: Forgetting, memories: "MemoryStore", deadline: float) -> bool:
     while memories.forget_some(forgetting.id):
         if time.monotonic() > deadline:
             return False

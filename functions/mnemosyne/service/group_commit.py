@@ -101,12 +101,12 @@ class GroupCommit(Generic[ResultT]):
         if waiting is not None:
             mine.turn.wait()
         if mine.result is None and mine.fault is None and not mine.alone:
-            self._lead(namespace, work)
+            self._run_group(namespace, work)
         if mine.fault is not None:
             raise mine.fault
         return work(part.requests) if mine.result is None else mine.result
 
-    def _lead(self, namespace: str, work: Callable[[Sequence[IngestRequest]], ResultT]) -> None:
+    def _run_group(self, namespace: str, work: Callable[[Sequence[IngestRequest]], ResultT]) -> None:
         with self._lock:
             group = _group(self._waiting[namespace])
         try:

@@ -123,7 +123,7 @@ class Archive(NamespaceRows):
         with self._connection() as connection:
             space = read_embedding_space(connection)
         now = datetime.now(UTC)
-        new = self._new([memory for memory in memories if not (memory.request.expires_at or now) < now])
+        new = self._select_missing([memory for memory in memories if not (memory.request.expires_at or now) < now])
         if not new:
             return 0
         embedder = embedder_of(space)
@@ -150,7 +150,7 @@ class Archive(NamespaceRows):
             connection.run(_RESTORE_REQUESTS, namespace=self.namespace, rows=json_text(requests))
             connection.run(_RESTORE_RECORDS, namespace=self.namespace, rows=json_text(records))
 
-    def _new(self, memories: Sequence[ArchivedMemory]) -> list[ArchivedMemory]:
+    def _select_missing(self, memories: Sequence[ArchivedMemory]) -> list[ArchivedMemory]:
         rows = self._run(
             _PRESENT,
             hashes=text_array([memory.request.content_hash for memory in memories]),

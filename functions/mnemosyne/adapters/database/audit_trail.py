@@ -53,7 +53,7 @@ class AuditTrail:
 
     def on_event(self, event: str, fields: Mapping[str, Any]) -> None:
         """Queue a log event for the audit trail, if the event is an access."""
-        access = fields if event == ACCESS else _of_authorization(fields) if event == "audit" else None
+        access = fields if event == ACCESS else _authorization_access(fields) if event == "audit" else None
         if access is not None:
             self.record(access)
 
@@ -133,7 +133,7 @@ def row_of(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
     }
 
 
-def _of_authorization(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+def _authorization_access(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the access that a log event of the authorization server describes.
 
     The result is None if the event names neither a person nor a grant. Unauthenticated callers can cause any number of

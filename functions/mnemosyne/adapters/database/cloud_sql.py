@@ -85,7 +85,7 @@ class CloudSql:
                 connection = self._open()
             except ServiceError as exc:
                 if not exc.needs_operator:
-                    self._pause_unreachable(attempt, exc)
+                    self._pause_or_raise(attempt, exc)
                     continue
                 # Cloud SQL sometimes refuses a valid IAM log-in, mostly after an idle period
                 # (https://github.com/GoogleCloudPlatform/cloud-sql-nodejs-connector/issues/585). It also refuses a
@@ -101,7 +101,7 @@ class CloudSql:
             return connection
         raise AssertionError("unreachable")
 
-    def _pause_unreachable(self, attempt: int, exc: ServiceError) -> None:
+    def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
         """Wait before another attempt if there is time for one. Otherwise raise the error."""
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
@@ -126,7 +126,7 @@ class CloudSql:
             self._abandon(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
         except Exception as exc:  # raised by the Connector, aiohttp, google-auth or the driver
-            raise self._translated(exc) from exc
+            raise self._translate_error(exc) from exc
 
     def _current(self) -> "Connector":
         with self._lock:
@@ -141,7 +141,7 @@ class CloudSql:
                 try:
                     self._connector = Connector(refresh_strategy="lazy", sqladmin_api_endpoint=self._admin_endpoint)
                 except GoogleAuthError as exc:
-                    raise self._translated(exc) from exc
+                    raise self._translate_error(exc) from exc
                 self._connector._loop.set_exception_handler(_log_unretrieved)
             return self._connector
 
@@ -169,7 +169,7 @@ class CloudSql:
         )
         threading.Thread(target=close, args=(connector,), name="abandoned-connector", daemon=True).start()
 
-    def _translated(self, exc: Exception) -> MnemosyneError:
+    def _translate_error(self, exc: Exception) -> MnemosyneError:
         from aiohttp import ClientResponseError
         from google.cloud.sql.connector.exceptions import CloudSQLIPTypeError
 

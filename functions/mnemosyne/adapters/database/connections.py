@@ -119,7 +119,7 @@ class Connection:
 
         Raises Unavailable if the database cannot be reached.
         """
-        with self._translated():
+        with self._translate_errors():
             statement = self._prepared.get(sql)
             if statement is None:
                 statement = self._prepared[sql] = _Statement(self._driver, sql)
@@ -132,7 +132,7 @@ class Connection:
 
     def copy(self, sql: LiteralString, data: bytes) -> None:
         """Run a COPY … FROM STDIN statement with this input."""
-        with self._translated():
+        with self._translate_errors():
             self._driver.execute_unnamed(sql, stream=io.BytesIO(data))
 
     def script(self, sql: LiteralString) -> list[list[Any]]:
@@ -144,7 +144,7 @@ class Connection:
 
         The other methods accept only SQL that is a constant in the source code.
         """
-        with self._translated():
+        with self._translate_errors():
             rows: list[list[Any]] | None = self._driver.execute_simple(text).rows
             return rows or []
 
@@ -175,7 +175,7 @@ class Connection:
             self.broken = True
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except pg8000.exceptions.DatabaseError as exc:

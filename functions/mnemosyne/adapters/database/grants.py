@@ -36,7 +36,7 @@ class GrantStore(OwnerStore):
 
         If `person` (an e-mail address or subject) is given, return only the grants of this person.
         """
-        return [_grant_values(row.named) for row in self._run(_LIST, person=person)]
+        return [_to_json_values(row.named) for row in self._run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
         """Revoke the grants with these ids and all grants of the person.
@@ -46,6 +46,7 @@ class GrantStore(OwnerStore):
         return [str(row["id"]) for row in self._run(_REVOKE, ids=uuid_array(ids), person=person)]
 
 
-def _grant_values(values: dict[str, Any]) -> dict[str, Any]:
+def _to_json_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Convert the times and the id of a grant to text."""
     times = {name: values[name] and values[name].isoformat() for name in ("granted_at", "expires_at", "last_used_at")}
     return {**values, **times, "id": str(values["id"])}

@@ -74,7 +74,7 @@ class MemoryDatabase:
         if self._space is None:  # use the cache: claims may hold all connections, and a look-up needs one
             with self.connection():
                 pass
-        return self._known_space
+        return self._cached_or_expected_space
 
     @property
     def dimension(self) -> int:
@@ -82,7 +82,7 @@ class MemoryDatabase:
         return (self._space or self._expected or self.embedding_space).dimension
 
     @property
-    def _known_space(self) -> EmbeddingSpace:
+    def _cached_or_expected_space(self) -> EmbeddingSpace:
         space = self._space or self._expected
         if space is None:  # another thread has just removed the space from the cache
             raise EmbeddingModelChanged("the memories are in another embedding space now")

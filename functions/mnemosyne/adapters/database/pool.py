@@ -42,7 +42,7 @@ class Pool:
             try:
                 yield connection
             finally:
-                self._give_back(connection)
+                self._release(connection)
         finally:
             self._free.release()
 
@@ -66,7 +66,7 @@ class Pool:
                 return connection
             connection.close()
 
-    def _give_back(self, connection: Connection) -> None:
+    def _release(self, connection: Connection) -> None:
         with self._lock:
             if connection.broken:
                 self._distrust_before = time.monotonic()

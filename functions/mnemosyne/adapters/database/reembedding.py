@@ -164,7 +164,7 @@ class Reembedding:
                 raise Conflict(f"a move to {other} is in progress: finish it, or abandon it with --abandon")
             self._connection.run(_BEGIN, **asdict(self._target))
             self._connection.script(_PREPARE)
-        with self._unlimited():
+        with self._without_time_limits():
             self._connection.script(_DROP_BROKEN_INDEXES)
             self._connection.script(_INDEX_MISSING)
 
@@ -185,12 +185,12 @@ class Reembedding:
 
     def index(self) -> None:
         """Build the new indexes."""
-        with self._unlimited():
+        with self._without_time_limits():
             self._connection.script(_INDEX_MEMORIES)
             self._connection.script(_INDEX_CHUNKS)
 
     @contextmanager
-    def _unlimited(self) -> Iterator[None]:
+    def _without_time_limits(self) -> Iterator[None]:
         """Within the context, lift the time limits of statements and locks.
 
         Creating an index takes minutes, and first waits for open transactions. At a time limit, an invalid index would

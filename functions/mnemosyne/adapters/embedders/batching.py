@@ -62,7 +62,7 @@ class MicroBatchingEmbedder:
         if alone:
             return self._call(texts)
         if leads:
-            self._lead(batch)
+            self._run_batch(batch)
         else:
             batch.done.wait()
         if batch.vectors is not None:
@@ -84,7 +84,7 @@ class MicroBatchingEmbedder:
             batch.full.set()
         return batch, start, leads
 
-    def _lead(self, batch: _Batch) -> None:
+    def _run_batch(self, batch: _Batch) -> None:
         batch.full.wait(WAIT_SECONDS)
         with self._lock:
             if self._gathering is batch:

@@ -266,7 +266,7 @@ class GeminiEmbedder:
         except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
             raise self._explanations.error(*service_errors.google_code(exc)) from exc
         except (ValueError, TypeError, AttributeError, LookupError) as exc:  # from an invalid response
-            raise self._unusable(f"no embeddings ({type(exc).__name__})") from exc
+            raise self._unusable_answer(f"no embeddings ({type(exc).__name__})") from exc
         return self._vectors(answer, len(texts))
 
     def _log_throttled(self, texts: int, exc: Exception) -> None:
@@ -274,18 +274,18 @@ class GeminiEmbedder:
         about = fault_fields(error) if isinstance(error, ServiceError) else {}
         log.warning("embedding_throttled", model=self.model, texts=texts, **about)
 
-    def _unusable(self, answer: str) -> UncertainCauseError:
+    def _unusable_answer(self, answer: str) -> UncertainCauseError:
         return self._explanations.uncertain_cause(service_errors.UNUSABLE, f"the embedding service returned {answer}")
 
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
         """Return the vectors of an answer. Raises an error if a vector is missing or unusable, or if a text was cut."""
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
-            raise self._unusable(f"{len(embeddings)} vectors for {count} texts")
+            raise self._unusable_answer(f"{len(embeddings)} vectors for {count} texts")
         vectors = [np.asarray(embedding.values or [], dtype=np.float32) for embedding in embeddings]
         for vector in vectors:
             if not np.isfinite(vector).all() or not vector.any():
-                raise self._unusable("a vector that is empty, not finite or zero")
+                raise self._unusable_answer("a vector that is empty, not finite or zero")
             if vector.shape != (self.dimension,):
                 message = f"the embedding service returned a vector of dimension {vector.size}, not {self.dimension}"
                 raise self._explanations.error(service_errors.DIMENSION, message)

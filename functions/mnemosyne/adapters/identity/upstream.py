@@ -45,8 +45,8 @@ class OpenIdLogIn:
             url, _ = session.create_authorization_url(
                 self._endpoint("authorization_endpoint"),
                 state=_state(secret),
-                nonce=_derived(secret, "nonce"),
-                code_verifier=_derived(secret, "verifier"),
+                nonce=_derive(secret, "nonce"),
+                code_verifier=_derive(secret, "verifier"),
                 prompt="select_account",
             )
         return str(url), ""
@@ -61,7 +61,7 @@ class OpenIdLogIn:
                 token = session.fetch_token(
                     self._endpoint("token_endpoint"),
                     code=parameters["code"],
-                    code_verifier=_derived(secret, "verifier"),
+                    code_verifier=_derive(secret, "verifier"),
                     timeout=TIMEOUT_SECONDS,
                 )
             claims = self._verifier.verify(str(token.get("id_token", "")))
@@ -78,7 +78,7 @@ class OpenIdLogIn:
         # https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, numbers 5 and 11.
         ours = claims.get("azp", self._client_id) == self._client_id
         if not ours or not hmac.compare_digest(
-            str(claims.get("nonce", "")).encode(), _derived(secret, "nonce").encode()
+            str(claims.get("nonce", "")).encode(), _derive(secret, "nonce").encode()
         ):
             raise Unauthorized("the identity provider's token is for another log-in")
         return claims
@@ -112,5 +112,5 @@ def _state(secret: str) -> str:
     return secret.rpartition(".")[2]
 
 
-def _derived(secret: str, purpose: str) -> str:
+def _derive(secret: str, purpose: str) -> str:
     return hmac.new(secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()

@@ -174,13 +174,13 @@ class ListAudit(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         since = None if self.since is None else datetime.fromtimestamp(max(time.time() - self.since, 0.0), UTC)
         after = (instant(self.after[0]), int(self.after[1])) if self.after else None
-        page = operator.audit.page(PAGE, after, **self._whose, action=self.of_action, since=since)
+        page = operator.audit.page(PAGE, after, **self._filters, action=self.of_action, since=since)
         last = page[-1] if len(page) == PAGE else None
         return {"events": page, "after": [last.at, str(last.id)] if last else None}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        return {**self._whose, "count": len(answer["events"])}
+        return {**self._filters, "count": len(answer["events"])}
 
     @property
-    def _whose(self) -> dict[str, Any]:
+    def _filters(self) -> dict[str, Any]:
         return self.model_dump(include={"key", "person", "client", "grant", "namespace"})

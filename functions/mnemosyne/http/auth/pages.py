@@ -91,7 +91,7 @@ def account(base: str, request: str, name: str, grants: Sequence[Grant], revoked
     for grant in grants:
         by_client.setdefault(grant.client_id, []).append(grant)
     names = client_names(grants)
-    clients = [_access(of_client, names[client_id]) for client_id, of_client in by_client.items()]
+    clients = [_client_fields(of_client, names[client_id]) for client_id, of_client in by_client.items()]
     return _page("account", base, request=request, name=name, clients=clients, revoked=revoked)
 
 
@@ -104,7 +104,7 @@ def client_names(grants: Sequence[Grant]) -> dict[str, str]:
     }
 
 
-def _access(grants: Sequence[Grant], name: str) -> dict[str, Any]:
+def _client_fields(grants: Sequence[Grant], name: str) -> dict[str, Any]:
     """Fields of a client on the account page. `grants` has one grant for each log-in, the newest first."""
     newest = grants[0]
     used = max((grant.last_used_at for grant in grants if grant.last_used_at), default=None)

@@ -72,7 +72,7 @@ class LifespanApp(Response):
             if self._pause is not None:
                 await self._pause.wait()
             try:
-                app: Any = await self._opened()
+                app: Any = await self._open_app()
             except Misconfigured as exc:
                 log.fault("start_failed", exc)
                 reason = str(exc) if self._explains else "the server is misconfigured; its log says how"
@@ -81,11 +81,11 @@ class LifespanApp(Response):
         finally:
             del self._exchanges[task]
 
-    async def _opened(self) -> Starlette:
+    async def _open_app(self) -> Starlette:
         if self._ready is None or self._owner is None or self._owner.done():
-            self._app = _built(self._build)
+            self._app = _build_app(self._build)
             self._ready = asyncio.get_running_loop().create_future()
-            self._owner = asyncio.create_task(self._own(self._app, self._ready))
+            self._owner = asyncio.create_task(self._run_lifespan(self._app, self._ready))
             stop_server = signal.getsignal(signal.SIGTERM)
             _keep_connections(getattr(stop_server, "__self__", None))
             self._chain_sigterm(stop_server)
@@ -95,7 +95,7 @@ class LifespanApp(Response):
             raise RuntimeError("the app was not built")
         return self._app
 
-    async def _own(self, app: Starlette, ready: "asyncio.Future[None]") -> None:
+    async def _run_lifespan(self, app: Starlette, ready: "asyncio.Future[None]") -> None:
         try:
             async with app.router.lifespan_context(app):
                 ready.set_result(None)
@@ -185,7 +185,7 @@ class _Exchange:
         await self._send({"type": "http.response.body", "body": response.body})
 
 
-def _built(build: Callable[[], Starlette]) -> Starlette:
+def _build_app(build: Callable[[], Starlette]) -> Starlette:
     """Build the app without garbage collection, and exempt its objects from later collections.
 
     Imports leave no garbage, so a collection would only take time. Without collections, the first response comes an

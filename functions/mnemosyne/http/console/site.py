@@ -107,11 +107,11 @@ async def _file(request: Request) -> Response:
     content = files()[name]
     if "gzip" in request.headers.get("accept-encoding", ""):
         headers["Content-Encoding"] = "gzip"
-        content = _packed(name)
+        content = _compress(name)
     return Response(content, media_type=f"{_TYPES[Path(name).suffix]}; charset=utf-8", headers=headers)
 
 
 @cache
-def _packed(name: str) -> bytes:
+def _compress(name: str) -> bytes:
     """Compress a file with gzip, because Cloud Run compresses no responses."""
     return gzip.compress(files()[name], mtime=0)

@@ -81,7 +81,7 @@ class Access:
             own, _ = scope.get("server") or ("", 0)
             return LOCAL if _is_loopback(own) else error_response(403, "AUTH_MODE=none serves this machine only")
         try:
-            return self._cached(headers) or await self._looked_up(headers, self._address(scope, headers))
+            return self._cached(headers) or await self._look_up(headers, self._address(scope, headers))
         except Unauthorized as exc:
             address = self._address(scope, headers)
             if "authorization" in headers:  # a request without a credential does not count as a guess
@@ -111,7 +111,7 @@ class Access:
             raise Unauthorized("one credential is needed, as Authorization")
         return self._authenticator.cached_principal(headers.get("authorization"))
 
-    async def _looked_up(self, headers: Headers, address: str) -> Principal:
+    async def _look_up(self, headers: Headers, address: str) -> Principal:
         authorization = headers.get("authorization")
         credential_hash = hash_secret(authorization or "")
         # Credentials that were valid are exempt, so that one user's guesses do not lock out other users of the address.
@@ -147,7 +147,7 @@ class Access:
                 log.warning(
                     "audit",
                     action=_name(call) or "request",
-                    **_refused(principal),
+                    **_refusal_fields(principal),
                     reason=f"scope {required or 'none held'}",
                 )
                 # The challenge also names the scopes that the caller has, because clients request only the scopes of
@@ -196,14 +196,14 @@ class Access:
             or not (seconds := self.budgets.spend(principal.id, units, paid))
         ):
             return None
-        log.warning("audit", action="call", **_refused(principal), reason="rate", units=units)
+        log.warning("audit", action="call", **_refusal_fields(principal), reason="rate", units=units)
         limit = self.budgets.per_minute
         message = f"the budget of {limit} units a minute is used up, this takes {units:.4g}; try again in {seconds} s"
         return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
     def reject_concurrent(self, principal: Principal) -> Response:
         """Return 429 for a principal with too many concurrent requests."""
-        log.warning("audit", action="call", **_refused(principal), reason="concurrency")
+        log.warning("audit", action="call", **_refusal_fields(principal), reason="concurrency")
         message = (
             f"at most {self.concurrency.at_once} requests run at a time and {self.concurrency.waiting} wait; "
             "try again after one of them has finished"
@@ -212,7 +212,7 @@ class Access:
 
     def reject_busy(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:
         """Return 429 for a call that would wait `wait` seconds for the database."""
-        log.warning("audit", action="call", **_refused(principal), reason="database", wait_s=wait)
+        log.warning("audit", action="call", **_refusal_fields(principal), reason="database", wait_s=wait)
         seconds = math.ceil(wait)
         message = f"the database is busy for the next {seconds} s; nothing was done, try again then"
         return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
@@ -240,7 +240,7 @@ def _log_rejected(headers: Headers, address: str, reason: str) -> None:
     log.warning("audit", action="authenticate", outcome="refused", reason=reason, address=address, key=key)
 
 
-def _refused(principal: Principal) -> dict[str, object]:
+def _refusal_fields(principal: Principal) -> dict[str, object]:
     """Return the fields of `audit` for a refused call: the caller, its namespace, and the id of its API key."""
     kind, _, credential = principal.credential.partition(":")
     key = {"key": credential} if kind == "key" else {}

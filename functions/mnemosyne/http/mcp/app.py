@@ -59,7 +59,7 @@ def build_app(
     streamable = Streamable(server, security)
     routes = [*health_routes(_health_handler(access, examine)), *_metadata_routes(access)]
     routes += [*site.routes(access.issuer), *([canary] if canary else [])]
-    handlers = {404: _not_served, 405: _not_served}
+    handlers = {404: _wrong_path_response, 405: _wrong_path_response}
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
     app.router.redirect_slashes = False  # a redirect would go to the unvalidated Host header
     app.add_middleware(compressing)
@@ -110,7 +110,7 @@ def _metadata_routes(access: Access) -> list[Route]:
     ]
 
 
-async def _not_served(request: Request, error: Exception) -> Response:
+async def _wrong_path_response(request: Request, error: Exception) -> Response:
     """Return 404 or 405 with the address of the MCP endpoint."""
     status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (404, None)
     message = f"{request.method} {request.url.path[:100]} is not served; the MCP endpoint is POST {MCP_PATH}"

@@ -47,13 +47,13 @@ class Batches:
                 group.cancel_scope.cancel()
 
             group.start_soon(cancel_on_disconnect)
-            response = await self._answers(scope, batch, answers)
+            response = await self._batch_response(scope, batch, answers)
             group.cancel_scope.cancel()
         if response is None:
             count_bytes(sum(map(len, answers)))
         return response
 
-    async def _answers(self, scope: Scope, batch: list[Any], answers: list[bytes]) -> Response:
+    async def _batch_response(self, scope: Scope, batch: list[Any], answers: list[bytes]) -> Response:
         for request in batch:
             problem = "must be an object" if isinstance(request, list) else jsonrpc.problem(request)
             if problem:

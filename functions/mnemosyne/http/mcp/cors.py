@@ -49,12 +49,12 @@ class Cors:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a preflight, or pass the request on and add the CORS headers to its response."""
         if scope["type"] != "http" or b"origin" not in dict(scope["headers"]):
-            await self._app(scope, receive, _varying_by_origin(send))
+            await self._app(scope, receive, _add_vary_origin(send))
             return
         await (self._public if scope["path"].startswith(PUBLIC) else self._own)(scope, receive, send)
 
 
-def _varying_by_origin(send: Send) -> Send:
+def _add_vary_origin(send: Send) -> Send:
     """Return a `send` that tells caches that another Origin gets another response."""
 
     async def vary(message: Message) -> None:

@@ -88,7 +88,7 @@ class McpMiddleware:
     ) -> None:
         """Serve an authenticated request, and charge the bytes of its response even if the client disconnects."""
         try:
-            async with self._slot(principal) as acquired:
+            async with self._acquire_slot(principal) as acquired:
                 if acquired:
                     # Charge before the body is read, so that malformed requests cost as much as valid requests.
                     response = self._access.spend(principal, rate_limit.REQUEST)
@@ -105,7 +105,7 @@ class McpMiddleware:
             if (units := reply.bytes // rate_limit.BYTES_OUT) and self._access.is_limited(principal):
                 self._access.budgets.charge(principal.id, units)
 
-    def _slot(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
+    def _acquire_slot(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
         return (
             self._access.concurrency.acquire(principal.id) if self._access.is_limited(principal) else nullcontext(True)
         )

@@ -33,9 +33,9 @@ class Reply:
             self.bytes += len(response.body)
             await response(scope, receive, self._send)
         else:
-            await compressing(self._counted(response))(scope, receive, self._send)
+            await compressing(self._count_bytes(response))(scope, receive, self._send)
 
-    def _counted(self, app: ASGIApp) -> ASGIApp:
+    def _count_bytes(self, app: ASGIApp) -> ASGIApp:
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
             async def count(message: Message) -> None:
                 self.bytes += len(message.get("body", b""))

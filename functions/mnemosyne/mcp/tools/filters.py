@@ -61,7 +61,7 @@ class ConditionArguments(Input):
     ] = []  # noqa: RUF012 - pydantic makes each its own
 
     @model_validator(mode="after")
-    def _comparable(self) -> Self:
+    def _check_condition(self) -> Self:
         self.condition()
         return self
 

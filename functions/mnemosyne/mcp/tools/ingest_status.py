@@ -26,7 +26,7 @@ class StatusArguments(Input):
     request_id: Id | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _check_one_of_both(self) -> Self:
         if (self.request_id is None) == (self.request_ids is None):
             raise ValueError("give exactly one of request_id and request_ids")
         return self
@@ -69,12 +69,12 @@ def statuses(principal: Principal, request_ids: Sequence[UUID], services: Servic
     results = [RequestStatus.model_validate(status) for status in statuses]
     if len(results) == 1 and results[0].state is IngestState.STORED and results[0].memory_id:
         neighbours = memories.neighbours(results[0].memory_id)
-        hints = {"similar": _hinted(neighbours.similar), "may_replace": _hinted(neighbours.may_replace)}
+        hints = {"similar": _hints(neighbours.similar), "may_replace": _hints(neighbours.may_replace)}
         results[0] = results[0].model_copy(update=hints)
     return results
 
 
-def _hinted(memories: Sequence[MemorySummary]) -> list[HintedMemory] | None:
+def _hints(memories: Sequence[MemorySummary]) -> list[HintedMemory] | None:
     return [HintedMemory.model_validate(memory) for memory in memories] or None
 
 

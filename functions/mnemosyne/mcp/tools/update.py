@@ -52,7 +52,7 @@ def _expiry(value: object) -> object:
     return value if value == NO_EXPIRY else event_time(value)
 
 
-def _visible(label: str) -> str:
+def _check_visible(label: str) -> str:
     """Return a label unchanged. Raises ValueError if it has no visible character.
 
     An ingest request with such a title is accepted, because its title can be taken from the content.
@@ -62,8 +62,8 @@ def _visible(label: str) -> str:
     return label
 
 
-VisibleTitle = Annotated[Title, AfterValidator(_visible)]
-VisibleTag = Annotated[Tag, AfterValidator(_visible)]
+VisibleTitle = Annotated[Title, AfterValidator(_check_visible)]
+VisibleTag = Annotated[Tag, AfterValidator(_check_visible)]
 VisibleTags = Annotated[list[VisibleTag], Field(max_length=TAG_COUNT)]
 
 
@@ -218,7 +218,7 @@ class ChangeTagArguments(Input):
     delete: Annotated[bool, Field(description="Remove the tag instead.")] = False
 
     @model_validator(mode="after")
-    def _one_change(self) -> Self:
+    def _check_one_change(self) -> Self:
         if (self.to is None) == (not self.delete):
             raise ValueError("give either to or delete=true")
         return self
