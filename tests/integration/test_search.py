@@ -1,4 +1,4 @@
-"""Search among 20,000 memories on PostgreSQL: recall under filters, query plans and limits."""
+"""Search among 12,000 memories on PostgreSQL: recall under filters, query plans and limits."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from tests.fakes import FakeEmbedder, memories_in
 from tests.searching import VECTOR_INDEX, find
 from tests.waiting import wait_until
 
-ROWS = 20_000
+ROWS = 12_000  # With fewer, a search for 100 memories without a filter compares all vectors.
 DIMENSION = FakeEmbedder.dimension
 EXPECTED_INDEXES = {"memories_embedding", "memory_words_keys", "memories_tags", "memories_newest", "memories_metadata"}
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ QUERIES = 25
 
 
 class Haystack:
-    """20,000 memories in clusters, with tags of known selectivity, and the vectors of the memories."""
+    """12,000 memories in clusters, with tags of known selectivity, and the vectors of the memories."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, database: str) -> None:
         generator = np.random.default_rng(7)
@@ -118,12 +118,12 @@ def haystack(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterat
     new_haystack._owner.close()
 
 
-@pytest.mark.parametrize("tag", ["permille", "percent", "tenth", "half"])
+@pytest.mark.parametrize("tag", ["permille", "tenth", "half"])
 def test_a_search_with_a_tag_filter_finds_the_nearest_memories(haystack: Haystack, tag: str) -> None:
     assert haystack.recall(Filters(tags=(tag,)), haystack.tags[tag]) >= 0.99
 
 
-@pytest.mark.parametrize("share", [0.001, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("share", [0.01, 0.5])
 def test_a_search_with_a_time_filter_finds_the_nearest_memories(haystack: Haystack, share: float) -> None:
     after = START + timedelta(seconds=ROWS * (1 - share))
     mask = np.arange(ROWS) >= ROWS * (1 - share)
@@ -146,10 +146,10 @@ def test_a_search_with_a_metadata_filter_finds_the_nearest_memories(
 
 def test_a_search_with_all_filters_finds_the_nearest_memories(haystack: Haystack) -> None:
     numbers = np.arange(ROWS)
-    mask = haystack.tags["half"] & haystack.tags["tenth"] & (numbers >= 4_000) & (numbers < 16_000)
+    mask = haystack.tags["half"] & haystack.tags["tenth"] & (numbers >= 3_000) & (numbers < 9_000)
     filters = Filters(
-        after=START + timedelta(seconds=4_000),
-        before=START + timedelta(seconds=16_000),
+        after=START + timedelta(seconds=3_000),
+        before=START + timedelta(seconds=9_000),
         tags=("half", "tenth"),
         tag_match=TagMatch.ALL,
     )
