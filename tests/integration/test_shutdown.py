@@ -14,6 +14,7 @@ import pytest
 
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.functions import FunctionProcess, free_port
+from tests.forks import ForkedFunction
 from tests.mcp_client import request
 from tests.waiting import wait_until
 
@@ -82,7 +83,7 @@ def _started(directory: DataDir, host: str = HOST) -> FunctionProcess:
         "MNEMOSYNE_AUTH_MODE": "none",
         "MNEMOSYNE_RATE_LIMIT_PER_MINUTE": "0",
     }
-    process = FunctionProcess("mcp", host=host, port=free_port(HOST), environment=environment, directory=directory)
+    process = ForkedFunction("mcp", host=host, port=free_port(HOST), environment=environment, directory=directory)
     process.start()
     process.wait_ready()
     return process
