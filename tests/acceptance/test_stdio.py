@@ -6,14 +6,16 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
-from tests.dev import COMMAND, DevServer, processes_of
+from tests.dev import COMMAND, DevServer, fill, processes_of
 from tests.mcp_app import MODERN
 from tests.mcp_client import request
 from tests.waiting import wait_until
@@ -23,19 +25,19 @@ def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any
     """List the tools, ingest, wait until stored, and search."""
 
     async def run() -> tuple[list[str], dict[str, Any]]:
-        parameters = StdioServerParameters(command=str(COMMAND), args=["stdio", "--data-dir", str(directory)])
+        options = ["stdio", "--data-dir", str(directory)]
+        parameters = StdioServerParameters(command=str(COMMAND), args=options, env=dict(os.environ))
         async with Client(stdio_client(parameters)) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             arguments: dict[str, Any] = {"content": content, "timestamp": "2026-05-20T12:00:00Z"}
             queued = (await client.call_tool("ingest_memory", arguments)).structured_content
             assert queued
-            for _ in range(500):
-                answer = await client.call_tool("ingest_status", {"request_id": queued["request_id"]})
-                assert answer.structured_content
-                (status,) = answer.structured_content["requests"]
-                if status["state"] != "queued":
-                    break
-                await asyncio.sleep(0.02)
+            status = {"state": "queued"}
+            async with asyncio.timeout(120):
+                while status["state"] == "queued":
+                    answer = await client.call_tool("ingest_status", {"request_id": queued["request_id"]})
+                    assert answer.structured_content
+                    (status,) = answer.structured_content["requests"]
             assert status["state"] == "stored"
             result = await client.call_tool("memory_search", {"query": content, "limit": 1})
             assert result.structured_content
@@ -44,26 +46,41 @@ def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any
     return asyncio.run(run())
 
 
-def test_stdio_alone_starts_the_system_and_ends_it_afterwards() -> None:
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-stdio-") as home:
-        directory = Path(home) / "data"
-        names, result = _over_stdio(directory, "told over stdio")
-        assert "memory_search" in names
-        assert result["memories"][0]["content"] == "told over stdio"
-        # The client waits at most two seconds for the process to end.
-        wait_until(lambda: processes_of(Path(home)) == [], "nothing runs any more")
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """A folder with a data directory for several tests."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-stdio-") as directory:
+        fill(Path(directory) / "data")
+        yield Path(directory)
 
 
-def test_stdio_and_dev_together_see_the_same_memories(own_dev: DevServer) -> None:
-    own_dev.start()
-    own_dev.outcome(own_dev.ingest("told over http"))
-    _over_stdio(own_dev.directory / "data", "told over stdio beside dev")
-    result = own_dev.call("memory_search", {"query": "told over stdio beside dev", "limit": 1})
-    assert result["memories"][0]["content"] == "told over stdio beside dev"
-    assert own_dev.outcome(own_dev.ingest("dev still stores"))["state"] == "stored"
+@pytest.fixture
+def data(home: Path) -> Path:
+    return home / "data"
 
 
-def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(tmp_path: Path) -> None:
+def test_stdio_alone_starts_the_system_and_ends_it_afterwards(tmp_path: Path) -> None:
+    names, result = _over_stdio(tmp_path / "data", "told over stdio")
+    assert "memory_search" in names
+    assert result["memories"][0]["content"] == "told over stdio"
+    # The client waits at most two seconds for the process to end.
+    wait_until(lambda: processes_of(tmp_path) == [], "nothing runs any more")
+
+
+def test_stdio_and_dev_together_see_the_same_memories(home: Path, data: Path) -> None:
+    dev = DevServer(home)
+    dev.start()
+    try:
+        dev.outcome(dev.ingest("told over http"))
+        _over_stdio(data, "told over stdio beside dev")
+        result = dev.call("memory_search", {"query": "told over stdio beside dev", "limit": 1})
+        assert result["memories"][0]["content"] == "told over stdio beside dev"
+        assert dev.outcome(dev.ingest("dev still stores"))["state"] == "stored"
+    finally:
+        dev.close()
+
+
+def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(data: Path) -> None:
     deep = '{"x": ' * 150 + "1" + "}" * 150
     lines = {
         b"{broken": (None, -32700, "Parse error: Expecting property name"),
@@ -91,6 +108,9 @@ def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(tmp_path: Pat
         b'{"jsonrpc": "2.0", "id": 11, "method": "tools/list", "params": {"_meta": 5}}': (
             (11, -32600, "initialize must come first")
         ),
+        b'{"jsonrpc": "2.0", "id": 11, "method": "tools/list", "params": {}}': (
+            (11, -32600, "initialize must come first")
+        ),
         b'{"jsonrpc": "2.0", "id": 12, "method": "tools/list", "params": {"_meta": ["x"]}}': (
             (12, -32600, "initialize must come first")
         ),
@@ -99,7 +119,7 @@ def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(tmp_path: Pat
         ),
     }
     with subprocess.Popen(
-        [COMMAND, "stdio", "--data-dir", tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [COMMAND, "stdio", "--data-dir", data], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin and process.stdout
         for line, (identifier, code, message) in lines.items():
@@ -108,38 +128,18 @@ def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(tmp_path: Pat
             answer = json.loads(process.stdout.readline())
             assert (answer["id"], answer["error"]["code"]) == (identifier, code)
             assert message in answer["error"]["message"]
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 10, "method": "ping"}).encode() + b"\n")
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["id"] == 10
+        topic = "next\x85line\u2028line\u2029paragraph\r\nend"  # An answer is one line for every reader.
+        recall = {"name": "recall", "arguments": {"topic": topic}, "_meta": MODERN}
+        for asked in (request("tools/list", {"_meta": MODERN}, id_=1), request("prompts/get", recall, id_=2)):
+            process.stdin.write(json.dumps(asked).encode() + b"\n")
         process.stdin.close()
+        answers = {answer["id"]: answer for answer in map(json.loads, process.stdout.read().decode().splitlines())}
+        assert answers[1]["result"]["tools"]
+        assert topic in answers[2]["result"]["messages"][0]["content"]["text"]
         assert process.wait(60) == 0
 
 
-def test_a_call_before_the_handshake_gets_an_error_that_names_initialize(tmp_path: Path) -> None:
-    lines = [request("tools/list", params, id_=n) for n, params in enumerate([{}, {"_meta": MODERN}])]
-    lines_text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    ended = subprocess.run(
-        [COMMAND, "stdio", "--data-dir", tmp_path], input=lines_text, capture_output=True, text=True, check=True
-    )
-    early, modern = (json.loads(line) for line in ended.stdout.splitlines())
-    assert "initialize must come first" in early["error"]["message"]
-    assert modern["result"]["tools"]
-
-
-def test_an_answer_is_one_line_for_every_reader(tmp_path: Path) -> None:
-    topic = "next\x85line\u2028line\u2029paragraph\r\nend"
-    asked = request("prompts/get", {"name": "recall", "arguments": {"topic": topic}, "_meta": MODERN})
-    ended = subprocess.run(
-        [COMMAND, "stdio", "--data-dir", tmp_path],
-        input=f"{json.dumps(asked)}\n".encode(),
-        capture_output=True,
-        check=True,
-    )
-    (line,) = ended.stdout.decode().splitlines()
-    assert topic in json.loads(line)["result"]["messages"][0]["content"]["text"]
-
-
-def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
+def test_requests_sent_before_the_end_of_input_are_answered(data: Path) -> None:
     info = {"protocolVersion": "2025-06-18"}  # initialize needs no more
     memory = {"content": "the last words", "timestamp": "2026-05-20T12:00:00Z"}
     messages: list[dict[str, Any]] = [
@@ -149,7 +149,7 @@ def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> N
         {"id": 3, "method": "tools/call", "params": {"name": "memory_stats", "arguments": {}}},
     ]
     completed = subprocess.run(
-        [COMMAND, "stdio", "--data-dir", tmp_path],
+        [COMMAND, "stdio", "--data-dir", data],
         input="".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages),
         capture_output=True,
         text=True,
@@ -161,10 +161,10 @@ def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> N
     assert answers[2]["structuredContent"]["status"] == "queued"
 
 
-def test_a_system_that_does_not_start_is_reported_on_standard_error(tmp_path: Path) -> None:
+def test_a_system_that_does_not_start_is_reported_on_standard_error(data: Path) -> None:
     call = request("tools/call", {"name": "memory_stats", "arguments": {}, "_meta": MODERN})
     ended = subprocess.run(
-        [COMMAND, "stdio", "--data-dir", tmp_path],
+        [COMMAND, "stdio", "--data-dir", data],
         input=f"{json.dumps(call)}\n",
         capture_output=True,
         text=True,
@@ -176,6 +176,7 @@ def test_a_system_that_does_not_start_is_reported_on_standard_error(tmp_path: Pa
 
 
 def test_the_server_ends_when_the_client_closes_its_connection(tmp_path: Path) -> None:
+    fill(tmp_path / "data")
     with subprocess.Popen(
         [COMMAND, "stdio", "--data-dir", tmp_path / "data"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
