@@ -1,6 +1,5 @@
 """Migrations that lose their connection after any file, on each server."""
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -55,20 +54,21 @@ def full_schema(cluster: Server) -> tuple[list[str], list[str]]:
         return catalog.objects(owner), catalog.listing(owner)
 
 
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.nightly), FILES // 3])
 def test_a_migration_interrupted_after_any_file_changes_nothing_and_the_next_one_completes(
-    server: Server, new_database: Callable[..., str], full_schema: tuple[list[str], list[str]]
+    server: Server, new_database: Callable[..., str], full_schema: tuple[list[str], list[str]], step: int
 ) -> None:
-    name, objects = new_database(empty=True), []
+    name, commit = new_database(empty=True), BEFORE_FILES + FILES + AFTER_FILES + 1
     with server.connection(postgres.OWNER, name) as owner:
-        for scripts in itertools.count(1):
-            if not _is_interrupted(server, name, scripts, owner):
-                break
-            objects.append(catalog.objects(owner))
-        only_bookkeeping = objects[0]
+        only_bookkeeping: list[str] = []
+        for scripts in (1, *range(2, commit - 1, step), commit - 1):
+            assert _is_interrupted(server, name, scripts, owner)
+            only_bookkeeping = only_bookkeeping or catalog.objects(owner)
+            assert catalog.objects(owner) == only_bookkeeping
         assert not any("memories" in line for line in only_bookkeeping)
-        assert objects == [only_bookkeeping] * (BEFORE_FILES + FILES + AFTER_FILES) + [
-            full_schema[0]
-        ]  # the last one after COMMIT
+        assert _is_interrupted(server, name, commit, owner)
+        assert catalog.objects(owner) == full_schema[0]
+        assert not _is_interrupted(server, name, commit + 1, owner)
         assert catalog.listing(owner) == full_schema[1]
 
 

@@ -12,7 +12,7 @@ from tests.database_errors import permission_denied
 from tests.fakes import FAKE_SPACE
 from tests.integration.test_adoption import OldDatabase
 from tests.servers import catalog
-from tests.servers.conftest import CLOUD_SQL
+from tests.servers.conftest import CLOUD_SQL, DEFAULT
 from tests.servers.server import LOGINS, Server
 
 ROLES = ("auth", "dead_letter", "import_object", "ingest", "mcp", "runtime")
@@ -92,7 +92,11 @@ def test_a_function_s_user_cannot_gain_rights(cluster: Server, database: str, st
             connection.run_file(statement.format(other=other))
 
 
-@pytest.mark.parametrize("server", CLOUD_SQL, indirect=True)
+@pytest.mark.parametrize(
+    "server",
+    [name if name == DEFAULT else pytest.param(name, marks=pytest.mark.nightly) for name in CLOUD_SQL],
+    indirect=True,
+)
 def test_a_table_of_another_user_is_adopted_after_that_user_transfers_it(
     server: Server, new_database: Callable[..., str]
 ) -> None:
