@@ -34,7 +34,7 @@ class Client:
 CLIENTS = (
     Client("mcp for Python, auto", "mcp auto"),
     Client("mcp for Python, handshake", "mcp legacy"),
-    Client("mcp for Python, 2026-07-28", "mcp 2026-07-28"),
+    Client("mcp for Python, 2026-07-28", "mcp 2026-07-28", nightly=True),
     Client("mcp for Python", "mcp 1.x", ("mcp==1.30.0",), quick=False),
     Client("mcp for Python", "mcp 1.x", ("mcp==1.26.0",), nightly=True),
     Client("mcp for Python", "mcp 1.x", ("mcp==1.12.4", "pydantic==2.11.7"), quick=False),
