@@ -11,14 +11,18 @@ TOGETHER = {
     **{f"tests/console/test_{letter}": "console, first half" for letter in "acfh"},
     "tests/console/": "console, second half",
     "tests/conformance/oauth/": "oauth",
+    "tests/conformance/": "conformance",
+    "tests/servers/": "servers",
     "tests/integration/faults/": "faults",
     "tests/integration/incidents/": "incidents",
     **{
         f"tests/terraform/test_{name}.py": "terraform"
         for name in ("alert_texts", "alerts", "changes", "migration", "operations", "order", "refusals")
     },
+    **{f"tests/terraform/test_{name}.py": "gcloud" for name in ("gcloud", "guide", "preflight")},
+    **{f"tests/terraform/test_{name}.py": "plan" for name in ("pipeline_module", "terraform")},
 }
-"""Beginnings of paths whose tests run in one worker, because they share a browser, applications or a deployment."""
+"""Beginnings of paths whose tests run in one worker, because they share a browser, servers or a deployment."""
 
 
 class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
