@@ -1,5 +1,6 @@
 """One instance of a function, as Cloud Run runs it: https://cloud.google.com/run/docs/container-contract."""
 
+import os
 import signal
 import socket
 import threading
@@ -84,14 +85,18 @@ class Instance:
         """A request begins: the process continues."""
         with self._lock:
             self.in_flight += 1
-            self._process.signal(signal.SIGCONT)
+            self._signal(signal.SIGCONT)
 
     def leave(self) -> None:
         """A request has ended; after the last one the process is stopped."""
         with self._lock:
             self.in_flight -= 1
             if not self.in_flight and not self.ending:
-                self._process.signal(signal.SIGSTOP)
+                self._signal(signal.SIGSTOP)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
 
     def end(self) -> bool:
         """Send SIGTERM, then SIGKILL after ten seconds.
@@ -100,7 +105,7 @@ class Instance:
         """
         with self._lock:
             self.ending = True
-            self._process.signal(signal.SIGCONT)
+            self._signal(signal.SIGCONT)
         self._process.ask_to_stop()
         ended = self._process.wait(GRACE_SECONDS)
         self._process.kill()

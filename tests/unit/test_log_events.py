@@ -204,7 +204,7 @@ def test_the_runbook_quotes_the_cause_of_each_permanent_error() -> None:
 
 def test_a_fix_in_the_runbook_that_changes_a_terraform_variable_mentions_make_deploy() -> None:
     variables = _variables()
-    fixes = re.findall(r"\*\*Cure\*\*: (.+)", RUNBOOK)
+    fixes = re.findall(r"\*\*Fix\*\*: (.+)", RUNBOOK)
     assert fixes
     for fix in fixes:
         named = {name.split(".")[0] for name in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", fix)} & variables
