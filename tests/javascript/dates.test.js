@@ -1,33 +1,40 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  daysBetween, expiryText, groupName, groupsOf, momentName, startOfDate, windowName,
+  dayName, daysBetween, expiryText, groupName, groupsOf, momentName, rowDate, startOfDate, windowName,
 } from "../../functions/mnemosyne/http/console/static/dates.js";
 
 const NOW = new Date(2026, 10, 27, 15, 0); // a Friday
 const at = (...parts) => new Date(...parts).toISOString();
 
 const DATES = [
-  [at(2026, 10, 27, 14, 2), "02:02 PM", "Today"],
-  [at(2026, 10, 26, 17, 20), "Nov 26", "Yesterday"],
-  [at(2026, 10, 25, 15, 34), "Nov 25", "This week"],
-  [at(2026, 10, 23, 0, 0), "Nov 23", "This week"],
-  [at(2026, 10, 22, 23, 59), "Nov 22", "Earlier in November"],
-  [at(2026, 9, 31, 12, 0), "Oct 31", "October"],
-  [at(2025, 11, 31, 12, 0), "Dec 31, 2025", "2025"],
-  [at(2026, 11, 1, 12, 0), "Dec 1", "Later"],
-  ["soon", "soon", "Without a date"],
+  [at(2026, 10, 27, 14, 2), "02:02 PM", "Today", "Today"],
+  [at(2026, 10, 26, 17, 20), "05:20 PM", "Yesterday", "Yesterday"],
+  [at(2026, 10, 25, 15, 34), "Wed 03:34 PM", "Nov 25", "This week"],
+  [at(2026, 10, 23, 0, 0), "Mon 12:00 AM", "Nov 23", "This week"],
+  [at(2026, 10, 22, 23, 59), "Nov 22", "Nov 22", "Earlier in November"],
+  [at(2026, 9, 31, 12, 0), "Oct 31", "Oct 31", "October"],
+  [at(2025, 11, 31, 12, 0), "Dec 31, 2025", "Dec 31, 2025", "2025"],
+  [at(2026, 11, 1, 12, 0), "Dec 1", "Dec 1", "Later"],
+  ["soon", "soon", "soon", "Without a date"],
 ];
-for (const [timestamp, moment, group] of DATES) {
-  test(`${timestamp} is "${moment}" on each page, and in the group "${group}"`, () => {
-    assert.equal(momentName(timestamp, NOW).replaceAll("\u202f", " "), moment);
+for (const [timestamp, row, day, group] of DATES) {
+  test(`${timestamp} is "${row}" in a row, "${day}" in a result and in the group "${group}"`, () => {
+    assert.equal(rowDate(timestamp, NOW).replaceAll("\u202f", " "), row);
+    assert.equal(dayName(timestamp, NOW), day);
     assert.equal(groupName(timestamp, NOW), group);
   });
 }
 
-test("the first days of a year do not hide the year of the last days of the year before", () => {
-  assert.equal(momentName(at(2026, 11, 31, 23, 59), new Date(2027, 0, 1, 9)), "Dec 31, 2026");
-});
+for (const [timestamp, moment] of [
+  [at(2026, 10, 27, 14, 2), "02:02 PM"],
+  [at(2026, 10, 26, 17, 20), "Nov 26"],
+  [at(2025, 11, 31, 12, 0), "Dec 31, 2025"],
+  ["soon", "soon"],
+]) {
+  test(`${timestamp} is "${moment}" where no heading names the day`, () =>
+    assert.equal(momentName(timestamp, NOW).replaceAll("\u202f", " "), moment));
+}
 
 test("rows are grouped in their order, newest or oldest first", () => {
   const items = DATES.slice(0, 7).map(([timestamp]) => ({ timestamp }));

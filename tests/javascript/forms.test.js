@@ -277,6 +277,11 @@ for (const [bytes, text] of [[0, "0 bytes"], [1023, "1,023 bytes"], [1024, "1 Ki
   test(`${bytes} bytes are ${text}`, () => assert.equal(bytesText(bytes), text));
 }
 
+test("only a timeline without filters counts replaced memories", () => {
+  assert.deepEqual(search.timelineFilters({ ...EMPTY, time: "May" }), { include_superseded: true });
+  assert.deepEqual(search.timelineFilters({ ...EMPTY, tags: "tea" }), { include_superseded: false, tags: ["tea"] });
+});
+
 for (const [count, text] of [[0, "0 dead letters"], [1, "1 dead letter"], [2, "2 dead letters"]]) {
   test(`${count} letters are "${text}"`, () => assert.equal(letterCount(count), text));
 }

@@ -3,6 +3,7 @@
 const DAY_MS = 86_400_000;
 const format = (options) => new Intl.DateTimeFormat(undefined, options);
 const TIME = format({ hour: "2-digit", minute: "2-digit" });
+const WEEKDAY = format({ weekday: "short" });
 const DAY = format({ day: "numeric", month: "short" });
 const DATE = format({ day: "numeric", month: "short", year: "numeric" });
 const MONTH = format({ month: "long" });
@@ -23,11 +24,32 @@ const isThisWeek = (date, now) => date >= weekStart(now) && daysBetween(date, no
 
 const dayWithYear = (date, now = new Date()) => (date.getFullYear() === now.getFullYear() ? DAY : DATE).format(date);
 
-// A moment, on every page: the time if it is today, else the date, with the year if it is another one.
+// A moment without a heading that names the day: the time if it is today, else the date.
 export function momentName(timestamp, now = new Date()) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return timestamp;
   return daysBetween(date, now) === 0 ? TIME.format(date) : dayWithYear(date, now);
+}
+
+// Date in a row of the list of memories, which has a heading for each day. Older dates are less precise: the time of
+// day, weekday and time, the day, day and year.
+export function rowDate(timestamp, now = new Date()) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return timestamp;
+  const days = daysBetween(date, now);
+  if (days === 0 || days === 1) return TIME.format(date);
+  if (isThisWeek(date, now)) return `${WEEKDAY.format(date)} ${TIME.format(date)}`;
+  return dayWithYear(date, now);
+}
+
+// Date without the time of day, for search results.
+export function dayName(timestamp, now = new Date()) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return timestamp;
+  const days = daysBetween(date, now);
+  if (days === 0) return "Today";
+  if (days === 1) return "Yesterday";
+  return dayWithYear(date, now);
 }
 
 const SOON_DAYS = 30;
@@ -52,13 +74,9 @@ export function startOfDate(date) {
   return start.toISOString();
 }
 
-// A moment with its time of day, where both matter: "11:47", "Nov 25, 11:47".
-export function dayAndTime(timestamp, now = new Date()) {
-  const name = momentName(timestamp, now);
-  const date = new Date(timestamp);
-  const isShort = Number.isNaN(date.getTime()) || daysBetween(date, now) === 0;
-  return isShort ? name : `${name}, ${TIME.format(date)}`;
-}
+// Day and time: "Today, 11:47".
+export const dayAndTime = (timestamp, now = new Date()) =>
+  (Number.isNaN(Date.parse(timestamp)) ? timestamp : `${dayName(timestamp, now)}, ${TIME.format(new Date(timestamp))}`);
 
 export const fullDate = (timestamp) =>
   (Number.isNaN(Date.parse(timestamp)) ? timestamp : FULL.format(new Date(timestamp)));

@@ -12,7 +12,9 @@ import { useValue } from "./observable.js";
 import { usePoll } from "./poll.js";
 import { Results } from "./results.js";
 import { Row } from "./row.js";
-import { addressOf, formOf, hasFilter, listArguments, listFilters, toggleTag, withoutFilters } from "./search_form.js";
+import {
+  addressOf, formOf, hasFilter, listArguments, listFilters, timelineFilters, toggleTag, withoutFilters,
+} from "./search_form.js";
 import { useSelection } from "./selection.js";
 import { useElements, useParts, useSlices } from "./slices.js";
 import { Strip } from "./strip.js";
@@ -122,7 +124,7 @@ function Recent({ form, may, facets, onTimes }) {
   const isEmpty = pages.isEmpty || (pages.next === "" && !items.length);
   if (isEmpty && !hasFilter(form)) return html`<${Nothing} may=${may} form=${form} />`;
   return html`
-    ${may.has("memory_timeline") && html`<${Strip} filters=${listFilters({ ...form, time: "", after: "", before: "" })}
+    ${may.has("memory_timeline") && html`<${Strip} filters=${timelineFilters(form)}
       selection=${pages.times ?? form} onSelect=${select} />`}
     <${ListHead} ...${{ form, facets, selection, fresh, show, pages }} />
     ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}

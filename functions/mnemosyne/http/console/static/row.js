@@ -1,7 +1,7 @@
 // A row of a list of memories. Title, text and tags may be hostile: they are shown as text only.
 import { html } from "./vendor/htm-preact.js";
 import { Line, Time } from "./components.js";
-import { expiryText, momentName } from "./dates.js";
+import { dayName, expiryText, rowDate } from "./dates.js";
 import { tagAddress } from "./tags.js";
 import { plain, shorten } from "./text.js";
 
@@ -45,7 +45,7 @@ export function Row({ memory, row }) {
     <a class="row-link" href=${`/memories/${memory.id}`} onFocus=${row.onFocus}>
       <${Line} title=${title} text=${text} badge=${badge} /></a>
     <${RowTags} tags=${memory.tags} />
-    <${Time} at=${memory.timestamp} name=${momentName} class="row-date" /></li>`;
+    <${Time} at=${memory.timestamp} name=${rowDate} class="row-date" /></li>`;
 }
 
-export const HitDate = ({ at }) => html`<${Time} at=${at} name=${momentName} class="row-date" />`;
+export const HitDate = ({ at }) => html`<${Time} at=${at} name=${dayName} class="row-date" />`;

@@ -30,10 +30,11 @@ export function Strip({ filters, selection, onSelect }) {
   useEffect(() => void counting.run(), [JSON.stringify(filters)]);
   const timeline = counting.done && coarsen(counting.done, MOST_BARS);
   if (!timeline || timeline.buckets.length < 2) return null;
-  return html`<${Plot} ...${{ timeline, selection, onSelect }} />`;
+  const counted = filters.include_superseded ? ", replaced ones included," : "";
+  return html`<${Plot} ...${{ timeline, counted, selection, onSelect }} />`;
 }
 
-function Plot({ timeline, selection, onSelect }) {
+function Plot({ timeline, counted, selection, onSelect }) {
   const { per } = timeline;
   const filled = fillBuckets(timeline);
   const { x, timeOf, height, start, end } = scales(filled, per);
@@ -45,7 +46,7 @@ function Plot({ timeline, selection, onSelect }) {
   const marked = drag ?? chosen;
   const isIn = (time) => marked && bucketEnd(time, per) > marked[0] && time <= marked[1];
   const total = timeline.buckets.reduce((sum, { memories }) => sum + memories, 0);
-  const label = `${countMemories(total)} by the ${per}, from ${bucketLabel(start, per)} to ${
+  const label = `${countMemories(total)}${counted} by the ${per}, from ${bucketLabel(start, per)} to ${
     bucketLabel(filled.at(-1).time, per)}. Choose a time with the filter.`;
   return html`<figure class="strip"><div class="strip-plot" ref=${plot} ...${handlers}>
     <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${label}>

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Heading, IconButton, Loading, Note, Problem, Time, useAction } from "./components.js";
-import { momentName } from "./dates.js";
+import { dayName } from "./dates.js";
 import { call, client } from "./mcp.js";
 import { bulkBar } from "./shell.js";
 import { tagAddress } from "./tags.js";
@@ -90,7 +90,7 @@ function Table({ tags, picked, toggle, mayChange, setOpen }) {
         <td>${mayChange && html`<label class="btns"><input type="checkbox" aria-label=${`Pick ${tag}`}
           checked=${picked.includes(tag)} onChange=${() => toggle(tag)} /></label>`}</td>
         <td><a href=${tagAddress(tag)}>${tag}</a></td><td class="num sub">${number(memories)}</td>
-        <td class="sub wide">${used && html`<${Time} at=${used} name=${momentName} />`}</td>
+        <td class="sub wide">${used && html`<${Time} at=${used} name=${dayName} />`}</td>
         <td>${mayChange && html`<span class="btns"><span class="grow"></span>
           <${Button} class="btn quiet small" aria-label=${`Rename ${tag}`}
             onClick=${() => setOpen({ kind: "rename", tags: [tag], memories })}>Rename</>
