@@ -86,7 +86,7 @@ def test_the_identity_provider_is_unreachable(idle: World, check: Check) -> None
 
 def test_wrong_credentials_are_sent(idle: World, check: Check) -> None:
     assert idle.post(ApiKeyAuthenticator(_unknown, lambda: NOW), times=340) == 429
-    refused = [fields for fields in idle.entries if fields["jsonPayload.event"] == "audit"]
+    refused = [fields for fields in idle.entries if fields.get("jsonPayload.event") == "audit"]
     assert {fields["jsonPayload.reason"] for fields in refused} == {
         "rate",
         "the key is not known, expired or revoked",
@@ -111,7 +111,7 @@ class Everybody:
 
 def test_one_caller_sends_too_many_calls(idle: World, check: Check) -> None:
     assert idle.post(Everybody(), charged="key:loop", times=301) == 429
-    assert {fields.get("jsonPayload.key") for fields in idle.entries} == {"loop"}
+    assert {fields["jsonPayload.key"] for fields in idle.entries if "jsonPayload.event" in fields} == {"loop"}
     check("One caller sends too many calls", idle, "audit")
 
 
