@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from infra.benchmarks.collection import Collection
@@ -21,11 +22,31 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.domain.time.question import named_times
-from mnemosyne.ports.embedder import Embedder, Reranker
+from mnemosyne.ports.candidates import CandidateSource
+from mnemosyne.ports.embedder import Embedder, Reranker, Vector
 from mnemosyne.service import ingest, search
 from mnemosyne.settings import Settings
 
 Search = Callable[[str], Sequence[str]]
+
+
+class Remembered:
+    """The candidates of questions, each looked up once, to rank them with several weights of words."""
+
+    def __init__(self, memories: CandidateSource) -> None:
+        self._memories = memories
+        self._found: dict[tuple[str | None, str], Candidates] = {}
+
+    def find_candidates(self, query: SearchQuery, vector: Vector | None, **options: Any) -> Candidates:
+        """Return the candidates of a question. The other fields of the query are the same for each question."""
+        key = query.query, str(options)
+        if key not in self._found:
+            self._found[key] = self._memories.find_candidates(query, vector, **options)
+        return self._found[key]
+
+    def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
+        """Return the cosine of each pair of memories."""
+        return self._memories.pairwise_cosines(ids)
 
 
 class Stored:
@@ -43,6 +64,7 @@ class Stored:
         self.collection, self.model, self._embedder = collection, embedder.model, embedder
         self._namespace = f"{collection.name}-{sessions}-{tags}"
         self._memories = MemoryStore(database, self._namespace)
+        self._remembered = Remembered(self._memories)
         self._now = max(datetime.fromisoformat(document["timestamp"]) for document in collection.documents.values())
         self._names: dict[str, str] = {}
         self._by_text: dict[str, list[str]] = {}
@@ -81,7 +103,7 @@ class Stored:
         return search.rank(
             self.query(question, mode),
             None if words_only else embedder.embed_query(question),
-            memories=self._memories,
+            memories=self._memories if weight is None else self._remembered,
             model=embedder.model,
             lexical_weight=embedder.lexical_weight if weight is None else weight,
         )

@@ -17,23 +17,39 @@ from mnemosyne.cli.local.data_dir import DataDir, is_root
 from mnemosyne.cli.local.functions import FunctionProcess, free_port
 from mnemosyne.cli.local.traversal import grant_traversal
 from mnemosyne.errors import Misconfigured
-from tests.fakes import FAKE_SPACE
 from tests.fakes_wire.http import JsonServer
 
 NOBODY = 65534
 
 
-@pytest.mark.skipif(not is_root(), reason="only as root does the server run as another user")
-def test_a_server_started_as_root_does_not_open_parent_directories_to_others(tmp_path: Path) -> None:
-    private = tmp_path / "private"
+@pytest.fixture(scope="module")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[float | None]]:
+    """The private parent of a data directory after its first start, and the timeouts of PostgreSQL's commands."""
+    private, allowed = tmp_path_factory.mktemp("parent") / "private", set[float | None]()
     private.mkdir(mode=0o700)
-    server = postgres.start(DataDir.at(str(private / "data")))
-    try:
-        postgres.prepare(server, FAKE_SPACE)
-    finally:
-        server.stop()
-    assert private.stat().st_mode & stat.S_IRWXO == 0
-    assert not private.stat().st_mode & stat.S_IRGRP
+
+    def run(command: Sequence[str], **options: Any) -> Any:
+        allowed.add(options.get("timeout"))
+        return really_run(command, **options)
+
+    really_run = subprocess.run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "run", run)
+        postgres.start(DataDir.at(str(private / "data"))).stop()
+    return private, allowed
+
+
+@pytest.mark.skipif(not is_root(), reason="only as root does the server run as another user")
+def test_a_server_started_as_root_does_not_open_parent_directories_to_others(
+    first_start: tuple[Path, set[float | None]],
+) -> None:
+    mode = first_start[0].stat().st_mode
+    assert mode & stat.S_IRWXO == 0
+    assert not mode & stat.S_IRGRP
+
+
+def test_a_start_may_take_longer_than_ten_seconds(first_start: tuple[Path, set[float | None]]) -> None:
+    assert first_start[1] == {None}, "the package's limit of ten seconds is too short for a busy machine"
 
 
 @pytest.mark.skipif(not is_root(), reason="only root makes users")
@@ -54,19 +70,6 @@ def test_concurrent_first_starts_on_a_machine_all_find_the_server_s_user() -> No
         assert [process.exitcode for process in starting] == [0] * 6
     finally:
         subprocess.run(["userdel", name], check=True)
-
-
-def test_a_start_may_take_longer_than_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    allowed: list[float | None] = []
-
-    def run(command: Sequence[str], **options: Any) -> Any:
-        allowed.append(options.get("timeout"))
-        return really_run(command, **options)
-
-    really_run = subprocess.run
-    monkeypatch.setattr(subprocess, "run", run)
-    postgres.start(DataDir.at(str(tmp_path))).stop()
-    assert set(allowed) == {None}, "the package's limit of ten seconds is too short for a busy machine"
 
 
 def test_a_killed_first_start_does_not_prevent_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, fill
 
 
 def _run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
@@ -29,22 +29,22 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("via", ["mcp", "pubsub"])
 def test_an_import_ends_with_the_outcome_of_each_memory(dev: DevServer, tmp_path: Path, via: str) -> None:
     source = tmp_path / "memories.jsonl"
-    rows = [{"content": f"{via} import {n}", "timestamp": "2026-05-20T12:00:00Z", "tags": [via]} for n in range(250)]
+    rows = [{"content": f"{via} import {n}", "timestamp": "2026-05-20T12:00:00Z", "tags": [via]} for n in range(120)]
     source.write_text("\n".join([*map(json.dumps, [*rows, rows[0]]), '{"content": ""}']))
     where = ("--url", dev.url) if via == "mcp" else ("--data-dir", dev.directory / "data")
     ended = _run("import", source, "--via", via, *where, "--json")
-    assert json.loads(ended.stdout) == {"stored": 250, "duplicate": 1, "failed": 1}
+    assert json.loads(ended.stdout) == {"stored": 120, "duplicate": 1, "failed": 1}
     assert ended.returncode == 1
     failures = [json.loads(line) for line in Path(f"{source}.failures.jsonl").read_text().splitlines()]
     assert failures[0]["content"] == ""
     failure = failures[0]["import_failure"]
-    assert failure["place"] == f"{source}:252"
+    assert failure["place"] == f"{source}:122"
     assert "content must have at least 1 character" in failure["error"]
     listed = _run("outcomes", "--source", source, "--data-dir", dev.directory / "data", "--json")
     (outcome,) = map(json.loads, listed.stdout.splitlines())
-    assert (outcome["key"], outcome["state"], outcome["error"]) == ("252", "failed", failure["error"])
+    assert (outcome["key"], outcome["state"], outcome["error"]) == ("122", "failed", failure["error"])
     again = _run("import", source, "--via", via, *where)
-    assert again.stdout == "0 stored, 251 duplicate, 1 failed.\n"
+    assert again.stdout == "0 stored, 121 duplicate, 1 failed.\n"
 
 
 @pytest.mark.parametrize("via", ["mcp", "pubsub"])
@@ -84,13 +84,15 @@ def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: D
     changed = own_dev.outcome(own_dev.ingest("TITLE: T\nTAGS: alpha, beta\nx"))["memory_id"]
     own_dev.call("update_memory", {"id": changed, "tags": ["gamma"], "title": "U"})
     first, second, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "other"
+    notes, third = tmp_path / "notes", tmp_path / "third"
+    for directory in (other, third):
+        fill(directory)
     assert _run("export", "--data-dir", own_dev.directory / "data", "--output", first).returncode == 0
     assert _run("import", first, "--data-dir", other).stdout == "4 stored, 0 duplicate, 0 failed.\n"
     assert _run("export", "--data-dir", other, "--output", second).returncode == 0
     assert _lines(second) == _lines(first)
     assert sum("superseded_by_hash" in line for line in _lines(first)) == 1
     assert [line["tags"] for line in _lines(second) if line["title"] == "U"] == [["gamma"]]
-    notes, third = tmp_path / "notes", tmp_path / "third"
     assert _run("export", "--format", "markdown", "--data-dir", other, "--output", notes).returncode == 0
     assert _run("import", notes, "--data-dir", third).stdout == "4 stored, 0 duplicate, 0 failed.\n"
     assert _run("export", "--data-dir", third, "--output", second).returncode == 0
@@ -134,7 +136,7 @@ def test_an_import_of_an_empty_file_fails(
 
 def test_an_import_in_a_terminal_shows_progress_rate_and_remaining_time(dev: DevServer, tmp_path: Path) -> None:
     source = tmp_path / "memories.jsonl"
-    rows = [{"content": f"shown {n}", "timestamp": "2026-05-20", "mood": "fine"} for n in range(3_000)]
+    rows = [{"content": f"shown {n}", "timestamp": "2026-05-20", "mood": "fine"} for n in range(1_000)]
     source.write_text("\n".join(map(json.dumps, rows)))
     terminal, other_end = pty.openpty()
     command = [str(COMMAND), "import", str(source), "--data-dir", str(dev.directory / "data")]
@@ -146,6 +148,6 @@ def test_an_import_in_a_terminal_shows_progress_rate_and_remaining_time(dev: Dev
                 terminal_output += more
         assert importing.wait(60) == 0
     os.close(terminal)
-    assert re.search(rb"3000/3000 .*?[1-9][\d,]*/s", terminal_output), terminal_output
+    assert re.search(rb"1000/1000 .*?[1-9][\d,]*/s", terminal_output), terminal_output
     assert re.search(rb"\d\d:\d\d:\d\d", terminal_output), terminal_output
-    assert b"left out, because memories have no such fields: mood (3,000 memories)" in terminal_output
+    assert b"left out, because memories have no such fields: mood (1,000 memories)" in terminal_output

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, fill
 from tests.mcp_client import request, tool_call
 from tests.waiting import wait_until
 
@@ -194,6 +194,7 @@ def test_a_full_disk_is_reported_in_one_line(tmp_path: Path) -> None:
 
 def test_a_database_that_does_not_start_is_reported_with_the_cause_in_its_log(tmp_path: Path) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
+    fill(tmp_path / "data")
     assert _run("keys", "create", "--name", "agent", *data).returncode == 0
     with (tmp_path / "data" / "postgres" / "postgresql.auto.conf").open("a") as settings:
         settings.write("shared_preload_libraries = 'nowhere'\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, fill
 from tests.waiting import wait_until
 
 READING = [
@@ -39,6 +39,7 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture
 def own_system(own_dev: DevServer, home: Home) -> DevServer:
     """`mnemosyne dev` on the user's data directory, at a port that is not the default one."""
+    fill(home.directory)
     own_dev.arguments = ("--data-dir", str(home.directory))
     own_dev.environment = home.environment
     own_dev.start()
@@ -75,6 +76,7 @@ def test_printed_commands_need_no_target_for_the_users_data_directory(own_system
 
 
 def test_concurrent_commands_share_a_system_that_was_not_running(home: Home) -> None:
+    fill(home.directory)
     assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
     contents = [f"The {animal} sleeps." for animal in ("heron", "otter", "badger")]
     with ThreadPoolExecutor() as threads:
@@ -88,6 +90,7 @@ def test_concurrent_commands_share_a_system_that_was_not_running(home: Home) -> 
 
 
 def test_a_command_while_dev_starts_waits_for_it(own_dev: DevServer, home: Home) -> None:
+    fill(home.directory)
     assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
     own_dev.arguments = ("--data-dir", str(home.directory))
     own_dev.environment = home.environment

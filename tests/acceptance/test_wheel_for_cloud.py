@@ -48,10 +48,11 @@ def test_help_of_every_command_is_printed(for_cloud: Installed) -> None:
     assert all(line.endswith("] 0 True") for line in lines)
 
 
-LOCAL = ["dev", "stdio", "doctor", "quota list --data-dir nowhere", "export", "search tea --data-dir nowhere"]
+NIGHTLY = ["stdio", "quota list --data-dir nowhere", "export"]
+LOCAL = ["dev", "doctor", "search tea --data-dir nowhere"]
 
 
-@pytest.mark.parametrize("command", LOCAL)
+@pytest.mark.parametrize("command", [*LOCAL, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)])
 def test_a_command_on_a_local_system_names_the_extra_in_one_line(for_cloud: Installed, command: str) -> None:
     completed = for_cloud.run(*command.split())
     assert completed.returncode == 1
@@ -65,7 +66,7 @@ def test_a_command_on_a_server_does_not_need_the_extra_local(for_cloud: Installe
     assert completed.stderr.startswith("mnemosyne: http://127.0.0.1:9/mcp cannot be reached"), completed.stderr
 
 
-@pytest.mark.parametrize("target", ["mcp", "ingest", "dead_letter"])
+@pytest.mark.parametrize("target", ["mcp", "ingest", pytest.param("dead_letter", marks=pytest.mark.nightly)])
 def test_a_function_answers_its_health_route(for_cloud: Installed, target: str, tmp_path: Path) -> None:
     with _function(for_cloud, target, tmp_path / "log") as url:
         answer = httpx.get(f"{url}/health", timeout=10)

@@ -10,12 +10,15 @@ from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.delivery import MAX_DELIVERY_ATTEMPTS
 from mnemosyne.cli.local.functions import FunctionProcess
 from mnemosyne.cli.local.tools import tools_url
+from tests.dev import fill
 from tests.fakes import request
+from tests.forks import fork_function
 from tests.waiting import wait_until
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> DataDir:
+    fill(tmp_path / "data")
     return DataDir.at(str(tmp_path / "data"))
 
 
@@ -23,11 +26,10 @@ def directory(tmp_path: Path) -> DataDir:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the functions that were started."""
     names: list[str] = []
-    start = FunctionProcess.start
 
     def recorded(function: FunctionProcess) -> None:
         names.append(function.target)
-        start(function)
+        fork_function(function)
 
     monkeypatch.setattr(FunctionProcess, "start", recorded)
     return names

@@ -1,13 +1,13 @@
 """On conversations, hybrid search finds more than a search by meaning or by words only, and sessions improve it."""
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from infra.benchmarks.collection import OURS, Collection, Question
-from infra.benchmarks.retrieval import measure, run
+from infra.benchmarks.retrieval import main, measure, run
 from infra.benchmarks.stored import Stored
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.domain.search import SearchMode
@@ -29,7 +29,7 @@ def test_hybrid_search_finds_more_than_meaning_or_words_alone_on_conversations()
     assert recall["hybrid, without sessions"] > max(recall["semantic"], recall["full text"])
     assert recall["hybrid"] > recall["hybrid, without sessions"]
     assert recall["hybrid, with tags"] > recall["hybrid"]
-    assert recall["hybrid"] == recall["hybrid, after ANALYZE"]
+    assert recall["hybrid"] == recall["hybrid, after ANALYZE"] == recall["hybrid, weight .5"]  # the default weight
 
 
 def test_the_weight_of_words_is_near_the_best_one_for_the_embedding_space() -> None:
@@ -38,7 +38,9 @@ def test_the_weight_of_words_is_near_the_best_one_for_the_embedding_space() -> N
     assert by_search["hybrid"] > best - 0.03  # the measured difference is .024; .5 is best on two other sets
 
 
-def test_a_user_s_collection_is_measured_together_with_both_baselines(tmp_path: Path) -> None:
+def test_a_user_s_collection_is_measured_together_with_both_baselines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     corpus, queries = tmp_path / "corpus.jsonl", tmp_path / "queries.jsonl"
     texts = ["The oolong is on shelf 7.", "Ada owns the billing service.", "We never deploy on Fridays."]
     corpus.write_text(
@@ -48,11 +50,10 @@ def test_a_user_s_collection_is_measured_together_with_both_baselines(tmp_path: 
         )
     )
     queries.write_text(json.dumps({"query": "Where is the oolong?", "relevant_ids": ["m0"], "kind": "place"}) + "\n")
-    arguments = ["--corpus", str(corpus), "--queries", str(queries)]
-    completed = subprocess.run(
-        [sys.executable, "-m", "infra.benchmarks.retrieval", *arguments], capture_output=True, text=True, check=True
-    )
-    rows = {line.strip()[:26].strip(): line.split()[-3] for line in completed.stdout.splitlines() if " 1.000 " in line}
+    monkeypatch.setattr("sys.argv", ["retrieval", "--corpus", str(corpus), "--queries", str(queries)])
+    main()
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line.strip()[:26].strip(): line.split()[-3] for line in lines if " 1.000 " in line}
     assert {"plain BM25", "semantic", "hybrid"} <= set(rows)
 
 

@@ -32,6 +32,8 @@ from tests.waiting import wait_until
 OUTCOMES = f"projects/{local_emulator.PROJECT}/topics/outcomes"
 OBJECTS = f"projects/{local_emulator.PROJECT}/topics/objects"
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-2", 64)
+UNUSABLE: tuple[int, Any] = (200, {"embeddings": []})
+"""An answer after which the client does not repeat the call. After 429 and 500 it does, which takes seconds."""
 
 
 class Cloud:

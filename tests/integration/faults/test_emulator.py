@@ -15,8 +15,6 @@ from mnemosyne.errors import Misconfigured
 from tests.fakes_wire.http import JsonServer
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # an acknowledgement deadline is ten seconds at least
-
 DEADLINE_SECONDS = 10
 
 
@@ -68,6 +66,13 @@ def endpoint(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Endpoi
                     client.delete_subscription(subscription=name)
 
 
+def test_the_subscriptions_have_no_retry_policy(endpoint: _Endpoint) -> None:
+    with SubscriberClient() as client:
+        for name in (local_emulator.SUBSCRIPTION, local_emulator.DEAD_LETTER_SUBSCRIPTION):
+            assert "retry_policy" not in client.get_subscription(subscription=name)
+
+
+@pytest.mark.nightly  # an acknowledgement deadline is ten seconds at least
 def test_a_late_acknowledgement_of_one_message_does_not_lose_other_messages(endpoint: _Endpoint) -> None:
     # With a retry policy, the emulator (0.8.20) redelivers refused messages in a separate task. This task ends for ever
     # if a message is acknowledged after it has been scheduled for redelivery: MessageBacklog.nackMessage fails for such

@@ -14,8 +14,8 @@ from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.service import dead_letters
 from tests.fakes import request
-from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.faults.conftest import Cloud
+from tests.fakes_wire.gemini import GeminiServer
+from tests.integration.faults.conftest import UNUSABLE, Cloud
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
@@ -52,7 +52,7 @@ def test_one_message_delivered_twenty_times_at_once_is_one_memory_and_one_embedd
 
 def test_a_message_that_always_fails_is_dead_lettered_with_its_cause_and_stored_after_a_redrive(cloud: Cloud) -> None:
     def poisoned(server: GeminiServer) -> tuple[int, Any] | None:
-        return error(500, "chokes on it") if "poison" in str(server.requests[-1]) else None
+        return UNUSABLE if "poison" in str(server.requests[-1]) else None
 
     cloud.gemini.fault = poisoned
     cloud.subscribe(max_delivery_attempts=5)
@@ -61,7 +61,7 @@ def test_a_message_that_always_fails_is_dead_lettered_with_its_cause_and_stored_
     outcomes = cloud.wait_final([poison, fine], seconds=600)
     assert outcomes[fine].state is IngestState.STORED
     assert outcomes[poison].state is IngestState.DEAD_LETTERED
-    assert "answered 500: chokes on it" in (outcomes[poison].error or "")
+    assert "returned 0 vectors for 1 texts" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
     (dead_letter,) = cloud.system.memories_of(cloud.namespace).dead_letters(100)
     dead_letters.redrive(

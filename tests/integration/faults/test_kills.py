@@ -21,7 +21,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestState
 from tests.cloud_run.service import Service
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.faults.conftest import OUTCOMES, Cloud, publishing, pull_events
+from tests.integration.faults.conftest import OUTCOMES, UNUSABLE, Cloud, publishing, pull_events
 from tests.integration.faults.traffic import (
     POISON,
     REFUSED,
@@ -39,8 +39,6 @@ DRAIN_SECONDS = 600.0
 MAX_DELIVERY_ATTEMPTS = 5
 """The minimum of Pub/Sub, so that kills and faults bring many messages to `dead_letter`."""
 MOST_UNDER_WAY = 300
-UNUSABLE: tuple[int, Any] = (200, {"embeddings": []})
-"""An answer after which the client does not repeat the call. After 429 and 500 it does, which takes seconds."""
 FAULTS = (
     error(400, "User location is not supported for the API use."),
     error(403, "This API method requires billing to be enabled."),
