@@ -1,13 +1,15 @@
 """Fixtures with the real terraform binary and the provider's schema and rules, offline."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.terraform.gcloud_operator import operator
 from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring
-from tests.terraform.workspace import ROOT, TERRAFORM, Workspace, workspace
+from tests.terraform.workspace import ROOT, TERRAFORM, Done, Workspace, workspace
 
 __all__ = ["ROOT", "TERRAFORM", "Plan", "operator"]
 
@@ -24,6 +26,17 @@ EVERYTHING = {
     "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
 }
 """Variables that create every function and every grant, with addresses that the plan shows."""
+PARTS = {
+    "domain": "memory.example.com",
+    "alert_emails": [f"{name}@example.com" for name in ("ada", "bob", "cy", "dee", "eve", "fay")],
+    "billing_account": "000000-000000-000000",
+    "kms_key": "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k",
+    "message_storage_regions": ["europe-west1"],
+    "backup_location": "eu",
+    **{name: value for name, value in EVERYTHING.items() if name != "project_number"},
+}
+"""Variables of a deployment with each optional part."""
+FAILED_MIGRATION = "Error waiting to create Job: The execution failed: 42P07 relation already exists"
 
 
 class Plan:
@@ -56,20 +69,68 @@ def empty() -> Iterator[Workspace]:
         yield new_workspace
 
 
+class Applied:
+    """A deployment, and its state after the apply with these variables."""
+
+    def __init__(self, own: Workspace, **variables: object) -> None:
+        own.apply(**variables)
+        self._workspace = own
+        self._state = (own.directory / "terraform.tfstate").read_bytes()
+
+    def restored(self) -> Workspace:
+        """Return to the state after the apply."""
+        self._workspace.restore(self._state)
+        return self._workspace
+
+
 @pytest.fixture(scope="session")
-def _applied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, bytes]]:
-    """A deployment, and its state. It was applied without another program than terraform."""
-    with workspace(environment={"PATH": str(tmp_path_factory.mktemp("no_programs"))}) as new_workspace:
-        new_workspace.apply()
-        yield new_workspace, (new_workspace.directory / "terraform.tfstate").read_bytes()
+def empty_plan(empty: Workspace) -> dict[str, Any]:
+    """A plan of the first apply, as JSON."""
+    assert empty.plan(labels={"team": "memory"}).status == 2
+    return empty.planned()
+
+
+@dataclass(frozen=True)
+class FirstApply:
+    """A first apply whose migration failed, and the addresses that it left."""
+
+    ended: Done
+    addresses: set[str]
+
+
+@pytest.fixture(scope="session")
+def _first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A project in which terraform finds no other program."""
+    with workspace(environment={"PATH": str(tmp_path_factory.mktemp("no_programs"))}) as own:
+        yield own
+
+
+@pytest.fixture(scope="session")
+def failed_first_apply(_first: Workspace) -> FirstApply:
+    """The default deployment before its migration succeeded."""
+    _first.fail(google_cloud_run_v2_job=FAILED_MIGRATION)
+    ended = _first.try_apply()
+    _first.fail()
+    return FirstApply(ended, _first.addresses())
+
+
+@pytest.fixture(scope="session")
+def applied(_first: Workspace, failed_first_apply: FirstApply) -> Applied:
+    """The default deployment, applied after the failed first apply."""
+    return Applied(_first)
 
 
 @pytest.fixture
-def deployed(_applied: tuple[Workspace, bytes]) -> Workspace:
+def deployed(applied: Applied) -> Workspace:
     """A deployment with the default of every variable, in the state after its first apply."""
-    new_workspace, state = _applied
-    new_workspace.restore(state)
-    return new_workspace
+    return applied.restored()
+
+
+@pytest.fixture(scope="session")
+def complete() -> Iterator[Applied]:
+    """A deployment with each optional part."""
+    with workspace() as own:
+        yield Applied(own, **PARTS)
 
 
 @pytest.fixture(scope="session")

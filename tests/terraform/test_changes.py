@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.terraform.conftest import PARTS, Applied
 from tests.terraform.workspace import (
     HOLDS_DATA,
     MODULE,
@@ -142,7 +143,7 @@ def _group(variable: str) -> str:
 GROUPS = {_group(flip): [other for other in sorted(FLIPS) if _group(other) == _group(flip)] for flip in sorted(FLIPS)}
 
 
-BY_DAY = {"all others at once", "iap", "name", "sql_edition"}
+BY_DAY = {"all others at once", "name", "sql_edition"}
 """Groups that are changed in every run: with and without a refusal. The others are changed every night."""
 
 
@@ -176,47 +177,24 @@ def test_each_group_that_is_changed_by_day_exists() -> None:
     assert GROUPS.keys() >= BY_DAY
 
 
-@pytest.mark.parametrize("cidr", ["10.20.0.0/24", "10.10.0.0/25"], ids=["another", "narrower"])
+@pytest.mark.parametrize("cidr", [pytest.param("10.20.0.0/24", marks=pytest.mark.nightly), "10.10.0.0/25"])
 def test_a_subnetwork_in_use_can_only_be_widened(deployed: Workspace, cidr: str) -> None:
     refused = deployed.plan("-refresh=false", subnetwork_cidr=cidr)
     assert refused.status == 1
     assert FIXED in " ".join(refused.printed.split())
 
 
-def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_deleted() -> None:
-    with workspace() as own:
-        own.apply(domain="memory.example.com")
-        own.plan(domain="other.example.com")
-        changed = {address: actions for address, actions in own.changes().items() if "certificate" in address}
-        assert list(changed.values()) == [["create", "delete"]]
+def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_deleted(complete: Applied) -> None:
+    own = complete.restored()
+    own.plan("-refresh=false", **PARTS | {"domain": "other.example.com"})
+    changed = {address: actions for address, actions in own.changes().items() if "certificate" in address}
+    assert list(changed.values()) == [["create", "delete"]]
 
 
-@pytest.mark.nightly
-def test_a_second_plan_with_each_optional_part_is_empty() -> None:
-    values: dict[str, object] = {
-        "domain": "memory.example.com",
-        "alert_emails": ["ada@example.com"],
-        "billing_account": "0-0-0",
-        "kms_key": KEY,
-        "outcomes": True,
-        "reranking_model": "semantic-ranker-fast-004",
-        **OAUTH,
-        "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
-        "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
-        "message_storage_regions": ["europe-west1"],
-        "backup_location": "eu",
-    }
-    with workspace() as own:
-        own.apply(**values)
-        assert own.plan(**values).status == 0
-
-
-def test_only_the_run_that_writes_the_client_secret_needs_it() -> None:
-    later = {name: value for name, value in OAUTH.items() if name != "oauth_client_secret"}
-    with workspace() as own:
-        own.apply(**OAUTH)
-        planned = own.plan(**later)
-        assert planned.status == 0, planned.printed
+def test_a_second_plan_with_each_optional_part_is_empty_and_needs_no_client_secret(complete: Applied) -> None:
+    later = {name: value for name, value in PARTS.items() if name != "oauth_client_secret"}
+    planned = complete.restored().plan(**later)
+    assert planned.status == 0, planned.printed
 
 
 def test_the_provider_version_may_be_the_tested_one_or_a_later_one_of_the_same_major_version() -> None:
@@ -236,9 +214,8 @@ class Changed:
 
 
 @pytest.fixture(scope="module")
-def changed(_applied: tuple[Workspace, bytes]) -> Changed:
-    new_workspace, state = _applied
-    new_workspace.restore(state)
+def changed(applied: Applied) -> Changed:
+    new_workspace = applied.restored()
     parts = {"domain": "memory.example.com", "iap": True, "billing_account": "000000-000000-000000"}
     new_workspace.plan(**parts, subnetwork_cidr="10.10.0.0/22")
     return Changed(new_workspace.planned(), new_workspace.changes(), new_workspace.schemas())
@@ -267,10 +244,9 @@ def test_the_project_number_is_known_in_a_plan_that_enables_another_api(changed:
     assert [address for address in replaced if "time_sleep" not in address] == []
 
 
-def test_a_new_project_is_read_after_its_api_was_enabled(empty: Workspace) -> None:
-    assert empty.plan().status == 2
+def test_a_new_project_is_read_after_its_api_was_enabled(empty_plan: dict[str, Any]) -> None:
     address = "module.mnemosyne.data.google_project.this"
-    (read,) = [change for change in empty.planned()["resource_changes"] if change["address"] == address]
+    (read,) = [change for change in empty_plan["resource_changes"] if change["address"] == address]
     assert read["change"]["actions"] == ["read"]  # not before the apply
 
 
@@ -293,10 +269,9 @@ def test_the_example_plans_and_applies(example: str) -> None:
         assert 'module.memory.google_kms_crypto_key_iam_member.agents["sqladmin"]' in own.addresses()
 
 
-def test_each_resource_type_with_labels_has_labels(empty: Workspace) -> None:
-    empty.plan(labels={"team": "memory"})
+def test_each_resource_type_with_labels_has_labels(empty_plan: dict[str, Any]) -> None:
     unlabelled = []
-    for change in empty.planned()["resource_changes"]:
+    for change in empty_plan["resource_changes"]:
         after = change["change"]["after"] or {}
         labels = [after[name] for name in ("labels", "user_labels") if name in after]
         labels += [block["user_labels"] for block in after.get("settings") or [] if "user_labels" in block]

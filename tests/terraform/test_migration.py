@@ -6,22 +6,27 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.terraform.workspace import Workspace, workspace
+from tests.terraform.conftest import FAILED_MIGRATION, FirstApply
+from tests.terraform.test_operations import ROLLED_BACK
+from tests.terraform.workspace import Workspace
 
 SERVING = 'google_cloudfunctions2_function.serving["{}"]'
 JOB = "google_cloud_run_v2_job.migrate[0]"
 IN_ROOT = f"module.mnemosyne.{JOB}"
-FAILURE = "Error waiting to create Job: The execution failed: 42P07 relation already exists"
+IMAGE = "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_2"
+NEW_IMAGE = {"data.google_cloud_run_v2_service mnemosyne-migrate": {"template": {"containers": {"image": IMAGE}}}}
+"""The API's answer after Google has built the image of the same source again."""
 GCLOUD = """#!/bin/sh
 echo "$@" >> {calls}
 cat {answer}
 """
 
 
-def _source(own: Workspace, function: str) -> str:
-    build = own.values()[SERVING.format(function)]["build_config"]
-    source: str = build[0]["source"][0]["storage_source"][0]["object"]
-    return source
+def _sources(own: Workspace) -> set[str]:
+    """The archives of the serving functions."""
+    values = own.values()
+    builds = [values[SERVING.format(name)]["build_config"][0] for name in ("mcp", "ingest", "dead-letter")]
+    return {build["source"][0]["storage_source"][0]["object"] for build in builds}
 
 
 def test_an_apply_needs_no_other_program_than_terraform(deployed: Workspace) -> None:
@@ -51,31 +56,34 @@ def test_the_job_has_the_image_and_settings_of_the_function_migrate(deployed: Wo
     assert len(f"{job['name']}-{job['run_execution_token']}") < 63
 
 
-def test_a_failed_migration_in_a_first_apply_leaves_no_serving_function() -> None:
-    with workspace() as own:
-        own.fail(google_cloud_run_v2_job=FAILURE)
-        failed = own.try_apply()
-        assert failed.status == 1
-        assert "42P07" in failed.printed
-        assert not [address for address in own.addresses() if "function.serving" in address]
-        own.fail()
-        own.apply()
-        assert SERVING.format("auth") not in own.values()
-        assert SERVING.format("mcp") in own.values()
+def test_a_failed_migration_in_a_first_apply_leaves_no_serving_function(
+    failed_first_apply: FirstApply, deployed: Workspace
+) -> None:
+    assert failed_first_apply.ended.status == 1
+    assert "42P07" in failed_first_apply.ended.printed
+    assert not [address for address in failed_first_apply.addresses if "function.serving" in address]
+    assert SERVING.format("auth") not in deployed.values()
+    assert SERVING.format("mcp") in deployed.values()
 
 
-def test_a_failed_migration_in_an_upgrade_changes_no_function_and_runs_again(deployed: Workspace) -> None:
-    before = _source(deployed, "mcp")
+def test_an_upgrade_changes_functions_after_its_migration_and_keeps_a_rollback(deployed: Workspace) -> None:
+    deployed.drift(NEW_IMAGE | ROLLED_BACK)
+    assert deployed.plan(keep_traffic=["mcp"]).status == 0, "neither runs the migration"
+    before = _sources(deployed)
     deployed.change_source("a new version")
-    deployed.fail(google_cloud_run_v2_job=FAILURE)
-    assert deployed.try_apply().status == 1
-    assert {_source(deployed, name) for name in ("mcp", "ingest", "dead-letter")} == {before}
-    # The migration runs again although nothing else changes.
-    assert deployed.try_apply().status == 1
+    deployed.fail(google_cloud_run_v2_job=FAILED_MIGRATION)
+    assert deployed.try_apply(keep_traffic=["mcp"]).status == 1
+    assert _sources(deployed) == before
     deployed.fail()
-    deployed.apply()
-    assert _source(deployed, "mcp") != before
-    assert deployed.plan().status == 0
+    deployed.plan(keep_traffic=["mcp"])
+    assert set(deployed.changes()[IN_ROOT]) == {"delete", "create"}, "the migration runs again"
+    deployed.run("apply", str(deployed.directory / "plan"))
+    assert not _sources(deployed) & before
+    values = deployed.values()
+    assert values[JOB]["template"][0]["template"][0]["containers"][0]["image"] == IMAGE
+    services = [values[SERVING.format(name)]["service_config"][0] for name in ("mcp", "ingest")]
+    assert [service["all_traffic_on_latest_revision"] for service in services] == [False, True]
+    assert deployed.plan(keep_traffic=["mcp"]).status == 0
 
 
 @pytest.mark.parametrize(
@@ -102,29 +110,23 @@ def test_the_migration_does_not_run_for_other_changes(deployed: Workspace) -> No
     assert IN_ROOT not in deployed.changes()
 
 
-def test_a_new_image_of_the_same_source_does_not_run_the_migration(deployed: Workspace) -> None:
-    container = {"image": "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_2"}
-    service = "data.google_cloud_run_v2_service mnemosyne-migrate"
-    deployed.drift({service: {"template": {"containers": container}}})
-    assert deployed.plan().status == 0
-    # The next migration uses the new image.
-    deployed.change_source("a new version")
-    deployed.apply()
-    assert deployed.values()[JOB]["template"][0]["template"][0]["containers"][0]["image"] == container["image"]
-
-
-def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(tmp_path: Path) -> None:
+def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(
+    deployed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls, answer, program = tmp_path / "calls", tmp_path / "answer", tmp_path / "gcloud"
     program.write_text(GCLOUD.format(calls=calls, answer=answer))
     program.chmod(0o755)
-    with workspace(environment={"PATH": f"{tmp_path}:/usr/bin:/bin"}) as own:
-        answer.write_text('{"state": "FAILED"}')
-        assert own.try_apply(migrate_by="gcloud").status == 1
-        assert not [address for address in own.addresses() if "function.serving" in address]
-        answer.write_text('{"state": "SUCCEEDED"}')
-        own.apply(migrate_by="gcloud")
-        assert own.plan(migrate_by="gcloud").status == 0
-        assert JOB not in own.values()
+    monkeypatch.setitem(deployed.environment, "PATH", f"{tmp_path}:/usr/bin:/bin")
+    before = _sources(deployed)
+    deployed.change_source("a new version")
+    answer.write_text('{"state": "FAILED"}')
+    assert deployed.try_apply(migrate_by="gcloud").status == 1
+    assert _sources(deployed) == before
+    answer.write_text('{"state": "SUCCEEDED"}')
+    deployed.apply(migrate_by="gcloud")
+    assert not _sources(deployed) & before
+    assert deployed.plan(migrate_by="gcloud").status == 0
+    assert JOB not in deployed.values()
     first, second = calls.read_text().splitlines()
     assert first == second
     assert "workflows run mnemosyne-operate" in first

@@ -20,17 +20,6 @@ def test_a_rollback_without_keep_traffic_is_undone_by_the_next_apply(deployed: W
     assert deployed.changes() == {MCP: ["update"]}
 
 
-def test_with_keep_traffic_a_rollback_is_kept_with_and_without_a_new_source(deployed: Workspace) -> None:
-    deployed.drift(ROLLED_BACK)
-    assert deployed.plan(keep_traffic=["mcp"]).status == 0
-    deployed.change_source("a new version")
-    deployed.apply(keep_traffic=["mcp"])
-    (mcp,) = deployed.values()['google_cloudfunctions2_function.serving["mcp"]']["service_config"]
-    (ingest,) = deployed.values()['google_cloudfunctions2_function.serving["ingest"]']["service_config"]
-    assert mcp["all_traffic_on_latest_revision"] is False
-    assert ingest["all_traffic_on_latest_revision"] is True
-
-
 @pytest.mark.nightly
 def test_when_keep_traffic_is_removed_the_newest_revision_serves(deployed: Workspace) -> None:
     deployed.drift(ROLLED_BACK)
@@ -53,12 +42,6 @@ def test_a_lost_database_is_replaced_under_another_name_without_editing_the_stat
     settings = values['google_cloudfunctions2_function.serving["mcp"]']["service_config"][0]["environment_variables"]
     assert settings["MNEMOSYNE_INSTANCE_CONNECTION_NAME"].endswith(":mnemosyne-restored")
     assert deployed.plan(database_instance_name="mnemosyne-restored").status == 0
-
-
-def test_a_change_of_the_name_variable_does_not_replace_the_existing_database(deployed: Workspace) -> None:
-    refused = deployed.plan(database_instance_name="mnemosyne-restored")
-    assert refused.status == 1
-    assert "Instance cannot be destroyed" in refused.printed
 
 
 @pytest.mark.parametrize("example", sorted(file.name for file in (TERRAFORM / "environments").glob("*.example")))

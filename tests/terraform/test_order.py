@@ -1,20 +1,21 @@
 """Each resource is created after its prerequisites exist and have taken effect."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.terraform.workspace import Workspace, workspace
+from tests.terraform.conftest import PARTS, Applied
+from tests.terraform.workspace import Workspace
 
 Resources = dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def resources(empty: Workspace) -> Resources:
+def resources(empty_plan: dict[str, Any]) -> Resources:
     """The module's resources as they are configured, by address."""
-    empty.plan()
-    module = empty.planned()["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
+    module = empty_plan["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
     return {resource["address"]: resource for resource in module["resources"]}
 
 
@@ -83,52 +84,59 @@ def test_grants_on_serving_functions_are_made_after_the_migration(resources: Res
         assert "google_cloud_run_v2_job.migrate" in before
 
 
-def test_alerts_no_longer_use_a_channel_or_an_uptime_check_that_is_deleted() -> None:
+@dataclass(frozen=True)
+class Reduced:
+    """A deployment that loses parts: the addresses after an apply with a failed migration and after the next apply."""
+
+    own: Workspace
+    addresses: list[set[str]]
+    printed: list[str]
+    variables: dict[str, object]
+
+    def lines(self, *parts: str) -> list[int]:
+        """The numbers of the lines that the last apply printed with these parts."""
+        return [number for number, line in enumerate(self.printed) if all(part in line for part in parts)]
+
+
+@pytest.fixture(scope="module")
+def reduced(complete: Applied) -> Reduced:
+    own, added = complete.restored(), {"gemini_api_key_secret": "gemini", "alert_emails": PARTS["alert_emails"][1:]}
+    variables = {name: value for name, value in PARTS.items() if name not in ("outcomes", "reranking_model")} | added
+    own.fail(google_cloud_run_v2_job="The migration failed.")
+    assert own.try_apply(**variables).status == 1
+    addresses = own.addresses()
+    own.fail()
+    printed = own.apply(**variables).printed.splitlines()
+    return Reduced(own, [addresses, own.addresses()], printed, variables)
+
+
+def test_alerts_no_longer_use_a_channel_or_an_uptime_check_that_is_deleted(reduced: Reduced) -> None:
     """Google refuses to delete a channel or a check that an alert uses."""
-    recipients = ["ada@example.com", "bob@example.com"]
-    with workspace() as own:
-        own.apply(alert_emails=recipients)
-        printed = own.apply(alert_emails=recipients[:1]).printed.splitlines()
-        (deleted,) = [number for number, line in enumerate(printed) if "Destroying" in line]
-        changed = [number for number, line in enumerate(printed) if "alert_policy" in line and "complete" in line]
-        assert "bob@example.com" in printed[deleted]
-        assert len(changed) > 15
-        assert max(changed) < deleted
-        # The host of the check contains the number of the project.
-        own.plan(alert_emails=recipients[:1], project_number="42")
-        for address in (
-            "google_monitoring_uptime_check_config.mcp[0]",
-            'google_monitoring_alert_policy.this["canary"]',
-        ):
-            assert own.changes()[f"module.mnemosyne.{address}"] == ["delete", "create"]
+    (deleted,) = reduced.lines("Destroying", 'notification_channel.email["ada@example.com"]')
+    changed = reduced.lines("alert_policy", "complete")
+    assert len(changed) > 15
+    assert max(changed) < deleted
+    # The host of the check contains the number of the project.
+    reduced.own.plan("-refresh=false", **reduced.variables, project_number="42")
+    changes = reduced.own.changes()
+    for address in ("google_monitoring_uptime_check_config.mcp[0]", 'google_monitoring_alert_policy.this["canary"]'):
+        assert changes[f"module.mnemosyne.{address}"] == ["delete", "create"]
 
 
-def test_functions_keep_their_topics_and_rights_until_they_no_longer_use_them() -> None:
-    """If the migration fails, the functions keep their settings, so they still need their topics and rights."""
-    before = {"outcomes": True, "reranking_model": "semantic-ranker-fast-004"}
-    after = {"gemini_api_key_secret": "gemini"}
-    used = {
+@pytest.mark.parametrize(
+    "address",
+    [
         "google_pubsub_topic.outcomes[0]",
         'google_pubsub_topic_iam_member.publishes["ingest outcomes"]',
         'google_project_iam_member.functions["ingest aiplatform.user"]',
         'google_project_iam_member.functions["mcp aiplatform.user"]',
         'google_project_iam_member.functions["mcp discoveryengine.viewer"]',
-    }
-    used = {f"module.mnemosyne.{address}" for address in used}
-    with workspace() as own:
-        own.apply(**before)
-        assert used <= own.addresses()
-        own.fail(google_cloud_run_v2_job="The migration failed.")
-        assert own.try_apply(**after).status == 1
-        assert used <= own.addresses()
-        own.fail()
-        printed = own.apply(**after).printed.splitlines()
-        assert not used & own.addresses()
-        deleted = [
-            number
-            for number, line in enumerate(printed)
-            if line.split(": ")[0].split(" (")[0] in used and "Destroying" in line
-        ]
-        changed = [number for number, line in enumerate(printed) if "function.serving" in line and "complete" in line]
-        assert len(changed) == 3
-        assert max(changed) < min(deleted)
+    ],
+)
+def test_functions_keep_their_topics_and_rights_until_they_no_longer_use_them(reduced: Reduced, address: str) -> None:
+    """If the migration fails, the functions keep their settings, so they still need their topics and rights."""
+    full = f"module.mnemosyne.{address}"
+    assert [full in addresses for addresses in reduced.addresses] == [True, False]
+    changed = reduced.lines("function.serving", "complete")
+    assert len(changed) == 4
+    assert max(changed) < min(reduced.lines(full, "Destroying"))
