@@ -55,6 +55,20 @@ def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
     assert read is not None
 
 
+def test_the_statements_that_store_are_planned_only_for_the_first_messages(
+    cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    """PostgreSQL plans a statement for its values five times, and then compares with one plan for all values."""
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
+    store = memories_in(pool)
+    for number in range(8):
+        deliver(store, request(f"memory {number}"))
+    with pool.connection() as connection:
+        planned = connection.run("SELECT custom_plans AS plans FROM pg_prepared_statements")
+    pool.close()
+    assert max(row["plans"] for row in planned) == 5
+
+
 @pytest.mark.parametrize("state", ["57014", "53100", "40P01"])
 def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
     cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, fails: Callable[..., None], state: str

@@ -86,8 +86,8 @@ class _LookUp:
 
 
 def _prepare(connection: Connection) -> None:
-    """Create the staging table for COPY. This is done outside a transaction, because a rollback would drop the
-    table."""
+    """Create the staging table for COPY, and let the connection keep plans. This is done outside a transaction, because
+    a rollback would undo both."""
     if not connection.has_incoming:
         connection.script(ingest_sql.CREATE_INCOMING)
         connection.has_incoming = True
