@@ -26,9 +26,10 @@ EVERYTHING = {
     "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
 }
 """Variables that create every function and every grant, with addresses that the plan shows."""
-PARTS = {
+RECIPIENTS = [f"{name}@example.com" for name in ("ada", "bob", "cy", "dee", "eve", "fay")]
+PARTS: dict[str, object] = {
     "domain": "memory.example.com",
-    "alert_emails": [f"{name}@example.com" for name in ("ada", "bob", "cy", "dee", "eve", "fay")],
+    "alert_emails": RECIPIENTS,
     "billing_account": "000000-000000-000000",
     "kms_key": "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k",
     "message_storage_regions": ["europe-west1"],

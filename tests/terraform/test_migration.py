@@ -14,7 +14,9 @@ SERVING = 'google_cloudfunctions2_function.serving["{}"]'
 JOB = "google_cloud_run_v2_job.migrate[0]"
 IN_ROOT = f"module.mnemosyne.{JOB}"
 IMAGE = "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_2"
-NEW_IMAGE = {"data.google_cloud_run_v2_service mnemosyne-migrate": {"template": {"containers": {"image": IMAGE}}}}
+NEW_IMAGE: dict[str, object] = {
+    "data.google_cloud_run_v2_service mnemosyne-migrate": {"template": {"containers": {"image": IMAGE}}}
+}
 """The API's answer after Google has built the image of the same source again."""
 GCLOUD = """#!/bin/sh
 echo "$@" >> {calls}
@@ -67,7 +69,7 @@ def test_a_failed_migration_in_a_first_apply_leaves_no_serving_function(
 
 
 def test_an_upgrade_changes_functions_after_its_migration_and_keeps_a_rollback(deployed: Workspace) -> None:
-    deployed.drift(NEW_IMAGE | ROLLED_BACK)
+    deployed.drift({**NEW_IMAGE, **ROLLED_BACK})
     assert deployed.plan(keep_traffic=["mcp"]).status == 0, "neither runs the migration"
     before = _sources(deployed)
     deployed.change_source("a new version")

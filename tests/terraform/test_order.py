@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.terraform.conftest import PARTS, Applied
+from tests.terraform.conftest import PARTS, RECIPIENTS, Applied
 from tests.terraform.workspace import Workspace
 
 Resources = dict[str, dict[str, Any]]
@@ -100,7 +100,7 @@ class Reduced:
 
 @pytest.fixture(scope="module")
 def reduced(complete: Applied) -> Reduced:
-    own, added = complete.restored(), {"gemini_api_key_secret": "gemini", "alert_emails": PARTS["alert_emails"][1:]}
+    own, added = complete.restored(), {"gemini_api_key_secret": "gemini", "alert_emails": RECIPIENTS[1:]}
     variables = {name: value for name, value in PARTS.items() if name not in ("outcomes", "reranking_model")} | added
     own.fail(google_cloud_run_v2_job="The migration failed.")
     assert own.try_apply(**variables).status == 1
