@@ -56,10 +56,7 @@ NOTICES = 20
     help="Through tools or the topic.  [default: mcp with --url, else pubsub]",
 )
 @click.option(
-    "--source",
-    metavar="NAME",
-    callback=check_source,
-    help="Source of the notes, in which their paths are unique.  [default: their folder]",
+    "--source", metavar="NAME", callback=check_source, help="Name for the source of the notes.  [default: their folder]"
 )
 @click.option(
     "--restore", is_flag=True, help="Restore exports exactly: ids, times, ratings, versions, keys and outcomes."

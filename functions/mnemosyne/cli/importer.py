@@ -154,7 +154,7 @@ def run(
         if published and published.is_finished:
             progress(len(batch.records))
             continue
-        unsent = _records_to_send(batch, published, destination, journal)
+        unsent = _unsent(batch, published, destination, journal)
         if unsent:
             destination.send(unsent, source)
         batch.open = set(batch.request_ids)
@@ -164,9 +164,7 @@ def run(
     journal.forget_batches(batch_count)
 
 
-def _records_to_send(
-    batch: _Batch, published: Published | None, destination: Destination, journal: Journal
-) -> list[Record]:
+def _unsent(batch: _Batch, published: Published | None, destination: Destination, journal: Journal) -> list[Record]:
     """Return the records to send. A published batch gets its request ids from the journal; any other is recorded."""
     if published:
         pairs = zip(batch.records, published.request_ids, strict=True)
