@@ -15,7 +15,7 @@ from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.migrations import SchemaFile, bundled
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import text_array
-from mnemosyne.adapters.database.server_errors import server_error
+from mnemosyne.adapters.database.server_errors import error_fields
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
 from mnemosyne.domain.embedding_space import REMEDY, EmbeddingSpace, Languages, language_warning
@@ -212,7 +212,7 @@ def _with_connection(services: ConfiguredServices, checks: Callable[[Connection]
             yield from checks(connection)
     except ServiceError as exc:
         # Show the cause of the error: it has the address and the reason, which the error leaves out for callers.
-        lost = isinstance(exc, Unavailable) and not server_error(exc)
+        lost = isinstance(exc, Unavailable) and not error_fields(exc)
         yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")

@@ -11,7 +11,7 @@ from typing import Final
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.memory_database import read_embedding_space
-from mnemosyne.adapters.database.server_errors import server_error, server_message
+from mnemosyne.adapters.database.server_errors import error_fields, server_message
 from mnemosyne.adapters.embedders import registry
 from mnemosyne.app.container import connection_factory_for, embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -100,7 +100,7 @@ def log_failure(event: str, exc: Exception) -> str:
     """
     cause = _cause(exc)
     # Leave out the traceback of a PostgreSQL error, because it would quote rows and statements.
-    expected = isinstance(exc, MnemosyneError) or server_error(exc)
+    expected = isinstance(exc, MnemosyneError) or error_fields(exc)
     if not expected:
         log.exception(event, error=cause)
         return cause
@@ -111,7 +111,7 @@ def log_failure(event: str, exc: Exception) -> str:
 
 def _cause(exc: Exception) -> str:
     message = str(exc) if isinstance(exc, MnemosyneError) else ""
-    fields = server_error(exc)
+    fields = error_fields(exc)
     if fields and message and fields.get("M", "") in message:
         return message
     if fields:

@@ -16,7 +16,7 @@ from mnemosyne.domain.batches import batches
 from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import VALUES, most_values
+from mnemosyne.domain.parsing import VALUES, max_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import NotFound, Unavailable
@@ -106,7 +106,7 @@ class McpDestination(_PollingDestination):
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl"}
         if source.timezone != "UTC":
             arguments["timezone"] = source.timezone
-        parts = batches(lines, lambda line: most_values(line.encode()), most=BATCH_LIMIT, largest=VALUES)
+        parts = batches(lines, lambda line: max_values(line.encode()), most=BATCH_LIMIT, largest=VALUES)
         first, *others = ["".join(part) for part in parts] or [""]
         self._client.call("import_memories", arguments | {"text": first} | ({"refused": refused} if refused else {}))
         for text in others:

@@ -63,6 +63,6 @@ def data_directory(data_dir: str | None, create: bool) -> "DataDir":
 
     if data_dir is None or not create:
         return DataDir.existing(data_dir)
-    if problem := DataDir.absence(data_dir):
+    if problem := DataDir.missing_system_message(data_dir):
         say(f"Note: {problem}; creating one.", err=True)
     return DataDir.at(data_dir)

@@ -103,7 +103,7 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
         )
     from mnemosyne.cli.local.data_dir import DataDir
 
-    if problem := DataDir.absence(None):
+    if problem := DataDir.missing_system_message(None):
         has_token = os.environ.get("MNEMOSYNE_TOKEN") and _NAMES[URL] in usable
         hint = "; MNEMOSYNE_TOKEN is set, so --url may be missing" if has_token else ""
         raise Misconfigured(

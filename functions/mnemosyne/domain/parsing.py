@@ -275,16 +275,16 @@ def check_values(text: bytes, *, of: str) -> None:
 
     The values are counted without parsing the text, because parsing would already need the memory.
     """
-    if most_values(text) <= VALUES:
+    if max_values(text) <= VALUES:
         return
     # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
     # quotes, so that the remaining quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     few_strings = plain.count(b'"') <= 4 * VALUES  # an object's member has at most two strings: name and value
-    if not few_strings or most_values(b"".join(plain.split(b'"')[::2])) > VALUES:
+    if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
         raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
 
 
-def most_values(text: bytes) -> int:
+def max_values(text: bytes) -> int:
     """Return an upper bound of the number of values: every value follows a comma or an opening bracket."""
     return text.count(b",") + text.count(b"[") + text.count(b"{")

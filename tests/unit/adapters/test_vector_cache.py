@@ -14,7 +14,7 @@ def _vectors(*texts: str) -> dict[str, Vector]:
 @pytest.mark.parametrize("text", ["tea", "", "日本", "lone \ud800 surrogate", "x" * 100_000])
 def test_a_cached_vector_can_be_taken_once(text: str) -> None:
     cache = VectorCache()
-    cache.keep(_vectors(text))
+    cache.add(_vectors(text))
     assert list(cache.take([text, "another"])) == [text]
     assert cache.take([text]) == {}
 
@@ -23,5 +23,5 @@ def test_a_cached_vector_can_be_taken_once(text: str) -> None:
 def test_the_oldest_vectors_are_dropped_when_the_cache_is_full(count: int, remaining: list[str]) -> None:
     cache = VectorCache(most=3)
     for text in "abcde"[:count]:
-        cache.keep(_vectors(text))
+        cache.add(_vectors(text))
     assert list(cache.take(list("abcde"))) == remaining

@@ -15,7 +15,7 @@ import pg8000.exceptions
 import pg8000.native
 
 from mnemosyne.adapters import service_error_tables, service_errors
-from mnemosyne.adapters.database.server_errors import server_error
+from mnemosyne.adapters.database.server_errors import error_fields
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import (
     Conflict,
@@ -250,7 +250,7 @@ def connection_factory(
         except (pg8000.exceptions.Error, OSError) as exc:
             error = connect_error(exc, "the database")
             if isinstance(error, ServiceError):
-                reason = {} if server_error(exc) else {"error": str(exc)}
+                reason = {} if error_fields(exc) else {"error": str(exc)}
                 log.warning("database_unreachable", **fault_fields(error) | reason)
             raise error from exc
 
@@ -275,7 +275,7 @@ def _connect(address: str | tuple[str, int]) -> socket.socket:
 
 def connect_error(exc: BaseException, where: str) -> MnemosyneError:
     """Return the error for a connection that could not be opened, with the server's reason if the server sent one."""
-    fields = server_error(exc)
+    fields = error_fields(exc)
     code = fields.get("C", service_errors.UNREACHABLE)
     return service_errors.error(service_error_tables.DATABASE, code, fields.get("M", ""), where=where)
 

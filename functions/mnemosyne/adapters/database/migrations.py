@@ -16,7 +16,7 @@ from typing import Final
 import pg8000.exceptions
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.server_errors import migrating, server_error, server_message
+from mnemosyne.adapters.database.server_errors import error_fields, migrating, server_message
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured, MnemosyneError
 from mnemosyne.observability import EventLog
@@ -188,7 +188,7 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
             try:
                 connection.script(_GRANT)
             except (MnemosyneError, pg8000.exceptions.DatabaseError) as exc:
-                reason = server_message(server_error(exc)) or str(exc)
+                reason = server_message(error_fields(exc)) or str(exc)
                 raise Misconfigured(f"the role {role} cannot be granted to the database user {user}: {reason}") from exc
         log.info("role_granted", user=user, role=role)
 

@@ -13,7 +13,7 @@ ResultT = TypeVar("ResultT")
 _INTEGRITY = "23"
 
 
-def server_error(exc: BaseException) -> Mapping[str, str]:
+def error_fields(exc: BaseException) -> Mapping[str, str]:
     """Return the fields of the PostgreSQL error that caused an exception; empty if there is none.
 
     Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. The function also looks at the causes of
@@ -47,7 +47,7 @@ def migrating(file: str, sql: str = "") -> Iterator[None]:
     try:
         yield
     except (MnemosyneError, pg8000.exceptions.DatabaseError) as exc:
-        fields = server_error(exc)
+        fields = error_fields(exc)
         if not fields or isinstance(exc, MigrationFailed):
             raise
         raise MigrationFailed(file, fields.get("C", ""), server_message(fields, sql)) from exc

@@ -120,7 +120,7 @@ class GeminiEmbedder:
         try:
             self._embed_all(contents, _DOCUMENT, vectors, time.monotonic() + DOCUMENTS_SECONDS)
         except MnemosyneError:
-            self._kept.keep(vectors)
+            self._kept.add(vectors)
             raise
         return [vectors[content] for content in contents]
 

@@ -19,7 +19,7 @@ class VectorCache:
         self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, vectors: Mapping[str, Vector]) -> None:
+    def add(self, vectors: Mapping[str, Vector]) -> None:
         """Cache the vectors of texts. If the cache is full, drop the oldest vectors."""
         with self._lock:
             self._vectors.update((_digest(text), vector) for text, vector in vectors.items())

@@ -93,12 +93,12 @@ class DataDir:
 
         Raises Misconfigured otherwise, with the directories of other local systems.
         """
-        if problem := cls.absence(chosen):
+        if problem := cls.missing_system_message(chosen):
             raise Misconfigured(f"{problem}: name a directory with --data-dir, or start a system with `mnemosyne dev`")
         return cls.at(chosen)
 
     @staticmethod
-    def absence(chosen: str | None) -> str:
+    def missing_system_message(chosen: str | None) -> str:
         """Return an error message if the directory contains no local system, otherwise an empty string."""
         path = _path(chosen)
         if (path / "postgres" / "PG_VERSION").exists():
