@@ -44,6 +44,12 @@ def test_a_lost_database_is_replaced_under_another_name_without_editing_the_stat
     assert deployed.plan(database_instance_name="mnemosyne-restored").status == 0
 
 
+def test_a_change_of_the_name_variable_does_not_replace_the_existing_database(deployed: Workspace) -> None:
+    refused = deployed.plan(database_instance_name="mnemosyne-restored")
+    assert refused.status == 1
+    assert "Instance cannot be destroyed" in refused.printed
+
+
 @pytest.mark.parametrize("example", sorted(file.name for file in (TERRAFORM / "environments").glob("*.example")))
 def test_the_example_variables_of_an_environment_can_be_planned(deployed: Workspace, example: str) -> None:
     file = TERRAFORM / "environments" / example
