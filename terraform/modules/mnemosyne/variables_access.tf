@@ -58,6 +58,12 @@ variable "iap" {
   }
 }
 
+locals {
+  # Members of IAM with their kind: https://cloud.google.com/iam/docs/principal-identifiers. allUsers and
+  # allAuthenticatedUsers are here because the variables refuse them with errors of their own.
+  member_pattern = "^((user|group|serviceAccount):[^@\\s:]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|domain:([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|serviceAccount:\\S+\\.svc\\.id\\.goog\\[\\S+\\]|principal(Set)?://\\S+|allUsers|allAuthenticatedUsers)$"
+}
+
 variable "invokers" {
   description = "Members that may call mcp with auth_mode iam, or through Identity-Aware Proxy, such as user:ada@example.com."
   type        = list(string)
@@ -67,9 +73,8 @@ variable "invokers" {
     condition     = !contains(var.invokers, "allUsers") && !contains(var.invokers, "allAuthenticatedUsers")
     error_message = "invokers must not contain allUsers or allAuthenticatedUsers: with auth_mode iam, mcp accepts authenticated calls only."
   }
-  # allUsers and allAuthenticatedUsers have an error of their own.
   validation {
-    condition     = alltrue([for member in var.invokers : can(regex("^((user|group|serviceAccount):[^@\\s:]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|domain:([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|serviceAccount:\\S+\\.svc\\.id\\.goog\\[\\S+\\]|principal(Set)?://\\S+|allUsers|allAuthenticatedUsers)$", member))])
+    condition     = alltrue([for member in var.invokers : can(regex(local.member_pattern, member))])
     error_message = "invokers must be members with their kind (user:, group:, serviceAccount:, domain:, principal:// or principalSet://), such as user:ada@example.com, got ${join(", ", var.invokers)}."
   }
 }

@@ -92,9 +92,8 @@ variable "publishers" {
     condition     = alltrue(flatten([for entry in values(var.publishers) : [for member in entry.members : !contains(["allUsers", "allAuthenticatedUsers"], member)]]))
     error_message = "members of publishers must not contain allUsers or allAuthenticatedUsers: they would let everybody write."
   }
-  # allUsers and allAuthenticatedUsers have an error of their own.
   validation {
-    condition     = alltrue([for member in flatten(values(var.publishers)[*].members) : can(regex("^((user|group|serviceAccount):[^@\\s:]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|domain:([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+|serviceAccount:\\S+\\.svc\\.id\\.goog\\[\\S+\\]|principal(Set)?://\\S+|allUsers|allAuthenticatedUsers)$", member))])
+    condition     = alltrue([for member in flatten(values(var.publishers)[*].members) : can(regex(local.member_pattern, member))])
     error_message = "members of publishers must be members with their kind (user:, group:, serviceAccount:, domain:, principal:// or principalSet://), such as user:ada@example.com, got ${join(", ", flatten(values(var.publishers)[*].members))}."
   }
 }
