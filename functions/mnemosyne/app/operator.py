@@ -67,8 +67,10 @@ class OwnerStores:
         """Return label, version, name and time of application of each file of the schema."""
         with closing(self.connect()) as connection:
             files = migrations.status(connection, migrations.bundled())
-        names = ("label", "version", "name", "applied_at")
-        return [{name: getattr(file, name) for name in names} for file in files]
+        return [
+            {"label": file.label, "version": file.version, "name": file.name, "applied_at": file.applied_at}
+            for file in files
+        ]
 
 
 class MemoryStores:

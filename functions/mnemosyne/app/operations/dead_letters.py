@@ -177,9 +177,16 @@ def not_found(namespace: str, message_id: str) -> NotFound:
 
 def letter_fields(letter: DeadLetter, namespace: str) -> dict[str, Any]:
     """Return the fields of a dead letter, with the size of its data instead of the data."""
-    names = (
-        "message_id", "dead_lettered_at", "last_failed_at", "failures", "redrives", "redriven_at", "due_at", "cause",
-        "attributes",
-    )  # fmt: skip
-    fields = {name: getattr(letter, name) for name in names}
-    return fields | {"bytes": len(letter.data), "request_ids": request_ids_in(namespace, letter)}
+    return {
+        "message_id": letter.message_id,
+        "dead_lettered_at": letter.dead_lettered_at,
+        "last_failed_at": letter.last_failed_at,
+        "failures": letter.failures,
+        "redrives": letter.redrives,
+        "redriven_at": letter.redriven_at,
+        "due_at": letter.due_at,
+        "cause": letter.cause,
+        "attributes": letter.attributes,
+        "bytes": len(letter.data),
+        "request_ids": request_ids_in(namespace, letter),
+    }
