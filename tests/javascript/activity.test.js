@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mergeRequests } from "../../functions/mnemosyne/http/console/static/activity.js";
+import { loadAgain, mergeRequests } from "../../functions/mnemosyne/http/console/static/activity.js";
 import { countUnseen, failures, seen, setFailures } from "../../functions/mnemosyne/http/console/static/health.js";
 import { looksAddress } from "../../functions/mnemosyne/http/console/static/overview.js";
 
@@ -39,3 +39,12 @@ test("the badge counts failures that were not seen, also after earlier ones were
   assert.equal(badge({ failed: 2 }), 1, "both dead letters were retried");
   assert.equal(badge({ failed: 2, dead_lettered: 1 }), 2, "one of them has failed again");
 });
+
+for (const [shown, pages] of [[0, 1], [50, 1], [51, 2], [120, 3], [5_000, 4]]) {
+  test(`a refresh of ${shown} shown requests of a state loads ${pages} pages`, async () => {
+    let loaded = 0;
+    const load = async () => ({ items: Array(50).fill({}), next: `page ${(loaded += 1)}` });
+    assert.equal((await loadAgain(load, shown)).items.length, pages * 50);
+    assert.equal(loaded, pages);
+  });
+}

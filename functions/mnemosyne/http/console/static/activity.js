@@ -14,6 +14,7 @@ import { counted, number } from "./text.js";
 import { showToast } from "./toast.js";
 
 const LIMIT = 50;
+const MOST_REFRESHED = 4 * LIMIT; // a refresh of a long list would otherwise reach the rate limit
 const TABS = ["", "queued", "stored", "duplicate", "deleted", "failed", "dead_lettered"];
 const MOST_SINGLE = 10;
 
@@ -68,15 +69,16 @@ export function Activity({ address, may }) {
     ${question}</div>`;
 }
 
-// Load the first page, and further ones until there are `count` requests: each request of a state may have left it.
-async function loadAgain(load, count) {
+// Load the first page, and further ones until there are `count` requests or MOST_REFRESHED. Each request of a state may
+// have left the state.
+export async function loadAgain(load, count) {
   const items = [];
   let next;
   do {
     const page = await load(next);
     items.push(...page.items);
     ({ next } = page);
-  } while (next && items.length < count);
+  } while (next && items.length < Math.min(count, MOST_REFRESHED));
   return { items, next };
 }
 
