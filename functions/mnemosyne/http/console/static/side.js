@@ -2,7 +2,7 @@
 import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Icon, Problem, Time, useAction } from "./components.js";
-import { dayAndTime, momentName } from "./dates.js";
+import { dayAndTime, momentName, rowDate } from "./dates.js";
 import { call } from "./mcp.js";
 import { TagField } from "./tag_field.js";
 import { tagAddress } from "./tags.js";
@@ -50,9 +50,9 @@ function Session({ memory }) {
   if (!around || around.count < 2) return null;
   const item = ({ id, timestamp, title }) => html`<li key=${id}><a href=${`/memories/${id}`} dir="auto">
     ${title || "Untitled"}</a>
-    <${Time} at=${timestamp} name=${momentName} class="faint num" /></li>`;
+    <${Time} at=${timestamp} name=${rowDate} class="faint num" /></li>`;
   return html`<section><h2>In the same session</h2><ol class="around">${around.before.map(item)}
-    <li class="here" aria-current="true">This memory<${Time} at=${memory.timestamp} name=${momentName}
+    <li class="here" aria-current="true">This memory<${Time} at=${memory.timestamp} name=${rowDate}
       class="faint num" /></li>
     ${around.after.map(item)}</ol>
     <p class="small"><a href=${`/?session=${encodeURIComponent(memory.session)}&order=oldest`}>
