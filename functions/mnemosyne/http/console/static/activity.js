@@ -58,7 +58,7 @@ export function Activity({ address, may }) {
     <div class="stack"><${NeedsLook} may=${may} redriving=${redriving} />
     <${Problem} error=${redriving.error} />
     <div class="panel flush"><${Tabs} state=${state} counts=${counts} />
-      ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}
+      ${pages.isLoading && html`<${Loading} />`}
       ${pages.items.length > 0 && html`<${Requests} requests=${pages.items}
         ...${{ may, redriving, picks }} />`}
       ${pages.isEmpty && html`<p class="pad soft">

@@ -35,7 +35,7 @@ export function Audit({ address, may }) {
       Reading it is recorded too.</p></div>
     <div class="stack"><${Filters} key=${address.search} ...${{ filters, isFiltered, may }} />
     <div class="panel flush">
-      ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}
+      ${pages.isLoading && html`<${Loading} />`}
       ${pages.items.length > 0 && html`<${Events} events=${pages.items} ...${{ filters, may }} />`}
       ${pages.isEmpty && html`<p class="pad soft" role="status">
         ${isFiltered ? "No event matches." : "No events yet."}</p>`}</div>

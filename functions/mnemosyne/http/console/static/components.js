@@ -188,7 +188,9 @@ export function usePages(name, loadPage) {
   const reload = async () => { if (list.key === `${location.href} ${name}`) await load(); };
   const isEmpty = list.next === "" && !list.items.length;
   const { error, busy } = action;
-  return { ...list, isEmpty, isLoaded: list.next !== undefined, error, busy, start, more: load, reload, change };
+  const isLoaded = list.next !== undefined;
+  const isLoading = !isLoaded && !list.items.length && !error; // also before `start`
+  return { ...list, isEmpty, isLoaded, isLoading, error, busy, start, more: load, reload, change };
 }
 
 export const More = ({ pages, children = "Load more" }) => html`<div class="list-end">

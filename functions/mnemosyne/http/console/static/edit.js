@@ -43,7 +43,7 @@ export function Edit({ id, may }) {
   useEffect(() => void reading.run(), []);
   if (reading.done) return html`<${Form} id=${id} memory=${reading.done} may=${may} />`;
   return html`<div class="stack"><${Heading}>Edit</><${Problem} error=${reading.error} />
-    ${reading.busy && html`<${Loading} rows=${3} />`}</div>`;
+    ${!reading.error && html`<${Loading} rows=${3} />`}</div>`;
 }
 
 function Form({ id, memory, may }) {

@@ -127,7 +127,7 @@ function Recent({ form, may, facets, onTimes }) {
     ${may.has("memory_timeline") && html`<${Strip} filters=${timelineFilters(form)}
       selection=${pages.times ?? form} onSelect=${select} />`}
     <${ListHead} ...${{ form, facets, selection, fresh, show, pages }} />
-    ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}
+    ${pages.isLoading && html`<${Loading} />`}
     <div class=${selection.isPicking ? "picking" : ""} ref=${selection.list}>${days.map((group) => html`
       <section class="group" key=${group.name}><h2 class="group-name">${group.name}${" "}
         ${group.isWhole && html`<span class="num">${number(group.items.length)}</span>`}</h2>

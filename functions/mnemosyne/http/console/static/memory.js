@@ -28,7 +28,7 @@ export function Memory({ id, may }) {
   if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted, load }} history=${history.done} />`;
   // The heading is the same element before and after loading, so that it keeps the focus.
   return html`<${Position} id=${id} /><div class="stack"><${Heading}>Memory</>
-    <${Problem} error=${reading.error} />${reading.busy && html`<${Loading} rows=${4} />`}</div>`;
+    <${Problem} error=${reading.error} />${!reading.error && html`<${Loading} rows=${4} />`}</div>`;
 }
 
 // The place in the list that the memory was opened from, with links to its neighbours there.

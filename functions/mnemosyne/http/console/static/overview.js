@@ -65,7 +65,7 @@ export function Overview({ may }) {
   return html`<div class="page-head"><${Heading} class="grow">Overview</>
       ${stats.done && isThere && html`<${Health} count=${looksNeeded(counts, stats.done)}
         isKnown=${Boolean(counts)} />`}</div>
-    <${Problem} error=${stats.error} />${stats.busy && !stats.done && html`<${Loading} rows=${4} />`}
+    <${Problem} error=${stats.error} />${!stats.done && !stats.error && html`<${Loading} rows=${4} />`}
     ${stats.done && html`<div class="stack"><${Tiles} stats=${stats.done} />
       <div class="halves">
         ${months.done?.buckets.length > 0 && html`<${Months} timeline=${months.done} />`}

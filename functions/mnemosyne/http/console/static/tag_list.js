@@ -60,7 +60,7 @@ export function TagList({ may }) {
         <${Button} class="btn small"
           onClick=${() => setOpen({ kind: "merge", tags: [tag, to], to })}>Merge into ${to}</>`}>
         <p><strong>${tag}</strong> and <strong>${to}</strong> look like one tag.</p></>`)}
-      ${finding.busy && !finding.done && html`<${Loading} />`}
+      ${!finding.done && !finding.error && html`<${Loading} />`}
       ${finding.done && !tags.length && html`<p class="soft" role="status">
         ${prefix ? "No tag begins with this." : "No tags yet."}</p>`}
       ${tags.length > 0 && html`<${Table} ...${{ tags, picked, toggle, mayChange, setOpen }} />`}
