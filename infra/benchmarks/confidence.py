@@ -13,6 +13,7 @@ questions with a strong hit.
 """
 
 import argparse
+import operator
 import re
 from collections.abc import Sequence
 
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from infra.benchmarks.collection import OURS, Collection, Question
 from infra.benchmarks.sets.__main__ import SETS
 from infra.benchmarks.stored import Stored, opened_store
-from mnemosyne.domain.confidence import Confidence, confidence
+from mnemosyne.domain.confidence import Confidence, confidence, reduced_share
 from mnemosyne.domain.search import SearchMode
 
 Values = npt.NDArray[np.float64]
@@ -46,11 +47,13 @@ def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[
     rows, best = [], []
     for question in questions:
         ranked, _ = stored.rank(question.text, SearchMode.HYBRID)
-        hits = [(hit.candidate.vector_score or 0.0, hit.candidate.words_share or 0.0) for hit in ranked[:HITS]]
-        hits = hits or [(0.0, 0.0)]
-        rows.append([*map(max, zip(*hits, strict=True)), max(cosine + share for cosine, share in hits)])
+        hits = [hit.candidate for hit in ranked[:HITS]]
+        shares = [reduced_share(hit.words_share or 0.0, lacks_name=hit.lacks_name) for hit in hits] or [0.0]
+        cosines = [hit.vector_score or 0.0 for hit in hits] or [0.0]
+        rows.append([max(cosines), max(shares), max(map(operator.add, cosines, shares))])
         order = list(Confidence)
-        best.append(max((confidence(stored.model, cosine, share) for cosine, share in hits), key=order.index))
+        found = [confidence(stored.model, hit.vector_score, hit.words_share, lacks_name=hit.lacks_name) for hit in hits]
+        best.append(max(found, key=order.index, default=Confidence.WEAK))
     return np.array(rows), best
 
 

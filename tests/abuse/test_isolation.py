@@ -224,7 +224,7 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
         "SELECT * FROM export_memories('ada', '{}', NULL, NULL, NULL, 10, 1000)",
         "SELECT memory_facets('ada', '{}', '', 10, 100)",
         "SELECT * FROM change_tag('ada', 'tea', NULL, NULL, 10)",
-        "SELECT find_candidates('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 100)",
+        "SELECT find_candidates('ada', 'exact', 'tea', '{}', NULL, NULL, '{}', 10, 100)",
         "SELECT read_hits('ada', '{}', 'tea', 99, false, NULL)",
         "SELECT read_memory_as_of('ada', gen_random_uuid(), now())",
         "SELECT pairwise_cosines('ada', '{}')",

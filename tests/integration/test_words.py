@@ -43,6 +43,16 @@ def _words_shares(memories: MemoryStore, namespace: str, query: str) -> dict[str
     return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), shares, strict=True))
 
 
+def _lacking(memories: MemoryStore, namespace: str, query: str, by_meaning: bool) -> dict[str, bool]:
+    """Return whether each content that is found lacks a name of the query."""
+    store, search_query = store_of(memories, namespace), SearchQuery(query=query)
+    vector = FakeEmbedder().embed_query(query) if by_meaning else None
+    candidates = store.find_candidates(search_query, vector, model=FAKE_SPACE.model, count=100, excluded={})
+    ranked = ranking.score_plain(candidates)
+    lacking = [entry.candidate.lacks_name for entry in ranked]
+    return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), lacking, strict=True))
+
+
 def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(memories: MemoryStore) -> None:
     missed = [pair for pair in FOUND if not _hits(memories, _store(memories, pair[1]), pair[0])]
     assert missed == []
@@ -130,6 +140,34 @@ def test_a_word_that_no_memory_contains_lowers_the_share(memories: MemoryStore) 
     assert 0 < share < 0.8
 
 
+@pytest.mark.parametrize(("query", "with_the_name", "without"), [
+    ("Which desk does Marta Keller have?", "the desk of Marta Keller is at the window", "the desk of Marta Novak"),
+    ("What do the Kellers drink?", "Marta Keller and Tom Keller drink tea", "Marta Novak drinks tea"),
+    ("Which port does mail-39 use?", "mail-39 uses port 25", "mail-40 uses port 25"),
+    ("Что пьёт Анна Петрова?", "Анна Петрова пьёт чай", "Анна Иванова пьёт чай"),
+    ("Que boit Zoé Lefèvre le matin ?", "Zoé Lefèvre boit du thé le matin", "Zoé Moreau boit du thé le matin"),
+    ("Wie schnell ist der Server web-07 im Netz?", "der Server web-07 ist schnell", "der Server web-08 ist schnell"),
+])  # fmt: skip
+@pytest.mark.parametrize("by_meaning", [True, False], ids=["hybrid", "by words alone"])
+def test_a_memory_about_another_person_or_thing_lacks_a_name_of_the_query(
+    memories: MemoryStore, query: str, with_the_name: str, without: str, by_meaning: bool
+) -> None:
+    lacking = _lacking(memories, _store(memories, with_the_name, without, "something else"), query, by_meaning)
+    assert lacking[without]
+    assert not lacking[with_the_name]
+
+
+@pytest.mark.parametrize(("query", "content"), [
+    ("which desk does marta keller have", "the desk of Marta Novak is at the window"),
+    ("Where is the desk in March?", "the desk is at the window"),
+    ("Wo steht der Schreibtisch im neuen Büro, und wo ist die Lampe?", "der Schreibtisch ist nicht hier"),
+])  # fmt: skip
+def test_no_memory_lacks_a_name_if_the_query_has_none_or_is_in_german(
+    memories: MemoryStore, query: str, content: str
+) -> None:
+    assert _lacking(memories, _store(memories, content), query, by_meaning=True) == {content: False}
+
+
 @pytest.mark.parametrize("ending", ["tonight", " ".join(["the drawing of a bridge needs more ink"] * 20)])
 def test_the_form_of_a_word_counts_in_passages_too(memories: MemoryStore, ending: str) -> None:
     contents = [f"we deployed the kettle {ending}", f"we deploy the kettle {ending}"]
@@ -150,7 +188,7 @@ def test_each_word_of_a_query_has_its_share_of_the_memories(store: MemoryStore, 
     words = [f"kettle{number}" for number in range(1, 21)]
     contents = tuple(request(" ".join(words[number:])) for number in range(20))  # word n is in n of twenty memories
     ingest.store(IngestMessage("ns", contents), memories=store, embedder=FakeEmbedder())
-    rows = owner.run("SELECT share FROM search_terms('ns', :query)", query=" ".join(["teapot", *words]))
+    rows = owner.run("SELECT share FROM search_terms('ns', :query, '{}')", query=" ".join(["teapot", *words]))
     assert sorted(row["share"] for row in rows) == pytest.approx([0.5 / 20, *(number / 20 for number in range(1, 21))])
 
 

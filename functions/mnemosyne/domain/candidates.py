@@ -34,6 +34,8 @@ class Candidate(NamedTuple):
     words_share: float | None = None
     """Share of the query's words that the memory contains, in any inflected form, at most 1. Rare words count more, and
     a long memory has a lower share. None if not computed."""
+    lacks_name: bool = False
+    """Whether the memory lacks a name of the query."""
 
 
 @dataclass(frozen=True, kw_only=True)

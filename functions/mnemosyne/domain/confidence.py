@@ -3,7 +3,7 @@
 The score only orders the hits of one search. The confidence can be compared between searches. It is computed from the
 sum of two numbers: the cosine to the query, and the share of the query's words that the memory contains, in which rare
 words count more. The sum separates questions with an answer from questions without an answer better than either number
-alone (docs/benchmarks.md).
+alone (docs/benchmarks.md). The share is lower if the memory lacks a name of the query.
 """
 
 from collections.abc import Mapping
@@ -51,13 +51,16 @@ class Calibration:
     """Weight of the share of words in the sum. It is low for spaces in which all cosines are close to each other."""
 
 
+LACKED_NAME = 0.25
+"""Subtracted from the share of words if the memory lacks a name of the query. Such a memory is often about another
+person or thing, even if it contains most words of the query (docs/decisions/0044)."""
 WORDS = Thresholds(related=0.35, strong=0.6)
 """Thresholds of the share of words alone, for searches without vectors. They do not depend on the embedding space."""
 UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
 """Thresholds for models that were not measured, such as Gemini. With these values, the share of words decides."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
-        both=Thresholds(related=0.6, strong=1.0), cosine=Thresholds(related=0.3, strong=0.45)
+        both=Thresholds(related=0.55, strong=1.0), cosine=Thresholds(related=0.3, strong=0.45)
     ),
     # Measured: the first hit is at least related for 96 % of 125 questions about the conversations, and strong for 78
     # %. For 123 questions about something else, these figures are 36 % and 4 %. Unrelated texts have a cosine of .8.
@@ -68,8 +71,14 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 """Thresholds by model. `python -m infra.benchmarks.confidence` measures the error rates."""
 
 
-def confidence(model: str, cosine: float | None, words: float | None) -> Confidence:
+def reduced_share(words: float, *, lacks_name: bool) -> float:
+    """Return the share of words that counts for the confidence of a memory."""
+    return max(0.0, words - LACKED_NAME) if lacks_name else words
+
+
+def confidence(model: str, cosine: float | None, words: float | None, *, lacks_name: bool = False) -> Confidence:
     """Return the confidence of a hit from its cosine and its share of words. None means not computed."""
+    words = words and reduced_share(words, lacks_name=lacks_name)
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:
         return Confidence.STRONG  # an exact search: the memory contains the query literally

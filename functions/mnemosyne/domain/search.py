@@ -9,6 +9,7 @@ from uuid import UUID
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.memory import MemoryFields
 from mnemosyne.domain.metadata_filter import MetadataCondition
+from mnemosyne.domain.query_names import names_in_query
 from mnemosyne.domain.time.window import TimeWindow
 
 
@@ -78,6 +79,11 @@ class SearchQuery:
     """Whether each hit has its scores (RelevanceParts)."""
     typing: bool = False
     """Whether the query is still being typed. Then the search is by words only, and the last word may be incomplete."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names in the query."""
+        return names_in_query(self.query or "")
 
     @property
     def by_meaning(self) -> bool:

@@ -161,7 +161,8 @@ def with_confidence(query: SearchQuery, ranked: list[RankedCandidate], model: st
     if query.query is None:
         return ranked
     for entry in ranked:
-        entry.confidence = confidence(model, entry.candidate.vector_score, entry.candidate.words_share)
+        found = entry.candidate
+        entry.confidence = confidence(model, found.vector_score, found.words_share, lacks_name=found.lacks_name)
     minimum = query.min_confidence
     return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
 

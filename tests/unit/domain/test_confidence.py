@@ -36,6 +36,23 @@ def test_a_hit_is_strong_related_or_weak(
 
 
 @pytest.mark.parametrize(
+    ("model", "cosine", "words", "expected"),
+    [
+        pytest.param(OFFLINE, 0.6, 0.6, (Confidence.STRONG, Confidence.RELATED), id="close and with its words"),
+        pytest.param(OFFLINE, 0.2, 0.5, (Confidence.RELATED, Confidence.WEAK), id="not close"),
+        pytest.param(OFFLINE, 0.6, 0.1, (Confidence.RELATED, Confidence.RELATED), id="close, with few of its words"),
+        pytest.param(OFFLINE, None, 0.5, (Confidence.RELATED, Confidence.WEAK), id="by words alone"),
+        pytest.param(OFFLINE, 0.5, None, (Confidence.STRONG, Confidence.STRONG), id="by meaning alone"),
+        pytest.param("a-new-model", 0.6, 0.7, (Confidence.STRONG, Confidence.RELATED), id="unknown model"),
+    ],
+)
+def test_a_hit_that_lacks_a_name_of_the_query_has_a_lower_share_of_its_words(
+    model: str, cosine: float | None, words: float | None, expected: tuple[Confidence, Confidence]
+) -> None:
+    assert (confidence(model, cosine, words), confidence(model, cosine, words, lacks_name=True)) == expected
+
+
+@pytest.mark.parametrize(
     ("confidence_", "minimum", "reached"),
     [
         (Confidence.WEAK, Confidence.WEAK, True),

@@ -91,6 +91,7 @@ class MemoryStore(
             memories_sql.FIND_CANDIDATES,
             mode=query.mode.value,
             query=query.query,
+            names=rows.text_array(query.names),
             vector=None if vector is None else rows.vector_text(vector),
             model=model,
             filters=rows.filters_json(query.filters, excluded),

@@ -29,8 +29,8 @@ WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 FIND_CANDIDATES: Final = """
 SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),
-    CAST(:vector AS text), CAST(:model AS text), CAST(:filters AS jsonb), CAST(:limit AS integer),
-    CAST(:candidates AS integer)
+    CAST(:names AS text[]), CAST(:vector AS text), CAST(:model AS text), CAST(:filters AS jsonb),
+    CAST(:limit AS integer), CAST(:candidates AS integer)
 ) AS candidates
 """
 

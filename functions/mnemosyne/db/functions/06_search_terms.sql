@@ -52,6 +52,7 @@ $$;
 --   weight       its weight in the lexical score
 --   share        the share of the namespace's memories that contain the word; null for a form
 --   word_weight  the weight of the word and its forms together; null for a form
+--   name         the index in p_names of the name that the word belongs to; null for other words and for forms
 --
 -- The weight is the square root of the inverse document frequency, which is computed from the share. In a comparison,
 -- the square root gave better recall than the inverse document frequency itself on conversations, and equal recall on
@@ -64,8 +65,11 @@ $$;
 -- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound are
 -- additional words with a quarter of the weight, because their stems also count. If the query and the memories of the
 -- namespace are in English, a stemmed word passes half of its weight on to its forms.
-CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
-RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision)
+--
+-- p_names has words of the query that are names (see the Python module query_names.py). In German every noun is
+-- capitalised, so names without digits are ignored if the query or a memory is in German.
+CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
+RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision, name integer)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -75,6 +79,7 @@ DECLARE
     english boolean;
     simple text[];
     words text[];
+    names text[];
     factors double precision[];
     -- Copies of the arrays in `sample`, because PostgreSQL would decompress these arrays again for each word.
     sampled_keys integer[];
@@ -97,6 +102,8 @@ BEGIN
         SELECT array_agg(w.word), array_agg(w.factor) INTO words, factors
         FROM words_in_languages(p_query, query_language, languages) AS w;
     END IF;
+    names := CASE WHEN 'de' = query_language OR 'de' = ANY (languages)
+        THEN ARRAY(SELECT n.name FROM unnest(p_names) AS n (name) WHERE n.name ~ '[0-9]') ELSE p_names END;
     RETURN QUERY
     WITH query_term AS (
         SELECT term_key(p_namespace, query.word) AS key, max(query.factor) AS factor
@@ -114,11 +121,18 @@ BEGIN
     ), form AS MATERIALIZED (
         SELECT f.stem_key, f.form_key, f.share * r.weight AS weight
         FROM query_forms(p_namespace, p_query) AS f JOIN rarest r ON r.key = f.stem_key WHERE english
+    ), named AS MATERIALIZED (
+        SELECT term_key(p_namespace, word) AS key, CAST(min(n.place) AS integer) AS place
+        FROM unnest(names) WITH ORDINALITY AS n (name, place) CROSS JOIN LATERAL unnest(CASE WHEN english
+            THEN tsvector_to_array(words_of(n.name, 'en'))
+            ELSE ARRAY(SELECT w.word FROM words_in_languages(n.name, query_language, languages) AS w) END) AS word
+        GROUP BY 1
     )
-    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.weight
+    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.weight,
+        (SELECT n.place FROM named n WHERE n.key = r.key)
     FROM rarest r
     UNION ALL
-    SELECT f.form_key, NULL, f.weight, NULL FROM form f;
+    SELECT f.form_key, NULL, f.weight, NULL, NULL FROM form f;
 END
 $$;
 

@@ -41,13 +41,17 @@ $$;
 -- The column `words_share` is the share of the query's words that the memory contains. p_word_keys has the keys of the
 -- query's words. p_word_shares has the weight of each of these words as a share of their total weight.
 --
+-- The column `lacks_name` is true if the memory lacks a name of the query. p_word_names has the name that each word of
+-- p_word_keys belongs to, as a number; null for other words. A name may have several words, its stems in several
+-- languages, and the memory needs one of them. p_word_names is null if the query has no names.
+--
 -- The column `eligible` is false for a neighbour that does not match the filters. Such a neighbour adds to the scores
 -- of other memories, but is not itself a result. The column `statement_key` is computed only for memories that have the
 -- same wording as another row.
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
     p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_word_keys integer[],
-    p_word_shares double precision[], p_mean_length double precision, p_heads uuid[]
+    p_word_shares double precision[], p_word_names integer[], p_mean_length double precision, p_heads uuid[]
 ) RETURNS json
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -86,6 +90,9 @@ BEGIN
                     CASE WHEN p_word_keys IS NOT NULL AND (members.listed OR members.direct) THEN share_by_length(
                         (SELECT sum(q.share) FROM unnest(p_word_keys, p_word_shares) AS q (key, share) WHERE q.key = ANY (w.keys)),
                         cardinality(w.keys), p_mean_length) END AS words_share,
+                    p_word_names IS NOT NULL AND EXISTS (
+                        SELECT FROM unnest(p_word_keys, p_word_names) AS q (key, name) WHERE q.name IS NOT NULL
+                        GROUP BY q.name HAVING bool_and(coalesce(q.key <> ALL (w.keys), true))) AS lacks_name,
                     members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
                     -- octet_length() does not read a content that is stored out of line
                     octet_length(m.content) AS length
@@ -110,7 +117,8 @@ BEGIN
                 array_agg(k.eligible),
                 array_agg(k.length),
                 array_agg(CAST(k.passage_score AS real)),
-                array_agg(CAST(k.words_share AS real))) AS columns
+                array_agg(CAST(k.words_share AS real)),
+                array_agg(k.lacks_name)) AS columns
             FROM (SELECT * FROM scored s ORDER BY s.index) AS k
         )
         SELECT json_build_object(
@@ -128,8 +136,8 @@ $$;
 -- too: in a search by vector, this is the lexical score. This function takes half the time of candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_terms sparsevec,
-    p_word_keys integer[], p_word_shares double precision[], p_mean_length double precision, p_statements boolean,
-    p_as_of timestamptz
+    p_word_keys integer[], p_word_shares double precision[], p_word_names integer[], p_mean_length double precision,
+    p_statements boolean, p_as_of timestamptz
 ) RETURNS json
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -156,7 +164,11 @@ BEGIN
                     (SELECT sum(q.share) FROM unnest(p_word_keys, p_word_shares) AS q (key, share) WHERE q.key = ANY (w.keys)),
                     cardinality(w.keys), p_mean_length) AS real)
                 FROM memory_words w WHERE w.memory_id = r.id
-            ) END)))
+            ) END),
+            array_agg(p_word_names IS NOT NULL AND NOT EXISTS (
+                SELECT FROM memory_words w WHERE w.memory_id = r.id AND NOT EXISTS (
+                    SELECT FROM unnest(p_word_keys, p_word_names) AS q (key, name) WHERE q.name IS NOT NULL
+                    GROUP BY q.name HAVING bool_and(q.key <> ALL (w.keys)))))))
         FROM (
             SELECT m.id, timestamp_as_of(m, p_as_of) AS "timestamp", m.rating_count, m.rating_sum, m.wording,
                 CAST(u.vector_score AS real) AS vector_score, CAST(u.lexical_score AS real) AS lexical_score,

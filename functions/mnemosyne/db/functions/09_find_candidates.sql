@@ -6,13 +6,13 @@
 --   semantic  finds memories by vector, or by words if p_vector is null
 --   exact     finds memories that contain the text p_query
 --
--- If p_query is null, the candidates are the newest memories. p_candidates is the maximum length of each list of
+-- If p_query is null, the candidates are the newest memories. p_names has the words of the query that are names. p_candidates is the maximum length of each list of
 -- candidates, and p_limit is the number of results that the search will show.
 --
 -- In the result, `full` is true if there may be more candidates than returned. With the filter `as_of`, the candidates
 -- are found by their present words and vectors, and returned as they were at that time.
 CREATE OR REPLACE FUNCTION find_candidates(
-    p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
+    p_namespace text, p_mode text, p_query text, p_names text[], p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -66,6 +66,7 @@ DECLARE
     terms sparsevec;
     word_keys integer[];  -- of the query's eight rarest words; a memory contains few words of a long prompt
     word_shares double precision[];  -- for each word of word_keys: its share of the words' total weight
+    word_names integer[];  -- for each word of word_keys: the name that it belongs to; null if the query has no names
     mean_length double precision;
     ids uuid[];
     vector_scores double precision[];
@@ -147,12 +148,13 @@ BEGIN
         SELECT array_agg(t.key) FILTER (WHERE t.share IS NOT NULL AND t.together * own_memories <= lexical_rows),
             terms_vector(array_agg(t.key), array_agg(t.weight)),
             array_agg(t.key) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL),
-            array_agg(t.word_weight / t.weight_of_eight) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL)
-        INTO keys, terms, word_keys, word_shares FROM (
+            array_agg(t.word_weight / t.weight_of_eight) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL),
+            CASE WHEN count(t.name) > 0 THEN array_agg(t.name) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL) END
+        INTO keys, terms, word_keys, word_shares, word_names FROM (
             SELECT o.*, sum(o.word_weight) FILTER (WHERE o.place <= 8) OVER () AS weight_of_eight FROM (
                 SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together,
                     row_number() OVER (ORDER BY s.share, s.key) AS place
-                FROM search_terms(p_namespace, p_query) AS s
+                FROM search_terms(p_namespace, p_query, p_names) AS s
             ) AS o
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
@@ -180,13 +182,13 @@ BEGIN
             p_namespace, filters, ids || lexical_ids,
             vector_scores || array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(lexical_ids), 0)]),
             array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || lexical_scores,
-            query_vector, terms, word_keys, word_shares, mean_length, ids[1:heads] || lexical_ids[1:heads])
+            query_vector, terms, word_keys, word_shares, word_names, mean_length, ids[1:heads] || lexical_ids[1:heads])
         ELSE list_rows(
-            coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, word_keys, word_shares, mean_length,
-            p_query IS NOT NULL AND p_mode <> 'exact', filters.as_of)
+            coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, word_keys, word_shares, word_names,
+            mean_length, p_query IS NOT NULL AND p_mode <> 'exact', filters.as_of)
         END);
 END
 $$;
 
-GRANT EXECUTE ON FUNCTION find_candidates(text, text, text, text, text, jsonb, integer, integer)
+GRANT EXECUTE ON FUNCTION find_candidates(text, text, text, text[], text, text, jsonb, integer, integer)
     TO mnemosyne_runtime, mnemosyne_mcp;

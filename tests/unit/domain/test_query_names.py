@@ -1,0 +1,44 @@
+"""Names in a query, by which the confidence distinguishes people and things."""
+
+import pytest
+
+from mnemosyne.domain.query_names import names_in_query
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("Which desk does Marta Keller have?", ["Marta", "Keller"]),
+        ("What did O'Brien say to McDonald about GitHub?", ["Brien", "McDonald", "GitHub"]),
+        ("Что любит Анна Петрова?", ["Анна", "Петрова"]),
+        ("Qu'est-ce que Zoé Lefèvre préfère ?", ["Zoé", "Lefèvre"]),
+        ("Which port does mail-39 use, and which web01?", ["mail", "39", "web01"]),
+        ("Is INC-4821 closed?", ["INC", "4821"]),
+        ("What runs on Mail-39?", ["Mail", "39"]),
+    ],
+)
+def test_capitalised_words_and_the_parts_of_identifiers_are_names(query: str, names: list[str]) -> None:
+    assert names_in_query(query) == names
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "marta keller's desk",
+        "Which desk is free? Ask again. Never mind!",
+        "WHICH DESK IS FREE",
+        "the OS and the RAM of an API",
+        "what happened on Monday, 3rd of May, in Q3 or in Sept",
+        "the 39 largest of 1.5 million",
+        "誰がお茶を飲みますか",
+    ],
+)
+def test_beginnings_of_sentences_abbreviations_numbers_and_times_are_not_names(query: str) -> None:
+    assert names_in_query(query) == []
+
+
+def test_a_long_query_has_at_most_thirty_names() -> None:
+    assert (
+        len(names_in_query(" ".join(f"and Name{letter}x" for letter in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"))) == 30
+    )
