@@ -10,11 +10,11 @@ topic, namespace, file = sys.argv[1:]
 flow = PublishFlowControl(message_limit=1000, limit_exceeded_behavior=LimitExceededBehavior.BLOCK)
 options = PublisherOptions(enable_message_ordering=False, flow_control=flow)
 publisher = PublisherClient(BatchSettings(max_messages=500, max_latency=0.05), options)
-under_way = deque()
+futures = deque()
 with open(file, "rb") as lines:
     for number, line in enumerate(lines, 1):
-        under_way.append(publisher.publish(topic, line, namespace=namespace, source=file, key=str(number)))
-        while len(under_way) > 2000:
-            under_way.popleft().result()  # raises an error if Pub/Sub did not accept it
-for future in under_way:
+        futures.append(publisher.publish(topic, line, namespace=namespace, source=file, key=str(number)))
+        while len(futures) > 2000:
+            futures.popleft().result()  # raises an error if Pub/Sub did not accept it
+for future in futures:
     future.result()
