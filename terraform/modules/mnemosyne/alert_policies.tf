@@ -145,7 +145,7 @@ locals {
   failed_maintenance = join(" OR ", formatlist("(%s)", [
     local.failed_backup, local.failed_migration, local.failed_job, local.failed_schedule,
   ]))
-  # A backup has a methodName, a schedule has a job_id and a status, and all others have an event.
+  # The log line of a backup has a methodName, the line of a schedule a job_id and a status, and all others an event.
   read_maintenance = "gcloud logging read --project=${var.project} --freshness=1d --limit=5 --format='table(timestamp,protoPayload.methodName,protoPayload.metadata,resource.labels.job_id,jsonPayload.status,jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step)' '${local.failed_maintenance}'"
 }
 

@@ -75,9 +75,9 @@ resource "google_secret_manager_secret" "oauth_client" {
   depends_on = [time_sleep.key_grants]
 }
 
-# The client secret is neither in a plan nor in the state. The provider refuses a plan without a secret, so a run without
-# oauth_client_secret has an empty one, which is not written unless the version is new. A run that writes a new version,
-# but has no oauth_client_secret, fails with "Secret Payload cannot be empty".
+# The client secret is neither in a plan nor in the state. The provider refuses a plan without a secret, so a run
+# without oauth_client_secret passes an empty secret, which is written only if the version is new. A run that writes a
+# new version, but has no oauth_client_secret, fails with "Secret Payload cannot be empty".
 resource "google_secret_manager_secret_version" "oauth_client" {
   count                  = length(local.auth)
   project                = var.project

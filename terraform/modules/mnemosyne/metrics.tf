@@ -25,7 +25,7 @@ locals {
     tool    = { extractor = "EXTRACT(jsonPayload.tool)", description = "Tool of tool_called." }
     state   = { extractor = "EXTRACT(jsonPayload.state)", description = "State of ingest_outcome." }
     cause   = { extractor = "EXTRACT(jsonPayload.cause)", description = "Cause of a fault, without ids." }
-    # Other reasons are sentences, and of these there are too many for a label.
+    # Other reasons are sentences, and there are too many different sentences for a label.
     reason = { extractor = "REGEXP_EXTRACT(jsonPayload.reason, \"^(rate|concurrency|database)$\")", description = "Limit that refused a call of audit." }
   }
 

@@ -1,7 +1,7 @@
 # `terraform destroy` does not disable any API, because other parts of the project may use the APIs.
 
-# This API has its own resource and its own wait. The project number must be read after the API is ready, and must stay
-# known in later plans that enable other APIs.
+# The Resource Manager API is separate from the other APIs and has its own wait. The project number is read through it,
+# and must stay known in later plans that enable other APIs.
 resource "google_project_service" "resource_manager" {
   project            = var.project
   service            = "cloudresourcemanager.googleapis.com"
