@@ -15,9 +15,9 @@ from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Te
 from mnemosyne.errors import InvalidRequest
 
 EXTRAS: Final = "mnemosyne_export"
-"""Field of an exported line with the values that only a restore needs. An ordinary import ignores this field."""
+"""Name of the field with the values that only a restore needs. An ordinary import ignores this field."""
 NOTHING: Final = UUID(int=0)
-"""An id that sorts before all others, to list rows from the first."""
+"""Smallest UUID. A list of the rows after this id begins with the first row."""
 
 
 @dataclass(frozen=True, kw_only=True)

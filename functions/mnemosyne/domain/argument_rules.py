@@ -39,7 +39,7 @@ def path(location: Location) -> str:
 def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
     """Return the expected type with bounds or an example; empty if the error is not about the type."""
     if kind in ("list_type", "model_type", "model_attributes_type"):
-        example: str = getattr(_element(model, location), "example", "")
+        example: str = getattr(_model_of_objects(model, location), "example", "")
         if kind != "list_type":
             return f"an object{example and f' such as {example}'}"
         if example:
@@ -51,10 +51,13 @@ def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
 
 
 def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
-    """Prefix a validator's message with its location. If the message begins with a field's name, join it with a dot."""
+    """Prefix a validator's message with its location.
+
+    A message that begins with a field's name is joined with a dot, such as `memories[1].tags must …`.
+    """
     if not location:
         return reason
-    element = _element(model, location) if isinstance(location[-1], int) else None
+    element = _model_of_objects(model, location) if isinstance(location[-1], int) else None
     is_field = element is not None and reason.split(" ", 1)[0] in element.model_fields
     return f"{path(location)}{'.' if is_field else ' '}{reason}"
 
@@ -71,10 +74,10 @@ def between(model: type[BaseModel], location: Location, context: Mapping[str, An
     return _between(dict(context) | _bounds(model, location))
 
 
-def _element(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
-    """Return the model of the value at a location or, if the value is an array, of its elements.
+def _model_of_objects(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
+    """Return the model of the object at a location or, at the location of an array, of the array's objects.
 
-    None if there is no model.
+    None if the location has neither an object nor an array of objects.
     """
     names = [index for index, part in enumerate(location) if isinstance(part, str)]
     nested = model_at(model, location)
@@ -150,12 +153,12 @@ def model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[Base
     """Return the model of the object at a location in the arguments."""
     for part in location:
         if isinstance(part, str) and (field := model.model_fields.get(part)):
-            model = next(_models(field.annotation), model)
+            model = next(_nested_models(field.annotation), model)
     return model
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+def _nested_models(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
-        yield from _models(inner)
+        yield from _nested_models(inner)

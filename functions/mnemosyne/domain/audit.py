@@ -11,15 +11,18 @@ from uuid import UUID
 from mnemosyne.domain.principal import Principal
 
 ACCESS: Final = "access"
-"""Name of the event of an access. The event is recorded in the audit trail only; the log has the events `tool_called`
-and `audit` instead."""
+"""Name of the event of an audited call. The event is recorded in the audit trail only; the log has the events
+`tool_called` and `audit` instead."""
 IDS: Final = 100
 """Maximum ids that an event lists. Its `count` is the number of all ids."""
 
 
 @dataclass
 class Action:
-    """An action in progress. The store records the action in the transaction that changes memories."""
+    """A call in progress, of a tool or an operator's command, with its caller.
+
+    If the call changes memories, the store records the call in the transaction of the change.
+    """
 
     principal: Principal
     name: str
@@ -47,7 +50,7 @@ def action(principal: Principal, name: str) -> Iterator[Action]:
 
 
 def current_action() -> Action | None:
-    """Return the action in progress, or None outside of an audited call."""
+    """Return the current action, or None outside of an audited call."""
     return _current.get()
 
 

@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
     speaker: str | None
     """Name of the speaker: the text before the first ": ", if this is near the start of the content."""
     statement: str | None
-    """Key that near-duplicates have in common; None if the memory has no near-duplicate among the candidates."""
+    """Key of a group of near-duplicates; None if the memory has no near-duplicate among the candidates."""
     eligible: bool
     """Whether the memory matches the filters. Other memories only contribute to their neighbours' scores."""
     length: int = 0
@@ -71,4 +71,4 @@ class RankedCandidate:
     score: float = 0.0
     confidence: Confidence | None = None
     folded: tuple[str, ...] = ()
-    """Ids of near-duplicates, best first."""
+    """Ids of the near-duplicates that this candidate represents in the results, best first."""

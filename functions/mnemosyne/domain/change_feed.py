@@ -63,7 +63,7 @@ class ChangeEvent:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of the event in its JSON form."""
+        """The event's fields as JSON types, by name."""
         values = {
             "namespace": self.namespace,
             "sequence": self.sequence,
@@ -81,11 +81,11 @@ class ChangeEvent:
 
 
 class ChangeCursor(Input):
-    """Position of a reader in the change feed, also as JSON.
+    """Position of a reader in the change feed. Clients receive and send the position as JSON.
 
-    Each pass returns the events that are new since the previous pass.
-
-    A pass reads the events between two database snapshots, so it depends neither on clocks nor on commit order.
+    A reader makes passes. Each pass consists of one or more pages, and returns the events that are new since the
+    previous pass. A pass reads the events between two database snapshots, so it depends neither on clocks nor on
+    commit order.
     """
 
     since: float | None = None

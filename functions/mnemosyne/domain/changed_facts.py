@@ -27,7 +27,7 @@ _Id = TypeVar("_Id")
 
 
 def replaced(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
-    """Return the ids of the first three earlier contents that state a different value of a fact."""
+    """Return the ids of up to three earlier memories that state a different value of a fact than the new content."""
     new = _NewStatements([statement for statement in statements(content) if statement.may_be_fact])
     return list(islice((key for key, text in earlier if new.replaces_any(text)), MOST_HINTS))
 
@@ -142,23 +142,23 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
         return True
     for key in shared:
         if _begins_noun(new.by_key[key]) and _begins_noun(old.by_key[key]):
-            following = _next(new, new.by_key[key]), _next(old, old.by_key[key])
+            following = _following_word(new, new.by_key[key]), _following_word(old, old.by_key[key])
             if all(word is not None and word.key not in shared for word in following):
                 return True
     return False
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether this word, which is not in `shared`, begins a noun.
+    """Whether a word begins a noun that only one of two statements has. `shared` has the keys that both have.
 
-    This is so if the word is not a name, and is the first word or follows a word like "the".
+    A word begins a noun if it is not a name, and if it is the first content word or follows a word such as "the".
     """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
     return word.place == 0 or not lists.DETERMINERS.isdisjoint(word.before)
 
 
-def _next(statement: Statement, word: Word) -> Word | None:
+def _following_word(statement: Statement, word: Word) -> Word | None:
     """Return the content word directly after a word. None if a name, a number, a function word or nothing follows."""
     following = statement.words[word.place + 1 : word.place + 2]
     return following[0] if following and following[0].kind is Kind.WORD and not following[0].before else None
@@ -177,7 +177,7 @@ def _names_old_value(
     values = [word for word in value if word.kind is not Kind.WORD] or value
     for key in {span[-1] for span in new.old} & shared:
         kind = old.by_key[key].kind
-        unit = _next(old, old.by_key[key]) if kind is Kind.NUMBER else None
+        unit = _following_word(old, old.by_key[key]) if kind is Kind.NUMBER else None
         if unit is not None and unit.key not in shared:
             return False
         if values and values[0].place > 0 and kind_of(values) is not kind:
@@ -194,7 +194,7 @@ def _shares_definite(shared: frozenset[str], new: Statement, old: Statement) -> 
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: at most three adjacent words, which are all ordinary words, or all names and
+    """Whether the words are one value: at most three adjacent words, either all ordinary words, or all names or
     numbers."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
@@ -238,7 +238,7 @@ def _is_label(value: Sequence[Word], new: Statement) -> bool:
     is_amount = bool(value[0].before) or previous.key in _STATIVE_KEYS or bool(after and not after[0].before)
     if is_amount or previous.key[0] >= _FIRST_OF_EAST_ASIA:
         return False
-    is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)  # "is LH 442 on Friday"
+    is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)  # for example "is LH 442 on Friday"
     return value[0].place == 1 or bool(after and not is_part_of_value)
 
 

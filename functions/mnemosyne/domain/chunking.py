@@ -32,9 +32,9 @@ _WORD = re.compile(r" ?(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,6})")
 
 
 def most_tokens(text: str) -> int:
-    """Return an upper bound of the number of tokens, without the model's tokenizer.
+    """Estimate the number of tokens from above, without the model's tokenizer. Only rare texts have more tokens.
 
-    The bound is valid for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which Gemini's
+    The estimate is valid for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which Gemini's
     models also use:
 
     - With byte fallback, a text never has more tokens than UTF-8 bytes.
@@ -44,7 +44,7 @@ def most_tokens(text: str) -> int:
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
-    plain = _ALPHABETS.sub("0", text)  # one byte each, and not matched by _WORD
+    plain = _ALPHABETS.sub("0", text)  # each letter becomes one byte that _WORD does not match
     words: list[str] = _WORD.findall(plain)
     # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
     saved = sum(len(word) - (word[0] != " ") for word in words)
@@ -137,24 +137,24 @@ def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[s
 def _pieces(text: str, limit: ChunkLimit) -> Iterator[_Piece]:
     """Yield the pieces of a text: sentences, the words of sentences that do not fit, and parts of words that do not
     fit."""
-    for sentence in _between(_SENTENCE_END, text, 0, len(text), limit):
+    for sentence in _split_at(_SENTENCE_END, text, 0, len(text), limit):
         if sentence.share <= 1:
             yield sentence
             continue
-        for word in _between(_WORD_END, text, sentence.start, sentence.end, limit):
+        for word in _split_at(_WORD_END, text, sentence.start, sentence.end, limit):
             if word.share <= 1:
                 yield word
             else:
-                yield from _runs(text, word, limit)
+                yield from _split_word(text, word, limit)
 
 
-def _between(ends: re.Pattern[str], text: str, start: int, end: int, limit: ChunkLimit) -> Iterator[_Piece]:
+def _split_at(ends: re.Pattern[str], text: str, start: int, end: int, limit: ChunkLimit) -> Iterator[_Piece]:
     cuts = [match.start() for match in ends.finditer(text, start, end) if match.start() > start]
     for first, last in pairwise([start, *cuts, end]):
         yield _Piece(first, last, limit.share(text[first:last]))
 
 
-def _runs(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
+def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
     shares = {character: limit.share(character) for character in set(text[word.start : word.end])}
     start, filled = word.start, 0.0
     for position in range(word.start, word.end):

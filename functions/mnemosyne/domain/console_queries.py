@@ -53,7 +53,7 @@ class ListedMemory(MemorySummary):
 
     @property
     def label(self) -> str:
-        """The title if the publisher chose it, else the beginning of the content, cut after a whole word."""
+        """The title if the publisher chose one, else the beginning of the content, cut after a whole word."""
         return self.title if self.beginning is None else label(self.title, self.beginning)
 
 
@@ -82,7 +82,7 @@ class ListedRequest(IngestStatus):
 
     @property
     def cursor(self) -> Cursor:
-        """Position of a list of requests after this one."""
+        """Position in a list of requests, directly after this request."""
         return Cursor(timestamp=self.updated_at or self.created_at, id=self.request_id)
 
 

@@ -100,20 +100,20 @@ class DeadLetterSummary:
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """When the message was published again, while the dead letter is in flight (it has no outcome since). Otherwise
-    None."""
+    """Time at which the message was published again, if there has been no outcome since (the dead letter is in flight).
+    Otherwise None."""
     due_at: datetime
     """Earliest time to publish the message again."""
 
     @property
     def cursor(self) -> KeysetCursor:
-        """Position of a list of dead letters after this one."""
+        """Position in a list of dead letters, directly after this one."""
         return KeysetCursor(timestamp=self.dead_lettered_at, key=self.message_id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterCause:
-    """Dead letters with the same cause, apart from ids and numbers in it."""
+    """The dead letters of one cause. Causes that differ only in ids and numbers count as one."""
 
     cause: str
     """The cause, with each id and number replaced by #."""
@@ -130,7 +130,7 @@ class Redrivable(StrEnum):
     """Dead letters that are not in flight (published again, but without an outcome yet) and need not wait after a
     failed redrive."""
     NOW = "now"
-    """Dead letters that are not in flight, even if they should wait after a failed redrive."""
+    """Dead letters that are not in flight, including those that should wait after a failed redrive."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,8 @@ class DeadLetter:
     last_failed_at: datetime | None = None
     redriven_at: datetime | None = None
     due_at: datetime | None = None
-    """Like `last_failed_at` and `redriven_at`, only set for stored dead letters; see DeadLetterSummary."""
+    """Earliest time to publish the message again. Only stored dead letters have this time, `last_failed_at` and
+    `redriven_at`."""
     kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
     """Kind of the dead letter. The kind is logged when the dead letter is stored, but is not stored."""
     subscription: str = field(default="", compare=False)
@@ -178,7 +179,7 @@ class DeadLetter:
 
     @property
     def cursor(self) -> KeysetCursor:
-        """Position of a list of dead letters after this one."""
+        """Position in a list of dead letters, directly after this one."""
         return KeysetCursor(timestamp=self.dead_lettered_at, key=self.message_id)
 
     @property

@@ -104,17 +104,19 @@ def language_warning(languages: Languages, provider: str) -> str | None:
     supported = known_languages(provider)
     if supported is None:
         return None
-    limits = f"the embedder {provider} knows {', '.join(sorted(map(_name, supported)))} only"
+    limits = f"the embedder {provider} knows {', '.join(sorted(map(_language_name, supported)))} only"
     if languages.query is not None and languages.query not in supported:
-        return f"{limits}, and the query is in {_name(languages.query)}"
+        return f"{limits}, and the query is in {_language_name(languages.query)}"
     counts = {language: count for language, count in languages.memories.items() if language not in supported}
     share = sum(counts.values()) / max(languages.sampled, 1)
     if share < NOTICEABLE:
         return None
-    names = [_name(language) for language in sorted(counts, key=lambda language: (-counts[language], language))]
+    names = [
+        _language_name(language) for language in sorted(counts, key=lambda language: (-counts[language], language))
+    ]
     listed = ", ".join(names[:LISTED_LANGUAGES]) + (" and others" if len(names) > LISTED_LANGUAGES else "")
     return f"{limits}, and {share:.0%} of the sampled memories are in {listed}"
 
 
-def _name(language: str) -> str:
+def _language_name(language: str) -> str:
     return _NAMES.get(language, "another language")

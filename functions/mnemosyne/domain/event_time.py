@@ -18,16 +18,17 @@ _BASIC = re.compile(
     rf"((?:19|20)[0-9]{{2}})([0-9]{{2}})([0-9]{{2}})(?:({BASIC_CLOCK})|[Tt]({BASIC_CLOCK})({OFFSET})?)?"
 )
 """Basic format of ISO 8601 (20260711, 20260711T143000Z) and Zettelkasten ids (202607111430, 20260711143005)."""
-# Files that an operating system keeps in the directory of the zones. PostgreSQL does not know them.
+# Files in the operating system's directory of time zones that PostgreSQL does not know as zones.
 _NO_ZONE = re.compile(r"localtime|posixrules|Factory|(posix|right)/.*")
 
 FIRST_SECOND: Final = 315_532_800
-"""1980-01-01, in seconds since 1970. In every unit below, the range from FIRST_SECOND to END_SECOND excludes all
-numbers of BASIC_NUMBERS."""
+"""1980-01-01, in seconds since 1970: the first Unix time that is parsed. Unix times from FIRST_SECOND to END_SECOND, in
+any of the UNITS, are never numbers in BASIC_NUMBERS, so a number has only one meaning."""
 END_SECOND: Final = 4_102_444_800
-"""2100-01-01, in seconds since 1970."""
+"""2100-01-01, in seconds since 1970: the end of the Unix times that are parsed."""
 UNITS: Final = (1, 1_000, 1_000_000)
-"""Units per second: seconds, milliseconds and microseconds. The three ranges do not overlap."""
+"""Seconds, milliseconds and microseconds per second. The numbers of the parsed Unix times do not overlap between the
+units."""
 BASIC_NUMBERS: Final = (
     (19_000_101, 20_991_231),
     (190_001_010_000, 209_912_312_359),
@@ -79,15 +80,15 @@ def in_zone(moment: datetime, local: tzinfo) -> datetime:
 
 def _from_text(text: str) -> datetime:
     if match := _TEXT.fullmatch(text):
-        return _moment(text, match[1], match[2] or "00:00", match[3] or "")
+        return _build_time(text, match[1], match[2] or "00:00", match[3] or "")
     if match := _BASIC.fullmatch(text):
         clock = match[4] or match[5] or "0000"
         parts = [clock[at : at + 2] for at in range(0, len(clock), 2)]
-        return _moment(text, f"{match[1]}-{match[2]}-{match[3]}", ":".join(parts), match[6] or "")
+        return _build_time(text, f"{match[1]}-{match[2]}-{match[3]}", ":".join(parts), match[6] or "")
     raise ValueError(f"must be {_FORMS}, got {excerpt(text)}")
 
 
-def _moment(text: object, date: str, clock: str, offset: str) -> datetime:
+def _build_time(text: object, date: str, clock: str, offset: str) -> datetime:
     if offset in ("Z", "z", "UTC"):
         offset = "+00:00"
     elif len(offset) == len("+00"):

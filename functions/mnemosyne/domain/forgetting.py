@@ -111,11 +111,11 @@ class ForgettingEffects:
     """Effects of a namespace's forgettings on requests that are not stored yet."""
 
     covered: Collection[UUID] = ()
-    """Ids of the requests whose memories were forgotten: they must be neither stored as memories nor kept as dead
-    letters."""
+    """Ids of the requests whose memories were forgotten. These requests must be neither stored as memories nor kept in
+    dead letters."""
     forgettings: int = 0
-    """Number of the namespace's forgettings at the time of reading. A later number that is higher shows a new
-    forgetting."""
+    """Number of the namespace's forgettings at the time of reading. If the number is higher later, another forgetting
+    has begun since."""
     latest: datetime | None = None
     """When the latest forgetting began."""
     all_before: datetime | None = None
@@ -165,10 +165,10 @@ def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:
         "memories": forgetting.memories,
         "ids_sha256": ids_sha256,
         "removed": dict(forgetting.counts),
-        "remains": [_remaining(where, finished + span, then) for where, span, then in _REMAINS],
+        "remains": [_remaining_copies(where, finished + span, then) for where, span, then in _REMAINS],
         "kept": list(_NOT_REMOVED),
     }
 
 
-def _remaining(where: str, until: datetime, then: str) -> Mapping[str, str]:
+def _remaining_copies(where: str, until: datetime, then: str) -> Mapping[str, str]:
     return {"where": where, "until": rfc3339(until) or "", "then": then}

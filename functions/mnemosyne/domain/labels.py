@@ -7,7 +7,8 @@ from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
 from mnemosyne.domain.memory import IngestRequest
 
 NOW = timedelta(minutes=1)
-"""Maximum difference to the time of publishing for which a timestamp counts as the default."""
+"""Maximum difference between a timestamp and the time of publishing for which the timestamp counts as the default, not
+as chosen by the publisher."""
 
 
 def given_labels(request: IngestRequest) -> dict[str, Any]:
@@ -32,6 +33,7 @@ def differing_labels(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
     labels = given_labels(chosen)
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored, name)]
-    # The memory gets the later expiry. Without an expiry of its own, it may have the namespace's default lifetime.
+    # The memory gets the later of both expiries, so only an earlier expiry differs from the memory's. If `stored` has
+    # no expiry, the memory's expiry is not known here: the namespace may have a default lifetime.
     is_earlier = expiry is not None and stored.expires_at is not None and stored.expires_at > expiry
     return sorted([*names, *(["expires_at"] if is_earlier else [])])

@@ -22,7 +22,8 @@ SHORTEST_PART = 2
 occurs in too many words."""
 
 LONGEST_FORM = 4
-"""Maximum number of characters of the normal form of a character. The words of the few longer forms are not found."""
+"""Maximum characters in NFKC per character of the text. A part with a longer form is left unchanged, so a query in that
+form is not found in it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class NormalText:
 
 
 def _normalize(text: str) -> str:
-    """Return the text in NFKC, or unchanged if NFKC is much longer: the NFKC of U+FDFA has 18 characters."""
+    """Return the text in NFKC, or unchanged if NFKC is more than LONGEST_FORM times as long. U+FDFA has 18
+    characters in NFKC."""
     normal = unicodedata.normalize("NFKC", text)
     return normal if len(normal) <= LONGEST_FORM * len(text) else text
 
@@ -76,7 +78,7 @@ def marked_spans(marked: str) -> list[Span]:
 
 
 def literal_spans(query: str, text: str) -> list[Span]:
-    """Return the spans in which the query occurs in the text, which is in NFKC, ignoring case."""
+    """Return the spans in which the query occurs in the text, ignoring case. The text is in NFKC."""
     folded_query, searched = _lower_case(unicodedata.normalize("NFKC", query)), _lower_case(text)
     if not folded_query:
         return []
@@ -84,7 +86,7 @@ def literal_spans(query: str, text: str) -> list[Span]:
 
 
 def unseparated_parts(query: str) -> Collection[str]:
-    """Return each SHORTEST_PART adjacent characters of a query in scripts without spaces between words."""
+    """Return all substrings of SHORTEST_PART characters of a query, in scripts without spaces between words."""
     return {
         run[start : start + SHORTEST_PART]
         for run in _UNSEPARATED.findall(unicodedata.normalize("NFKC", query))
@@ -93,7 +95,7 @@ def unseparated_parts(query: str) -> Collection[str]:
 
 
 def unseparated_spans(parts: Collection[str], text: str) -> list[Span]:
-    """Return the spans of the text that consist of these parts of a query (`unseparated_parts`)."""
+    """Return the spans of the text in which these parts of a query occur (see `unseparated_parts`)."""
     if not parts:
         return []
     ends = range(SHORTEST_PART, len(text) + 1)
@@ -114,6 +116,6 @@ def merge_spans(spans: list[Span]) -> list[Span]:
 def _lower_case(text: str) -> str:
     """Return the text in lower case. Each character keeps its position, so that offsets stay valid.
 
-    Only İ has a lower case of two characters. PostgreSQL's is the first of them.
+    Only İ has a lower case of two characters; the first of them is also PostgreSQL's lower case.
     """
     return "".join(character.lower()[0] for character in text)

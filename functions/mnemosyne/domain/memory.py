@@ -46,7 +46,10 @@ def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
 
 
 def to_nfc(text: str) -> str:
-    """Return the text in Unicode NFC. Embedding models split a letter and its combining accent into other tokens."""
+    """Return the text in Unicode NFC.
+
+    Embedding models split a letter with a combining accent into other tokens than the same letter in NFC.
+    """
     return unicodedata.normalize("NFC", text)
 
 
@@ -200,7 +203,8 @@ class IngestStatus:
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
     content_hash: str | None = field(default=None, compare=False)
-    """The hash of the request's content, if `statuses` of the store has read the status and the content is known."""
+    """The hash of the request's content. None if the content is unknown, or if a query without this column has read the
+    status (only the store's `statuses` reads it)."""
 
     def belongs_to(self, request: Request) -> bool:
         """Return whether this is the status of `request`, and not of another request with the same id."""
@@ -271,7 +275,7 @@ class ExportedMemory(MemoryFields):
 
     @property
     def cursor(self) -> KeysetCursor:
-        """Position of the export after this memory."""
+        """Position in an export, directly after this memory."""
         return KeysetCursor(timestamp=self.timestamp, key=self.content_hash)
 
 
@@ -287,7 +291,7 @@ class MemorySummary:
 
     @property
     def cursor(self) -> Cursor:
-        """Position of a list after this memory."""
+        """Position in a list, directly after this memory."""
         return Cursor(timestamp=self.timestamp, id=self.id)
 
     @property

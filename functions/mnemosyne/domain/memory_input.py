@@ -66,15 +66,15 @@ class Defaults:
     key: str = ""
     """Key of a record without a key."""
     key_problem: str = ""
-    """Error of a record without a key, if its message gives an invalid one."""
+    """Error of a record without a key, if the key in its message is invalid."""
     place: ExternalId | None = None
     """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
-    """Timestamp of a memory that gives none. None if records must give a timestamp."""
+    """Timestamp of a memory without a timestamp. None if a memory must have a timestamp."""
     timezone: str = "UTC"
     """Time zone of local times in a record without `timezone`."""
     deleted_at: datetime | None = None
-    """Timestamp of a deletion that gives none."""
+    """Timestamp of a deletion without a timestamp. None if a deletion must have a timestamp."""
     published: datetime | None = None
     """Time at which the message was first published."""
 
@@ -94,7 +94,7 @@ def _known_version(value: object) -> int:
     return version
 
 
-def _zone(name: str) -> str:
+def _check_zone(name: str) -> str:
     try:
         zone(name)
     except InvalidRequest as exc:
@@ -107,21 +107,21 @@ def _text_of_number(value: object) -> object:
     return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
 
-def _tag_list(value: object) -> object:
-    """Convert tags in a text to a list. The text is a JSON array or has commas between the tags."""
+def _split_tags(value: object) -> object:
+    """Convert tags in a text to a list. The text is a JSON array, or the tags are separated by commas."""
     if not isinstance(value, str):
         return value
-    listed = _json(value) if value.lstrip().startswith("[") else None
+    listed = _parse_json(value) if value.lstrip().startswith("[") else None
     return listed if isinstance(listed, list) else [tag.strip() for tag in value.split(",") if tag.strip()]
 
 
 def object_of_text(value: object) -> object:
     """Parse metadata given as text, because warehouses export a JSON column as text."""
-    parsed = _json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    parsed = _parse_json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
     return parsed if isinstance(parsed, dict) else value
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -146,7 +146,7 @@ class MemoryInput(Input):
         BeforeValidator(event_time, json_schema_input_type=str),
         Field(description="When it happened: RFC 3339, or a date or local time in `timezone`."),
     ] = None
-    tags: Annotated[Tags | None, BeforeValidator(_tag_list, json_schema_input_type=Tags | None)] = Field(
+    tags: Annotated[Tags | None, BeforeValidator(_split_tags, json_schema_input_type=Tags | None)] = Field(
         None, description="Labels to filter by."
     )
     title: Annotated[Title | None, Field(description="One line; else taken from the content.")] = None
@@ -169,7 +169,7 @@ class MemoryInput(Input):
     pinned: Annotated[bool, BeforeValidator(parse_boolean, json_schema_input_type=bool)] = Field(
         False, description="Whether it is kept after the namespace's default lifetime."
     )
-    timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"
+    timezone: Annotated[Text, AfterValidator(_check_zone), Field(description="IANA name; else UTC.")] = "UTC"
     source: Annotated[Source | None, Field(description="System in which the key is unique, preferably a URI.")] = None
     key: Annotated[
         Key | None,
@@ -192,7 +192,7 @@ class MemoryInput(Input):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_blanks(cls, data: Any) -> Any:
+    def _drop_blanks(cls, data: Any) -> Any:
         """Remove null and empty fields, and fields that a deletion ignores."""
         if not isinstance(data, Mapping):
             return data
@@ -217,7 +217,7 @@ class MemoryInput(Input):
         return self._deletion(external_id, defaults) if self.op == "delete" else self._upsert(external_id, defaults)
 
     def _upsert(self, external_id: ExternalId | None, defaults: Defaults) -> IngestRequest:
-        when = self._when(defaults.timestamp, defaults)
+        when = self._timestamp_in_utc(defaults.timestamp, defaults)
         if self.content is None or when is None:
             missing = {"content": self.content, "timestamp": when}
             raise InvalidRequest("; ".join(f"{name} is required" for name, value in missing.items() if value is None))
@@ -233,13 +233,13 @@ class MemoryInput(Input):
     def _deletion(self, external_id: ExternalId | None, defaults: Defaults) -> Deletion:
         if external_id is None:
             raise InvalidRequest("op delete needs source and key, which name the record to delete")
-        when = self._when(defaults.deleted_at, defaults)
+        when = self._timestamp_in_utc(defaults.deleted_at, defaults)
         if when is None:
             raise InvalidRequest("timestamp is required")
         request_id = self.request_id or deletion_id(external_id.source, external_id.key, when)
         return Deletion(request_id=request_id, external_id=external_id, timestamp=when, published=defaults.published)
 
-    def _when(self, default: datetime | None, defaults: Defaults) -> datetime | None:
+    def _timestamp_in_utc(self, default: datetime | None, defaults: Defaults) -> datetime | None:
         return default if self.timestamp is None else self._in_utc("timestamp", self.timestamp, defaults)
 
     def _expiry(self, defaults: Defaults) -> datetime | None:
@@ -283,13 +283,13 @@ def failed_request(error: str, defaults: Defaults, fields: Mapping[str, Any] | N
     key = storable_name(fields.get("key"), characters=KEY_LIMIT) or defaults.key
     external_id = ExternalId(source, key) if source and key else defaults.place
     derived = refused_id(external_id.source, external_id.key, error) if external_id else None
-    request_id = _uuid(fields.get("request_id")) or derived or defaults.new_id()
+    request_id = _parse_uuid(fields.get("request_id")) or derived or defaults.new_id()
     content = fields.get("content")
     words = one_line(content[:FIRST_WORDS].replace("\x00", "")) if isinstance(content, str) else None
     return FailedRequest(request_id=request_id, error=error, external_id=external_id, first_words=words or None)
 
 
-def _uuid(value: object) -> UUID | None:
+def _parse_uuid(value: object) -> UUID | None:
     """Return the value as a UUID; None if it is not valid."""
     try:
         parsed = uuid(value)

@@ -25,8 +25,8 @@ MESSAGE_BYTES = 9_000_000
 """Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
 envelope."""
 MAX_OUTCOMES = 10_000
-"""Maximum memories of a message that is parsed. Memories after the first BATCH_LIMIT fail, each with an outcome. A
-message with more memories becomes a dead letter, and only memories with a request id get an outcome."""
+"""Maximum memories of a message that are read one by one. Of these, memories after the first BATCH_LIMIT fail. A
+message with more memories becomes a dead letter, and only its memories with a request id get an outcome."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
@@ -51,7 +51,7 @@ class IngestMessage:
     rejected: tuple[FailedRequest, ...] = ()
     """Requests that are invalid, so that a retry would not help."""
     dead_letter_reason: str = ""
-    """Reason to store the message as a dead letter. Empty if each of its parts has a request to report a failure."""
+    """Reason to store the message as a dead letter. Empty if every failure in it is reported by a request."""
     retry_reason: str = ""
     """Reason to retry the message: its schema version is newer than this server. Empty if there is none."""
     deletions: tuple[Deletion, ...] = ()
@@ -87,7 +87,7 @@ def encode(
     A reading is the result of parsing a record: a valid request, or a failed request with the error. Raises
     InvalidRequest if the message would be larger than the topic accepts.
     """
-    body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_record, readings))}
+    body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_encode_record, readings))}
     data = orjson.dumps(body, option=orjson.OPT_UTC_Z)
     if len(data) > MESSAGE_BYTES:
         raise InvalidRequest(f"one message must be at most {MESSAGE_BYTES:,} bytes, got {len(data):,}: send fewer")
@@ -100,14 +100,14 @@ def encode(
     }
 
 
-def _record(reading: Reading) -> dict[str, Any]:
+def _encode_record(reading: Reading) -> dict[str, Any]:
     """Encode a reading (a valid or failed request) as a record. `read` decodes the record to an equal reading."""
     external_id = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
     identity = {"request_id": reading.request_id, **external_id}
     match reading:
         case IngestRequest():
-            # A title derived from control characters alone is blank, and a blank title is rejected. Without a title,
-            # the reader derives the same one again.
+            # A title derived from control characters alone is blank, and `read` rejects blank titles. If the title is
+            # absent, `read` derives the same title again.
             return {**identity, **reading.fields, "title": reading.title if reading.title.strip() else None}
         case Deletion():
             return {**identity, "op": "delete", "timestamp": reading.timestamp}
@@ -124,16 +124,16 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     """
     unwrapped = unwrap(message)
     namespace, wrong = unwrapped.destination(allowed_namespace)
-    items, unreadable = _items(unwrapped)
+    items, unreadable = _split_items(unwrapped)
     if not namespace:
         return IngestMessage("", (), dead_letter_reason="; ".join(filter(None, [wrong, unreadable])))
     if unreadable:
-        return IngestMessage(namespace, (), _all_failed(message, unwrapped, unreadable), dead_letter_reason=unreadable)
+        return IngestMessage(namespace, (), _fail_ids(message, unwrapped, unreadable), dead_letter_reason=unreadable)
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
         wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
     readings = [
-        replace(_read(item, index, unwrapped, message, namespace), provenance=provenance)
+        replace(_read_item(item, index, unwrapped, message, namespace), provenance=provenance)
         for index, (item, provenance) in enumerate(
             zip(items, read_provenance(message.attributes, len(items)), strict=True)
         )
@@ -145,11 +145,11 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
         unread = _first_of_each_id(as_failed(reading, newer) for reading in readings)
         return IngestMessage(namespace, (), tuple(unread.values()), retry_reason=newer)
-    checked = _validated(namespace, [as_failed(reading, wrong) for reading in readings] if wrong else readings)
+    checked = _build_message(namespace, [as_failed(reading, wrong) for reading in readings] if wrong else readings)
     return replace(checked, published=message.first_published_at)
 
 
-def _all_failed(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
+def _fail_ids(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
     """Return a failed request for each request id that is found in a message that cannot be parsed."""
     failed = [FailedRequest(request_id=request_id, error=why) for request_id in message.visible_request_ids]
     if unwrapped.source and unwrapped.key:
@@ -157,7 +157,7 @@ def _all_failed(message: Published, unwrapped: MessageBody, why: str) -> tuple[F
     return tuple({request.request_id: request for request in failed}.values())
 
 
-def _items(unwrapped: MessageBody) -> tuple[list[Any], str]:
+def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
     """Return the memories in the body of a message, a batch or a single memory; or no memories and an error."""
     body = unwrapped.body
     if unwrapped.problem:
@@ -174,7 +174,7 @@ def _items(unwrapped: MessageBody) -> tuple[list[Any], str]:
     return items, ""
 
 
-def _read(item: Any, index: int, unwrapped: MessageBody, message: Published, namespace: str) -> Reading:
+def _read_item(item: Any, index: int, unwrapped: MessageBody, message: Published, namespace: str) -> Reading:
     """Read one item. An item without a request id or key gets them from its position in the message."""
     defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
@@ -222,8 +222,8 @@ def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
     Several memories may have the same request id.
     """
     unwrapped = unwrap(message)
-    items, _ = _items(unwrapped)
-    return [(item, _read(item, index, unwrapped, message, namespace)) for index, item in enumerate(items)]
+    items, _ = _split_items(unwrapped)
+    return [(item, _read_item(item, index, unwrapped, message, namespace)) for index, item in enumerate(items)]
 
 
 def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
@@ -236,18 +236,18 @@ def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int])
     if len(forgotten) == len(entries):
         return None
     memories = [
-        _record(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
+        _encode_record(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
         if index in forgotten
-        else _republished(item, reading)
+        else _republished_record(item, reading)
         for index, (item, reading) in enumerate(entries)
     ]
     return orjson.dumps({"schema_version": SCHEMA_VERSION, "memories": memories}, option=orjson.OPT_UTC_Z)
 
 
-def _republished(item: Any, reading: Reading) -> Any:
-    """Return a memory for the redacted message. An invalid memory only gets its request id, source and key."""
+def _republished_record(item: Any, reading: Reading) -> Any:
+    """Return a memory for the redacted message. To an invalid memory, only request id, source and key are added."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
-        return _record(reading)
+        return _encode_record(reading)
     named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
     return {"request_id": str(reading.request_id), **named, **item}
 
@@ -257,7 +257,7 @@ def without_text(request: FailedRequest) -> FailedRequest:
     return replace(request, first_words=None)
 
 
-def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
+def _build_message(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
     """Build the decoded message, with each request id once.
 
     If two different records have the same request id, the message also becomes a dead letter.

@@ -25,7 +25,7 @@ _DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 
 
-def _date(hyphen: str) -> str:
+def _date_pattern(hyphen: str) -> str:
     """Return a pattern for valid dates, with the given separator."""
     return (
         f"(?:(?!0000)[0-9]{{4}}{hyphen}(?:(?:0[13578]|1[02]){hyphen}(?:{_DAY}|29|30|31)"
@@ -33,8 +33,8 @@ def _date(hyphen: str) -> str:
     )
 
 
-_BASIC = f"(?=19|20){_date('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFFSET})?)?"
-_TIMESTAMP = f"^(?:{_date('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC})$(?!\\n)"
+_BASIC = f"(?=19|20){_date_pattern('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFFSET})?)?"
+_TIMESTAMP = f"^(?:{_date_pattern('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC})$(?!\\n)"
 _UUID = "^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$(?!\\n)"
 _TTL = (
     r"^(?:[0-9]{1,12}(?:\.[0-9]{1,9})? ?[smhdwSMHDW]?"

@@ -56,7 +56,7 @@ def condition(path: str, operator: Operator, values: Sequence[str]) -> MetadataC
         len(values) > 1 or not (is_number(values[0]) or _DATE.fullmatch(values[0]))
     ):
         raise ValueError(f"values must be one number or ISO 8601 date with op {operator}, got {', '.join(values)!r}")
-    return MetadataCondition(_names(path), operator, tuple(values))
+    return MetadataCondition(_split_path(path), operator, tuple(values))
 
 
 def is_number(text: str) -> bool:
@@ -73,7 +73,7 @@ def texts_of(value: str) -> list[str]:
     return list(dict.fromkeys([value, "0" if plain == "-0" else plain]))
 
 
-def _names(path: str) -> tuple[str, ...]:
+def _split_path(path: str) -> tuple[str, ...]:
     """Split a path such as `project.name`. A backslash escapes a dot within a name."""
     if len(path) > PATH_LIMIT:
         raise ValueError(f"path must have at most {PATH_LIMIT} characters, got {len(path)}")

@@ -17,7 +17,7 @@ REPORT_SUFFIX = ".mnemosyne-report.jsonl"
 OBJECT_NOTIFICATION = "object_notification"
 """Attribute that marks a dead letter as a notification about an object."""
 REPEATED = "="
-"""End of the key of a record that is the same request as an earlier record of the object."""
+"""Suffix of the key of a record that is the same request as an earlier record of the object."""
 _KEY_DIGITS = 10
 
 
@@ -90,7 +90,7 @@ class ObjectImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
-    """One record of an object: its key (see `key_of`) as `line`, and its outcome; None while it has no outcome."""
+    """A record of an object. `line` is its key (see `key_of`). `status` is its outcome, or None before the outcome."""
 
     line: str
     status: IngestStatus | None

@@ -16,15 +16,15 @@ EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
 
 
 NO_REQUEST = UUID(int=0)
-"""An id that sorts before all request ids, to list outcomes from the first."""
+"""Smallest UUID. A list of the outcomes after this request id begins with the first outcome."""
 
 
 class OutcomeCursor(Input):
-    """Position of a reader in the list of outcomes, also as JSON.
+    """Position of a reader in the list of outcomes. Clients receive and send the position as JSON.
 
-    Each pass returns the outcomes that are new since the previous pass.
-
-    A pass reads the outcomes between two database snapshots, so it depends neither on clocks nor on commit order.
+    A reader makes passes. Each pass consists of one or more pages, and returns the outcomes that are new since the
+    previous pass. A pass reads the outcomes between two database snapshots, so it depends neither on clocks nor on
+    commit order.
     """
 
     since: float | None = None
@@ -109,6 +109,6 @@ class DeletedRecords:
 
     outcomes: Mapping[UUID, IngestStatus]
     busy: frozenset[UUID] = frozenset()
-    """Deletions whose request id another delivery has locked."""
+    """Deletions that must wait, because another delivery handles a request with the same id."""
     conflicting: tuple[UUID, ...] = ()
     """Deletions that were not carried out, because another request with the same request id already has an outcome."""

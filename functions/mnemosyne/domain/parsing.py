@@ -66,26 +66,26 @@ def surrogate_problem(text: str) -> str:
     return ""
 
 
-def _not_blank(text: str) -> str:
+def _check_not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must contain at least one character that is not white space")
     return text
 
 
-def _visible_line(text: str) -> str:
+def _check_visible_line(text: str) -> str:
     """Return the text unchanged. Raises ValueError unless it is one line of visible characters."""
     if problem := first_invisible(storable(text)):
         raise ValueError(f"must contain visible characters on one line, found {problem}")
-    return _not_blank(text)
+    return _check_not_blank(text)
 
 
-def _no_empty_tag(tag: str) -> str:
+def _check_not_empty(tag: str) -> str:
     if not tag.strip():
         raise ValueError("must not be empty")
     return tag
 
 
-def _storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
     _check_json(value, depth=1)
     size = len(json.dumps(value, ensure_ascii=False).encode())
     if size > METADATA_BYTES:
@@ -127,28 +127,28 @@ def uuid(value: object) -> object:
     return value
 
 
-def _instant(value: object) -> object:
+def _parse_instant(value: object) -> object:
     return instant(value) if isinstance(value, str) else value
 
 
 Text = Annotated[str, AfterValidator(storable)]
-Filled = Annotated[Text, AfterValidator(_not_blank)]
+Filled = Annotated[Text, AfterValidator(_check_not_blank)]
 Content = Annotated[
-    str, Field(min_length=1, max_length=CONTENT_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+    str, Field(min_length=1, max_length=CONTENT_LIMIT), AfterValidator(storable), AfterValidator(_check_not_blank)
 ]
 Title = Annotated[
-    str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+    str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_check_not_blank)
 ]
-Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(_visible_line)]
-Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(_visible_line)]
-Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(_visible_line)]
-Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
+Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(_check_visible_line)]
+Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(_check_visible_line)]
+Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(_check_visible_line)]
+Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_check_not_empty)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
-JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
 Id = Annotated[UUID, BeforeValidator(uuid, json_schema_input_type=str)]
 IDS_LIMIT = 100
 Ids = Annotated[list[Id], Field(min_length=1, max_length=IDS_LIMIT)]
-Instant = Annotated[datetime, BeforeValidator(_instant, json_schema_input_type=str)]
+Instant = Annotated[datetime, BeforeValidator(_parse_instant, json_schema_input_type=str)]
 
 
 class Input(BaseModel):
@@ -181,7 +181,7 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
 def invalid(exc: ValidationError, model: type[BaseModel], of: str) -> InvalidRequest:
     """Return the error that `parse` raises."""
     errors = exc.errors(include_url=False)
-    problems = dict.fromkeys(_sentence(error, model, of) for error in errors[:PROBLEMS])
+    problems = dict.fromkeys(_error_sentence(error, model, of) for error in errors[:PROBLEMS])
     more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
     message = "; ".join([*problems, *more])
     return InvalidRequest(message.encode(errors="replace").decode())
@@ -209,26 +209,26 @@ def read_json(data: bytes, *, of: str) -> Any:
         pass
     try:
         # Use json, because orjson rejects lone surrogates, invalid UTF-8, NaN and a byte order mark.
-        return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_integer)
+        return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_parse_integer)
     except RecursionError as exc:
         raise InvalidRequest(f"{of} must be JSON that is nested less deeply") from exc
     except ValueError as exc:
         raise InvalidRequest(f"{of} must be JSON: {exc}") from exc
 
 
-def _integer(digits: str) -> int | float:
+def _parse_integer(digits: str) -> int | float:
     """Convert digits to an integer; return infinity if there are more digits than `int` accepts."""
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 
-def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
+def _error_sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
     name = path(error["loc"])
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     match kind:
         case "missing":
             return f"{name} is required"
         case "extra_forbidden":
-            return _unknown(error["loc"], model, of)
+            return _unknown_argument_error(error["loc"], model, of)
         case "value_error":
             return reason_of(str(context["error"]), model, error["loc"])
         case "string_unicode":
@@ -244,7 +244,7 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
     return f"{name or 'arguments'} must be {rule}, got {excerpt(value)}" if rule else f"{name}: {error['msg']}"
 
 
-def _unknown(location: tuple[int | str, ...], model: type[BaseModel], of: str) -> str:
+def _unknown_argument_error(location: tuple[int | str, ...], model: type[BaseModel], of: str) -> str:
     """Return the error about an unknown argument, or an unknown field of a nested model."""
     inner = model_at(model, location[:-1])
     name, owner = str(location[-1]), path(location[:-1])

@@ -14,7 +14,7 @@ _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MU
 
 
 def is_given(title: str, beginning: str) -> bool:
-    """Whether the title is more than the beginning of the content: a publisher or a `TITLE:` line gave it."""
+    """Whether a publisher or a `TITLE:` line gave the title: it is not just the beginning of the content."""
     return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
 
 

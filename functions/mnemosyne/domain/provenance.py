@@ -56,14 +56,14 @@ class Publisher:
 def read_provenance(attributes: Mapping[str, str], records: int) -> list[Provenance | None]:
     """Return the provenance of each record of a message. Attributes that cannot be read are ignored."""
     client, name = (_shorten(attributes.get(key, "")) or None for key in (CLIENT, IMPORT_NAME))
-    line_numbers = _lines(attributes.get(IMPORT_LINES, ""), records) if name else []
+    line_numbers = _parse_lines(attributes.get(IMPORT_LINES, ""), records) if name else []
     lines: Sequence[int | None] = line_numbers or [None] * records
     if client is None and name is None:
         return [None] * records
     return [Provenance(client=client, import_name=name, import_line=line) for line in lines]
 
 
-def _lines(text: str, records: int) -> list[int]:
+def _parse_lines(text: str, records: int) -> list[int]:
     try:
         steps = [int(step) for step in text.split(",")]
     except ValueError:

@@ -131,9 +131,9 @@ class MessageBody:
     version: object
     source: str
     key: str
-    """Source and key for memories that have none of their own; empty if absent or invalid."""
+    """Source and key of memories without a source and key; empty if absent or invalid."""
     key_problem: str = ""
-    """Error for memories without a key of their own, if the key is invalid; else empty."""
+    """Error of memories without a key, if the key of the message is invalid; else empty."""
 
     def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
         """Return the namespace (empty if there is none) and an error (empty if it is valid).
@@ -172,7 +172,7 @@ def unwrap(message: Published) -> MessageBody:
             event = body
             body = _event_data(event)
         if not isinstance(body, dict):
-            problem = f"message data must be a JSON object, a memory or its memories, got {_kind(body)}"
+            problem = f"message data must be a JSON object, a memory or its memories, got {_json_type(body)}"
     except InvalidRequest as exc:
         problem = str(exc)
     if problem or not isinstance(body, dict):
@@ -180,7 +180,7 @@ def unwrap(message: Published) -> MessageBody:
     batch = body if "memories" in body else {}  # the source and key of a single memory are not defaults for a batch
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
-    key, key_problem = _key(attributes.get("key"), batch.get("key"), event.get("id"))
+    key, key_problem = _first_key(attributes.get("key"), batch.get("key"), event.get("id"))
     return MessageBody(
         body=body,
         problem=problem,
@@ -192,10 +192,10 @@ def unwrap(message: Published) -> MessageBody:
     )
 
 
-def _key(*values: object) -> tuple[str, str]:
-    """Return the first key, and an error if a value before it is present and invalid.
+def _first_key(*values: object) -> tuple[str, str]:
+    """Return the first value that is present, as the key, and no error; if it is invalid, no key and an error.
 
-    Without the error, the memory would be stored without its key: its next version would be a second memory.
+    If an invalid key were ignored, the memory would be stored without a key: its next version would be a second memory.
     """
     for value in values:
         if key := storable_name(value, characters=KEY_LIMIT):
@@ -252,5 +252,5 @@ def _event_data(event: Mapping[str, Any]) -> Any:
     return read_json(data.encode(errors="surrogatepass"), of="message data") if isinstance(data, str) else data
 
 
-def _kind(value: object) -> str:
+def _json_type(value: object) -> str:
     return {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(type(value), "a number")

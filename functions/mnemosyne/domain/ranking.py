@@ -23,10 +23,10 @@ from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.time.window import TimeWindow
 
 POOL = 20
-"""Number of candidates among which `diversify` chooses."""
+"""Number of best candidates that `diversify` compares with each other."""
 CHOSEN = 10
-"""Number of candidates that `diversify` chooses one by one. The other candidates keep the penalty computed up to
-then."""
+"""Number of candidates that `diversify` chooses one by one. The penalty of the other candidates comes from their
+similarity to these."""
 WITH_NEIGHBOURS = 20
 """Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,7 +49,7 @@ def score_hybrid(
     own_scores = [score + time for score, time in zip(fused, times, strict=True)]
     adjacency = _adjacency(candidates.neighbours)
     context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own_scores, adjacency, weights)]
-    speakers_named = names_in(query, _speakers(rows))
+    speakers_named = names_in(query, _repeated_speakers(rows))
     speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
     chosen = [*range(candidates.listed), *_eligible_neighbours(candidates, own_scores, adjacency)]
     totals = {index: own_scores[index] + context[index] + speakers[index] for index in chosen}
@@ -76,7 +76,7 @@ def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int
     return adjacency
 
 
-def _speakers(rows: Iterable[Candidate]) -> Collection[str]:
+def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
     """Return the speakers of at least two rows. A text before a colon that occurs only once is often a title."""
     counts = Counter(row.speaker for row in rows if row.speaker)
     return [speaker for speaker, count in counts.items() if count > 1]
@@ -110,7 +110,7 @@ def fuse(
     """
     vectors = [row.vector_score or 0.0 for row in rows]
     words = [combined_lexical_score(row, weights) for row in rows]
-    near, matching = _scaled(vectors, listed, flat=None), _scaled(words, listed, flat=0.0)
+    near, matching = _scale(vectors, listed, flat=None), _scale(words, listed, flat=0.0)
     return [
         (1 - lexical_weight) * near_score + lexical_weight * word_score
         for near_score, word_score in zip(near, matching, strict=True)
@@ -127,7 +127,7 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
     return (1 - share) * whole + share * (row.passage_score or 0.0)
 
 
-def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
+def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale scores so that the least listed score becomes 0 and the largest listed score becomes 1.
 
     The first `listed` scores are the listed scores. A score below the least of these becomes 0. If all listed scores
@@ -150,7 +150,7 @@ def add_context(
     adjacency: Mapping[int, Mapping[int, int]],
     weights: Weights,
 ) -> list[float]:
-    """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
+    """Return a bonus for each row from its neighbours' scores and the best score in its session; 0 without neighbours.
 
     `own_scores` are the fused scores with the bonus for a time. `adjacency` is the result of `_adjacency`. A long
     content gets only a share of its bonus (`context_share`), and a part of the mean bonus in place of the rest.
@@ -181,7 +181,7 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
     """
     if length <= weights.long_content:
         return 1.0
-    mean = math.exp(statistics.fmean(math.log(max(1, one)) for one in adjacent)) if adjacent else 1.0
+    mean = math.exp(statistics.fmean(math.log(max(1, size)) for size in adjacent)) if adjacent else 1.0
     contrast = min(1.0, weights.long_content / mean)
     return math.pow(weights.long_content / length, contrast)
 
@@ -227,9 +227,9 @@ def diversify(
 ) -> None:
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
-    `cosines` is the matrix of cosines in the pool, with None for a memory deleted meanwhile. Candidates outside the
-    pool get the full penalty. A memory without a session gets no penalty, because users want similar abstracts, but not
-    similar chat turns.
+    `cosines` has the cosine of each pair of candidates in the pool (`pool_ids`), or None if a memory was deleted
+    meanwhile. Candidates outside the pool get the full penalty. A memory without a session gets no penalty, because
+    users want similar abstracts, but not similar chat turns.
 
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """

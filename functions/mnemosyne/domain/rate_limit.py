@@ -21,7 +21,8 @@ TYPING: Final = 1.0
 COUNTING: Final = 2.0
 """Cost of a query that reads all memories, requests or audit events of a namespace."""
 VALUES: Final = 20
-"""Number of values in conditions on metadata that cost one unit. Each is compared with the metadata of every memory."""
+"""Number of values in conditions on metadata that cost one unit. Each value is compared with the metadata of every
+memory."""
 FORGETTING: Final = 20.0
 """Cost of a dry run or of a step of a forgetting (a deletion of selected memories). Each may read or delete all
 memories of a namespace."""
@@ -57,7 +58,8 @@ def cost_of_memories(memories: object) -> float:
 def cost_of_search(arguments: Mapping[str, Any]) -> float:
     """Return the additional cost of a search. A search without a query costs as much as a list."""
     mode = arguments.get("mode", "hybrid")
-    earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has earlier labels, so all are read
+    # No index has the labels of an earlier time, so a search of that time reads all memories.
+    earlier = COUNTING if arguments.get("as_of") else 0.0
     if not arguments.get("query"):
         return max(earlier, cost_of_list(arguments))
     cost = earlier + SEARCH.get(mode if isinstance(mode, str) else "hybrid", 0.0)

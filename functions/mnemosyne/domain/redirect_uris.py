@@ -28,7 +28,7 @@ def redirect_problem(uri: object) -> str:
     if parts.scheme == "https":
         return "" if _HOST.fullmatch(parts.netloc) else "must name a host, and no user"
     if parts.scheme == "http":
-        return "" if _loopback_host(parts) else "must be https, or http on loopback: 127.0.0.1, [::1] or localhost"
+        return "" if _has_loopback_host(parts) else "must be https, or http on loopback: 127.0.0.1, [::1] or localhost"
     if _REVERSE_DOMAIN.fullmatch(parts.scheme) or parts.scheme in _CLIENT_SCHEMES:
         return ""
     return f"must be https, http on loopback, or have a scheme such as com.example.app, got {parts.scheme}:"
@@ -53,7 +53,7 @@ def is_on_device(uri: str) -> bool:
 
 def _is_loopback(uri: str) -> bool:
     parts = split_uri(uri)
-    return parts is not None and parts.scheme == "http" and _loopback_host(parts)
+    return parts is not None and parts.scheme == "http" and _has_loopback_host(parts)
 
 
 def is_same(registered: str, requested: str) -> bool:
@@ -66,7 +66,7 @@ def is_same(registered: str, requested: str) -> bool:
     return (own.hostname, own.path, own.query) == (other.hostname, other.path, other.query)
 
 
-def _loopback_host(parts: SplitResult) -> bool:
+def _has_loopback_host(parts: SplitResult) -> bool:
     host, _, port = parts.netloc.rpartition(":") if not parts.netloc.endswith("]") else (parts.netloc, "", "")
     if not host:
         host, port = port, ""

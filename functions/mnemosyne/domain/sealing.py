@@ -1,9 +1,9 @@
 """Encrypt the requests and answers between an operator's command and the `migrate` function. Pure.
 
-They pass through a workflow of Google Workflows, and Google keeps the inputs and results of a workflow for 90 days.
-Therefore each process makes a key pair, and the two processes derive a shared key, which neither the workflow nor its
-logs can derive. The encryption uses X25519 (https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256, and
-AES-256-GCM.
+Requests and answers pass through a workflow of Google Workflows, and Google keeps the inputs and results of a workflow
+for 90 days. Therefore each process makes a key pair, and the two processes derive a shared key, which nobody can derive
+from the workflow or its logs. The encryption uses X25519 (https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256,
+and AES-256-GCM.
 """
 
 import os

@@ -129,15 +129,15 @@ def statements(text: str, is_wanted: Callable[[str], bool] = bool) -> list[State
     text = unicodedata.normalize("NFKC", text)
     speaker = match[1] if (match := _SPEAKER.match(text)) else None
     distinct: dict[tuple[str, ...], Statement] = {}
-    for part in _parts(text[match.end() :] if match else text):
-        if is_wanted(part) and (statement := _statement(part, speaker)) is not None:
+    for part in _split_sentences(text[match.end() :] if match else text):
+        if is_wanted(part) and (statement := _parse_statement(part, speaker)) is not None:
             distinct.setdefault((*(word.key for word in statement.words), *sorted(statement.others)), statement)
             if len(distinct) >= MOST_STATEMENTS:
                 break
     return list(distinct.values())
 
 
-def _parts(text: str) -> Iterator[str]:
+def _split_sentences(text: str) -> Iterator[str]:
     for sentence in _SENTENCE_END.split(text):
         stripped = sentence.strip()
         if bullet := _BULLET.match(stripped):
@@ -150,11 +150,11 @@ def _parts(text: str) -> Iterator[str]:
             yield from clauses
 
 
-def _statement(text: str, speaker: str | None) -> Statement | None:
+def _parse_statement(text: str, speaker: str | None) -> Statement | None:
     if _ANY_PHRASE.search(text):
         for pattern, replacement in lists.PHRASES:
             text = pattern.sub(replacement, text)
-    tokens = list(_tokens(text))
+    tokens = list(_split_words(text))
     lowered = [token.lower() for token in tokens]
     if not tokens or len(tokens) > 3 * MOST_WORDS or lowered[0] in lists.UNKNOWN_SUBJECTS:
         return None
@@ -168,7 +168,7 @@ def _statement(text: str, speaker: str | None) -> Statement | None:
     for index, (token, lower) in enumerate(zip(tokens, lowered, strict=True)):
         if lower == "old_before" and words:
             old.append([words[-1].key])
-        if _is_other(token, lower):
+        if _is_not_content(token, lower):
             if lower in lists.OLD_FOLLOWS or lower in lists.NO_LONGER:
                 old.append([])
                 following = lower
@@ -177,7 +177,7 @@ def _statement(text: str, speaker: str | None) -> Statement | None:
             others.update((lower, "です") if lower.endswith(_COPULA_ENDS) else (lower,))
             before.append(lower)
             continue
-        word = Word(key_of(token), _kind(tokens, index), len(words), tuple(before))
+        word = Word(key_of(token), _kind_of_token(tokens, index), len(words), tuple(before))
         if lower in lists.STATIVE and word.kind is Kind.WORD:
             others.add(lower)
         if following in lists.OLD_FOLLOWS and old[-1] and not _continues(words[-1], word):
@@ -198,7 +198,7 @@ def _continues(previous: Word, word: Word) -> bool:
     return word.kind is not Kind.WORD
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     for match in _WORD.finditer(text):
         token = match[0].replace("’", "'")
         if contraction := _CONTRACTION.fullmatch(token):
@@ -213,7 +213,7 @@ def _tokens(text: str) -> Iterator[str]:
                 yield part
 
 
-def _is_other(word: str, lower: str) -> bool:
+def _is_not_content(word: str, lower: str) -> bool:
     if lower in _OTHERS:
         return word != "May"
     if word in lists.TITLES or not word[0].isalnum():
@@ -221,7 +221,7 @@ def _is_other(word: str, lower: str) -> bool:
     return "\u3041" <= word[0] <= "\u309f"
 
 
-def _kind(tokens: list[str], index: int) -> Kind:
+def _kind_of_token(tokens: list[str], index: int) -> Kind:
     token = tokens[index]
     if (token[0].isdigit() and not any(map(str.isalpha, token))) or token.lower() in lists.NUMBERS:
         return Kind.NUMBER

@@ -18,7 +18,8 @@ _IGNORABLE = re.compile(
 # Symbols and letters without a glyph: the empty Braille cell, a null note head, fillers.
 _BLANK = re.compile("[\u2800\U0001d159\U00016fe4]")
 INVISIBLE = f"(?:{_IGNORABLE.pattern}|{_BLANK.pattern})"
-"""Pattern of printable and format characters that are invisible on their own."""
+"""Pattern of characters that are invisible on their own: Default_Ignorable_Code_Point and characters without a
+glyph. Control characters are not included."""
 _NOT_PLAIN = re.compile(INVISIBLE)
 # Visible format characters: Prepended_Concatenation_Mark (signs that span numbers) of
 # https://www.unicode.org/reports/tr44/, and the joiners of hieroglyphs.
@@ -53,7 +54,7 @@ def is_visible(text: str, at: int) -> bool:
     before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     match character:
         case "\u200d":
-            return _joins(text, at, after)
+            return _is_joined(text, at, after)
         case "\u200c":
             return _combining_class(before) == _VIRAMA or bool(
                 _JOINING.match(_base_character(text, at)) and _JOINING.match(after)
@@ -100,8 +101,8 @@ def _replace_invisible(text: str, replacement: Callable[[str], str]) -> str:
     return "".join(character if is_visible(text, at) else replacement(character) for at, character in enumerate(text))
 
 
-def _joins(text: str, at: int, after: str) -> bool:
-    """Whether a joiner is between emoji, next to a virama, or after a connected letter."""
+def _is_joined(text: str, at: int, after: str) -> bool:
+    """Whether the joiner at this index is between emoji, next to a virama, or after a connected letter."""
     before = text[at - 1 : at] if at else ""
     if _combining_class(before) == _VIRAMA or (before.isalpha() and _combining_class(after) == _VIRAMA):
         return True

@@ -43,7 +43,7 @@ def _questions(name: str) -> list[str]:
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 def test_a_question_of_random_time_words_needs_a_bounded_number_of_readings(text: str) -> None:
     readings = MatchBudget(question.QUESTION_MATCHES)
-    question._find(text, NOW, "UTC", readings)
+    question._find_time(text, NOW, "UTC", readings)
     assert readings.left >= 0
 
 

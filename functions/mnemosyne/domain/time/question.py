@@ -51,7 +51,7 @@ def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tu
 
     None if the question names no time.
     """
-    match = _find(question, now, timezone, MatchBudget(QUESTION_MATCHES))
+    match = _find_time(question, now, timezone, MatchBudget(QUESTION_MATCHES))
     return (match.expression, match.rest) if match else None
 
 
@@ -64,10 +64,10 @@ class _TimeInQuestion:
     rest: str
 
 
-def _find(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _TimeInQuestion | None:
+def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _TimeInQuestion | None:
     words = question.split()
     if len(words) > _QUESTION_WORDS:
-        return None  # a text, not a question
+        return None  # too long for a question: probably a text
     is_time_word = [_is_time_word(word) for word in words]
     for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
@@ -99,7 +99,7 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
     Without a year, "in March" means March of this year and of the nine years before.
     """
     budget = MatchBudget(QUESTION_MATCHES)
-    if not (match := _find(question, now, timezone, budget)):
+    if not (match := _find_time(question, now, timezone, budget)):
         return ()
     windows = [match.window]
     if not _NAMED_PERIOD.search(match.expression.casefold()):
@@ -113,7 +113,7 @@ def _of_earlier_years(expression: str, now: datetime, timezone: str, budget: Mat
         try:
             windows.append(resolve(f"{expression} {year}", now=now, timezone=timezone, budget=budget))
         except InvalidRequest:
-            continue  # "monday" with a year is invalid, and 29 February in most years
+            continue  # for example "monday 2025", or 29 February in a year that is no leap year
     return windows
 
 

@@ -123,9 +123,9 @@ def _date_without_year(grammar: Grammar, match: Match) -> Span | None:
     return grammar.latest(grammar.calendar.day(date(year, month, day)) for year in leap_years)
 
 
-@RULES.rule(r"(?P<one>\d\d?)/(?P<two>\d\d?)")
+@RULES.rule(r"(?P<first>\d\d?)/(?P<second>\d\d?)")
 def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
-    first, second = int(match["one"]), int(match["two"])
+    first, second = int(match["first"]), int(match["second"])
     if (first <= 12 and second <= 12 and first != second) or max(first, second) > 31:
         return None  # ambiguous: the first number may be the day or the month
     return (
@@ -135,9 +135,9 @@ def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
     )
 
 
-@RULES.rule(r"(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})")
+@RULES.rule(r"(?P<first>\d\d?)/(?P<second>\d\d?)/(?P<year>\d{4})")
 def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
-    first, second, year = int(match["one"]), int(match["two"]), int(match["year"])
+    first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
     if first <= 12 and second <= 12 and first != second:
         return None  # ambiguous: the first number may be the day or the month
     return grammar.calendar.day(

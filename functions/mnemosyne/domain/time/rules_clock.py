@@ -12,7 +12,8 @@ _TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.?|p\.m\.?))?|noon|midnig
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\.?)?")
 _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
 _HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night": (17, 29)}
-"""Hours after midnight in which a time of a part of the day may be. Hours above 24 are on the next day."""
+"""For each part of the day, the first and last hour after midnight that its times may have. Hours above 24 are on the
+next day."""
 _NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
@@ -26,7 +27,7 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
     day, part = _day_and_part(grammar, match["text"])
     hour, half = int(match["hour"]), (match["half"] or "").replace(".", "")
     if match["text"] in _NIGHTS and (hour == 12 or hour < 6) and not half:
-        return None  # ambiguous: this day or the next
+        return None  # ambiguous: the time may be on this day or on the next
     if part and not half and hour <= 12:
         half = "am" if part == "morning" else "pm"
     if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
@@ -108,7 +109,7 @@ def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
 
 
 def _in_part(hour: float | None, part: str) -> float | None:
-    """Return the hour, or the same hour of the next day, if it is in the part of the day. None if neither is."""
+    """Return the hour, or the same hour of the next day, whichever is in the part of the day. None if neither is."""
     first, last = _HOURS.get(part, (0, 24))
     return None if hour is None else next((time for time in (hour, hour + 24) if first <= time <= last), None)
 

@@ -187,12 +187,12 @@ def _parts_ago(grammar: Grammar, match: Match) -> Span | None:
     day = grammar.today
     for part in re.findall(_PART, match["parts"]):
         count, unit = part.rsplit(" ", 1)
-        day = _back(day, number_of(count), unit.rstrip("s"))
+        day = _subtract(day, number_of(count), unit.rstrip("s"))
     span = grammar.calendar.day(day)
     return Span(start=span.start, end=grammar.calendar.now) if match.groupdict().get("past") else span
 
 
-def _back(day: date, count: int, unit: str) -> date:
+def _subtract(day: date, count: int, unit: str) -> date:
     if unit in ("day", "week"):
         return day - timedelta(days=count * (7 if unit == "week" else 1))
     months = day.year * 12 + day.month - 1 - count * (12 if unit == "year" else 1)

@@ -20,7 +20,7 @@ RULES = Rules()
 _COUNT = rf"(?P<n>\d{{1,3}}|{alternatives(NUMBERS)})"
 
 
-def _days(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
+def _days_of(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
     """Return the span that the text names, its first day, and the day after its last."""
     span = grammar.span(text)
     if span is None or span.start is None or span.end is None or span.day:
@@ -34,7 +34,7 @@ def _days(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
 def _third(grammar: Grammar, match: Match) -> Span | None:
     """Return a third of a month or year, or the first or last three days of a week."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
-    if (days := _days(grammar, match["text"])) is None:
+    if (days := _days_of(grammar, match["text"])) is None:
         return None
     (span, first, past), calendar = days, grammar.calendar
     if span == calendar.unit("month", datetime.combine(first, time.min)):
@@ -50,7 +50,7 @@ def _third(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(r"(?:the )?(?P<half>first|1st|second|2nd) half of (?P<text>.+)")
 def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
-    days = _days(grammar, match["text"])
+    days = _days_of(grammar, match["text"])
     if days is None or days[0] != grammar.calendar.unit("month", datetime.combine(days[1], time.min)):
         return None
     _, first, past = days
@@ -63,7 +63,7 @@ def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     r"(?:the )?(?P<which>first|last)(?P<n>) (?P<unit>day|month) of (?P<text>.+)",
 )
 def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
-    days, count = _days(grammar, match["text"]), number_of(match["n"]) if match["n"] else 1
+    days, count = _days_of(grammar, match["text"]), number_of(match["n"]) if match["n"] else 1
     if days is None or not count:
         return None
     _, first, past = days
@@ -79,7 +79,7 @@ def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(rf"(?:the )?{DAY} (?:day )?of (?:the )?(?P<month>(?:last|this|previous) month|month before last)")
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
-    days, number = _days(grammar, match["month"]), int(match["day"])
+    days, number = _days_of(grammar, match["month"]), int(match["day"])
     if days is None:
         return None
     _, first, past = days
@@ -93,7 +93,7 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
 )
 def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span | None:
     text = match["week"].removeprefix("the ")
-    days = _days(grammar, text if "week" in text else f"{text} week")
+    days = _days_of(grammar, text if "week" in text else f"{text} week")
     if days is None or (days[2] - days[1]).days != 7:
         return None
     return grammar.calendar.day(days[1] + timedelta(days=WEEKDAYS[match["weekday"]]))

@@ -56,7 +56,7 @@ def _day_number(match: re.Match[str]) -> str:
     return f"{match['before']}{number}{match['after']}"
 
 
-def _numbers_of_words(text: str) -> str:
+def _replace_number_words(text: str) -> str:
     """Replace words with digits: years, days next to a month, and ordinals above four."""
     if _WORDS.isdisjoint(re.findall("[a-z]+", text)):
         return text
@@ -79,7 +79,8 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (rf"(0?[1-9]|1[0-2])[-/]({_YEAR})", r"\2-\1"),
     (rf"(q[1-4]|h[12])-({_YEAR})", r"\1 \2"),
     (rf"((?:{_DAY} )?{_MONTH}) of '?([3-9]\d)", r"\1 19\2"),
-    (rf"({_DAY} (?:of )?{_MONTH}|{_MONTH} {_DAY}),? '?(3[2-9]|[4-9]\d)", r"\1 19\2"),  # no day of a month
+    # A number above 31 cannot be a day, so it is a year of the 20th century.
+    (rf"({_DAY} (?:of )?{_MONTH}|{_MONTH} {_DAY}),? '?(3[2-9]|[4-9]\d)", r"\1 19\2"),
     (r"(.*\b\d{1,2}(?::\d\d)?) in the morning", r"\1am"),
     (r"(.*\b\d{1,2}(?::\d\d)?) in the (?:afternoon|evening)", r"\1pm"),
     (rf"(.*{_DAY}) day of (.+)", r"\1 of \2"),
@@ -111,7 +112,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"= ?(.+)", r"\1"),
     (r"(?:till|until|to|up to) (?:date|the present|current date)", "until now"),
     (r"(?!year|month|week|quarter)(.+) (?:to|till|until) (?:date|the present|current date)", r"\1 to now"),
-    # Words without meaning of their own.
+    # Words that do not change the meaning.
     (r"(?:some ?time|any ?time|at some point|back|all|the whole)(?: (?:of|in|on|during|over|day))? (.+)", r"\1"),
     (r"at (?:the )?((?:weekend|beginning|start|middle|end)(?: .+)?)", r"the \1"),
     (r"(?:about|around|roughly|approximately) (.+ ago)", r"\1"),
@@ -151,7 +152,7 @@ def _patterns() -> _Patterns:
 
 def plain_form(text: str) -> str:
     """Rewrite number words, separators and synonyms to the spelling that the rules expect."""
-    text = _numbers_of_words(text.replace(" ,", ","))
+    text = _replace_number_words(text.replace(" ,", ","))
     for pattern, into in _patterns().rewritten:
         if (match := pattern.fullmatch(text)) and _is_in_order(match, into):
             text = " ".join(match.expand(into).split())

@@ -56,8 +56,8 @@ def bounds(
     """
     local = zone(timezone)
     first, last = names
-    start = None if after is None else _bound(first, after, local, end=False)
-    stop = None if before is None else _bound(last, before, local, end=True)
+    start = None if after is None else _parse_bound(first, after, local, end=False)
+    stop = None if before is None else _parse_bound(last, before, local, end=True)
     if start and stop and start >= stop:
         raise InvalidRequest(f"{first} must not be later than {last}, got {first} {after!r} and {last} {before!r}")
     return TimeWindow(after=start, before=stop)
@@ -72,8 +72,8 @@ def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UT
     local = zone(timezone)
     if text is None:
         return None
-    end = _bound(name, text, local, end=True)
-    # With end=True, _bound returns the first moment after the period.
+    end = _parse_bound(name, text, local, end=True)
+    # With end=True, _parse_bound returns the first moment after the period.
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
             f"{name} must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
@@ -82,7 +82,7 @@ def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UT
     return at
 
 
-def _bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
+def _parse_bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
     """Parse a bound of a window. Returns None if the bound is after the year 9999.
 
     A date means the start of the day. With `end`, the result is exclusive: the start of the next day, or the time plus
@@ -137,7 +137,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: Ma
     text = text.rstrip("?.! ")
     budget = budget or MatchBudget(EXPRESSION_MATCHES)
     try:
-        span = _spanned(plain_form(text), calendar, budget) if 0 < len(text) <= EXPRESSION_LENGTH else None
+        span = _parse_expression(plain_form(text), calendar, budget) if 0 < len(text) <= EXPRESSION_LENGTH else None
     except (ValueError, OverflowError):
         span = None  # a date that does not exist, such as 30 February or 99,999 years ago
     if span is None or (span.start and span.end and span.start >= span.end):
@@ -145,19 +145,19 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: Ma
     return TimeWindow(after=span.start, before=span.end)
 
 
-def _spanned(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
+def _parse_expression(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
     grammar = Grammar(_RULES, calendar, budget)
-    if (between := text.removeprefix("between ")) != text and (span := _range(between, grammar)):
+    if (between := text.removeprefix("between ")) != text and (span := _span_between(between, grammar)):
         return span
     if span := grammar.span(text):
         return span
-    if span := _range(text.removeprefix("from "), grammar):
+    if span := _span_between(text.removeprefix("from "), grammar):
         return span
     if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _endpoint(match[2], grammar)):
         return None
     match match[1]:
         case "from" if span.start and span.end and span.end - span.start >= _DAY:
-            return span  # "notes from last week" means notes of that week
+            return span  # "from last week" means in that week, not since that week
         case "since" | "from":
             return Span(start=span.start, end=None)
         case "before":
@@ -168,16 +168,16 @@ def _spanned(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
 
 
 def _endpoint(text: str, grammar: Grammar) -> Span | None:
-    """Return the span that an expression names as the start or end of another span.
+    """Return the span of an expression that is the start or end of another span.
 
-    "3 p.m." is then a point in time, and not an hour.
+    In this place, "3 p.m." means a point in time, and not an hour.
     """
     span = _start_or_end(text, grammar) or grammar.span(text)
     return Span(start=span.start, end=span.start) if span and span.is_hour else span
 
 
 def _start_or_end(text: str, grammar: Grammar) -> Span | None:
-    """Return the beginning or end of a span, such as "the end of May", as a span of no length.
+    """Return a point in time, such as "the end of May", as a span whose start and end are equal.
 
     None if the text has another form.
     """
@@ -188,7 +188,7 @@ def _start_or_end(text: str, grammar: Grammar) -> Span | None:
     return Span(start=at, end=at)
 
 
-def _range(text: str, grammar: Grammar) -> Span | None:
+def _span_between(text: str, grammar: Grammar) -> Span | None:
     """Return the span between two expressions.
 
     If the first has no year, it means the latest time before the end of the second.
