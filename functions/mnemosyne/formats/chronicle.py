@@ -18,12 +18,12 @@ def read(stream: BinaryIO, name: str) -> Iterator[Item]:
     # Invalid UTF-8 becomes lone surrogates, so that only the affected chronicle is rejected.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     try:
-        yield from _items(text, name)
+        yield from _read_items(text, name)
     finally:
         text.detach()  # the caller closes the stream
 
 
-def _items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
+def _read_items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
     block: list[str] = []
     size = began = number = last = place = 0
     while line := text.readline(ITEM_BYTES):
@@ -39,7 +39,7 @@ def _items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
                     block.append(part)
                 if part == END:
                     place, last = (place + 1 if began == last else 1), began
-                    yield replace(_item("".join(block), f"{name}:{began}", began, size), place=place)
+                    yield replace(_build_item("".join(block), f"{name}:{began}", began, size), place=place)
                     block = []
     if block:
         yield _unended_chronicle(name, began)
@@ -49,7 +49,7 @@ def _unended_chronicle(name: str, line: int) -> Item:
     return Item(f"{name}:{line}", None, f"the chronicle has no {END}", line=line)
 
 
-def _item(text: str, source: str, line: int, size: int) -> Item:
+def _build_item(text: str, source: str, line: int, size: int) -> Item:
     when = _TS_LINE.search(text)
     if size > ITEM_BYTES:
         return Item(source, None, f"a chronicle must have at most {ITEM_BYTES:,} characters", line=line)

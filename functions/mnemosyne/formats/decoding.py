@@ -83,15 +83,15 @@ def read_unicode(stream: BinaryIO, name: object) -> str:
         ) from exc
 
 
-def _lone_surrogate(error: UnicodeError) -> tuple[str, int]:
-    """Replace invalid input by a lone surrogate. This is an error handler of codecs."""
+def _replace_by_surrogate(error: UnicodeError) -> tuple[str, int]:
+    """Replace invalid input by a lone surrogate, as an error handler of `codecs`."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return "\udcff", error.end
 
 
 _INVALID = "mnemosyne.invalid"
-codecs.register_error(_INVALID, _lone_surrogate)
+codecs.register_error(_INVALID, _replace_by_surrogate)
 
 
 class _Utf8Stream(io.RawIOBase):

@@ -26,16 +26,16 @@ def split(text: str) -> tuple[Properties, str]:
     Front matter that has no properties, such as text between horizontal rules, belongs to the text. Raises ValueError
     if front matter is too long.
     """
-    for form, read in ((_YAML, properties_yaml.read), (_TOML, _toml)):
+    for form, read in ((_YAML, properties_yaml.read), (_TOML, _parse_toml)):
         if match := form.match(text):
             if len(match[1] or "") > CHARACTERS:
                 raise ValueError(f"front matter must have at most {CHARACTERS:,} characters, got {len(match[1]):,}")
             properties = read(match[1] or "")
             return (properties, text[match.end() :]) if properties else (Properties(), text)
-    if text.startswith("{") and (parsed := _json(text)):
+    if text.startswith("{") and (parsed := _parse_json_object(text)):
         return parsed
     if match := _LOGSEQ.match(text[:CHARACTERS]):
-        return _logseq(match[0]), text[match.end() :]
+        return _parse_logseq(match[0]), text[match.end() :]
     return Properties(), text
 
 
@@ -46,7 +46,7 @@ def yaml_characters(text: str) -> int:
     return min(len(match[1] or ""), CHARACTERS) if match else 0
 
 
-def _toml(block: str) -> Properties | None:
+def _parse_toml(block: str) -> Properties | None:
     """Parse a block of TOML. If the block is invalid, parse each line separately."""
     lines = {
         match[1].strip("\"'"): number
@@ -79,7 +79,7 @@ def _to_json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | time) else value
 
 
-def _json(text: str) -> tuple[Properties, str] | None:
+def _parse_json_object(text: str) -> tuple[Properties, str] | None:
     """Parse a JSON object at the beginning of the text.
 
     Return the object and the text after it, or None if the text does not begin with an object.
@@ -94,7 +94,7 @@ def _json(text: str) -> tuple[Properties, str] | None:
     return Properties(values), text[end + rest.end() :]
 
 
-def _logseq(block: str) -> Properties:
+def _parse_logseq(block: str) -> Properties:
     properties = Properties()
     for number, line in enumerate(block.splitlines(), 1):
         if match := _LOGSEQ_LINE.match(line):

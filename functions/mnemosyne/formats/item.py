@@ -22,7 +22,7 @@ from mnemosyne.ids import note_version_id
 FAILURE = "import_failure"
 """Field that an import adds to each record in its file of failures: the record's location and error."""
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash", EXTRAS, FAILURE)
-"""Fields added by `export` or by a file of failures. An import does not report them as unknown."""
+"""Fields that `export` or an import's file of failures adds. An import does not report them as unknown."""
 ITEM_BYTES = 2_000_000
 """Maximum size of a line, chronicle or note. The largest memory is smaller, even if all its characters are escaped."""
 
@@ -92,18 +92,18 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
     if isinstance(reading, FailedRequest) and item.time_name != "timestamp":
         return replace(reading, error=re.sub(r"(^|; )timestamp\b", rf"\1{item.time_name}", reading.error))
     if item.path is not None and isinstance(reading, IngestRequest) and reading.external_id:
-        return replace(reading, request_id=_note_version(reading, reading.external_id, item.modified))
+        return replace(reading, request_id=_note_request_id(reading, reading.external_id, item.modified))
     return reading
 
 
 def key_of_path(path: str) -> str:
     """Return the key of a note: its path. A path that is too long becomes a digest and the end of the path."""
-    path = _printable(path, len(path))
+    path = _replace_unstorable(path, len(path))
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     return path if len(path) <= KEY_LIMIT else f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}"
 
 
-def _note_version(reading: IngestRequest, external_id: ExternalId, modified: datetime | None) -> Any:
+def _note_request_id(reading: IngestRequest, external_id: ExternalId, modified: datetime | None) -> Any:
     values = [reading.content_hash, reading.title, reading.tags, reading.metadata, rfc3339(reading.timestamp)]
     state = json.dumps([*values, rfc3339(modified)], sort_keys=True, default=str)
     return note_version_id(external_id.source, external_id.key, hashlib.sha256(state.encode()).hexdigest())
@@ -111,9 +111,11 @@ def _note_version(reading: IngestRequest, external_id: ExternalId, modified: dat
 
 def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
     """Return the sorted names of unknown fields: neither fields of a record nor in `known_names`."""
-    return tuple(sorted(_printable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names}))
+    return tuple(
+        sorted(_replace_unstorable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names})
+    )
 
 
-def _printable(name: str, characters: int = 100) -> str:
+def _replace_unstorable(name: str, characters: int = 100) -> str:
     """Replace characters that cannot be stored."""
     return name[:characters].encode(errors="replace").decode().replace("\x00", "?")

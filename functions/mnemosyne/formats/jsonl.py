@@ -9,11 +9,12 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
 
 _NOT_A_RECORD = ({EXTRAS}, {FAILURE})
-"""Fields of a line that is no record: a line of an export for --restore, or a failure of a memory that is stored."""
+"""Sets of fields of lines that are not records: of the lines of an export that only `--restore` reads, and of failures
+without a record (for example of a memory that was stored)."""
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
-    """Yield one item per line that is not blank, after the first `skip` items. A line over the limit becomes an error.
+    """Yield one item per line that is not blank, after the first `skip` items. A line over ITEM_BYTES becomes an error.
 
     Lines of an export that are only for `--restore`, and failures without a record, are skipped.
     """
@@ -33,7 +34,7 @@ def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
         if is_long:
             yield Item(source, None, f"a line must have at most {ITEM_BYTES:,} bytes", line=number)
             continue
-        item = _item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
+        item = _read_item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
         if item.fields is not None and item.fields.keys() in _NOT_A_RECORD:
             continue
         if skip:
@@ -42,7 +43,7 @@ def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
             yield item
 
 
-def _item(line: bytes, source: str, number: int) -> Item:
+def _read_item(line: bytes, source: str, number: int) -> Item:
     try:
         fields = read_json(line, of="a line")
     except InvalidRequest as exc:

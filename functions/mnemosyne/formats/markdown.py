@@ -19,8 +19,8 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
     """Read a note; None if the file is empty.
 
     The timestamp is taken from the properties, else from the file's name, else from its modification time. Other
-    properties become metadata. If they cannot be read, they are reported in a notice. A number that is not a date makes
-    the note invalid.
+    properties become metadata. Properties that cannot be read are reported in a notice. A time property that is a
+    number, but not a date, makes the note invalid.
     """
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:
@@ -45,7 +45,10 @@ def too_large(name: str, path: str) -> Item:
 
 
 def _is_exported(properties: Properties) -> bool:
-    """Whether the properties are those of a memory written by `mnemosyne export`. Other programs write hashes, too."""
+    """Whether the properties are those of a memory written by `mnemosyne export`.
+
+    The content hash alone is not enough, because other programs write hashes, too.
+    """
     values = properties.values
     return bool(_HASH.fullmatch(str(values.get("content_hash")))) and {"timestamp", "created_at"} <= values.keys()
 

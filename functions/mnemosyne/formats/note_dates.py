@@ -67,8 +67,8 @@ def plain_name(name: str) -> str:
 def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     """Find the time in a note's properties: when it happened or was created, else published, else changed.
 
-    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others. Raises ValueError if such a
-    property is a number but not a date. Other invalid values become notices.
+    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others. Raises ValueError if a property
+    of _MUST_BE_TIMES is a number, but not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
     if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and time_text(generated["at"]):
@@ -114,18 +114,18 @@ def time_text(text: str) -> str | None:
         pass
     for form in _WRITTEN:
         if match := form.fullmatch(text):
-            return _iso(match.groupdict())
+            return _to_iso(match.groupdict())
     if match := _DAY_OR_MONTH_FIRST.fullmatch(text):
         parts = match.groupdict()
         first, second = int(match["one"]), int(match["other"])
         if match["mark"] == "." or first > MONTHS or first == second:
-            return _iso({**parts, "day": match["one"], "number": match["other"]})
+            return _to_iso({**parts, "day": match["one"], "number": match["other"]})
         if second > MONTHS:
-            return _iso({**parts, "day": match["other"], "number": match["one"]})
+            return _to_iso({**parts, "day": match["other"], "number": match["one"]})
     return None
 
 
-def _iso(parts: Mapping[str, str | None]) -> str | None:
+def _to_iso(parts: Mapping[str, str | None]) -> str | None:
     number = parts.get("number") or _MONTHS.index(str(parts["month"]).lower()) + 1
     when = f"{parts['year']}-{int(number):02}-{int(parts['day'] or 0):02}"
     if parts["hour"]:

@@ -58,13 +58,17 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})
     places = {name: f"line {line}: " for name, line in properties.lines.items()}
-    title = one_line(clean(next(_take(values, _title_text, "title"), ""))).strip()
-    aliases = [one_line(clean(alias)) for texts in _take(values, _aliases, "aliases", "alias") for alias in texts]
-    tags = _tags(values, places, note)
+    title = one_line(clean(next(_take_properties(values, _title_text, "title"), ""))).strip()
+    aliases = [
+        one_line(clean(alias))
+        for texts in _take_properties(values, _parse_aliases, "aliases", "alias")
+        for alias in texts
+    ]
+    tags = _take_tags(values, places, note)
     _take_record_fields(values, note)
     name = stem_of(path)
     note.fields["title"] = _title_with_aliases(
-        title[:TITLE_LIMIT] or _readable(name), [name, rest_of_name, *aliases], body
+        title[:TITLE_LIMIT] or _title_of_name(name), [name, rest_of_name, *aliases], body
     )
     if tags:
         note.fields["tags"] = tags
@@ -80,12 +84,12 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     metadata_fields |= {
         key: value for key, value in _location_metadata(path, body).items() if key not in metadata_fields
     }
-    note.fields["metadata"] = _storable(metadata_fields, places, note)
+    note.fields["metadata"] = _valid_metadata(metadata_fields, places, note)
     note.fields["content"] = body if body.strip() else note.fields["title"]
     return note
 
 
-def _take(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
+def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
     """Remove the properties with these names, in any case, and yield their values.
 
     A property stays if `read` returns nothing for it.
@@ -96,7 +100,7 @@ def _take(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) ->
             yield value
 
 
-def _tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
+def _take_tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
     """Remove and return the tags. Tags that are too long or too many become notices."""
     tags: dict[str, str] = {}
     for name in [name for name in values if name.casefold() in ("tags", "tag")]:
@@ -176,12 +180,12 @@ def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
 
     Names that title or body contain are left out.
     """
-    text = f" {_words(title)} {_words(body)} "
+    text = f" {_normalize_words(title)} {_normalize_words(body)} "
     other_names: list[str] = []
     for name in names:
-        words = _words(name)
+        words = _normalize_words(name)
         if words and f" {words} " not in text and not (name != title and _is_dated_form(name, title)):
-            other_names.append(_readable(name))
+            other_names.append(_title_of_name(name))
             text += f"{words} "
     while other_names and len(title) + len("; ".join(other_names)) + 3 > TITLE_LIMIT:
         other_names.pop()
@@ -190,15 +194,15 @@ def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
 
 def _is_dated_form(name: str, title: str) -> bool:
     """Whether the name is a date followed by the title. Such a name adds no words to the title."""
-    return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _words(name).endswith(_words(title))
+    return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _normalize_words(name).endswith(_normalize_words(title))
 
 
-def _words(text: str) -> str:
+def _normalize_words(text: str) -> str:
     return re.sub(r"[\W_]+", " ", text).casefold().strip()
 
 
-def _readable(name: str) -> str:
-    """Convert a note's name to a title: hyphens in a journal's date, no control characters."""
+def _title_of_name(name: str) -> str:
+    """Convert a note's name to a title: write a journal's date with hyphens, and remove control characters."""
     return (
         one_line(re.sub(r"^(\d{4})_(\d\d)_(\d\d)(?=\D|$)", r"\1-\2-\3", name)).strip()[:TITLE_LIMIT]
         or name[:TITLE_LIMIT]
@@ -225,12 +229,12 @@ def _location_metadata(path: str, body: str) -> dict[str, Any]:
     return {"path": path, **folder, **({"links": links} if links else {})}
 
 
-def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFields) -> dict[str, Any]:
-    """Return the properties that are valid metadata. Other properties become notices."""
+def _valid_metadata(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFields) -> dict[str, Any]:
+    """Return the properties that are valid metadata, and add a notice to the note for each other property."""
     storable: dict[str, Any] = {}
     size = 2
     for name, value in values.items():
-        property_ = {name: _finite(value)}
+        property_ = {name: _with_storable_numbers(value)}
         try:
             _JSON_OBJECT.validate_python(property_)
             more = len(json.dumps(property_, ensure_ascii=False).encode()) + 2
@@ -245,12 +249,12 @@ def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFi
     return storable
 
 
-def _finite(value: Any) -> Any:
-    """Convert numbers that fit neither JSON nor 64 bits to text."""
+def _with_storable_numbers(value: Any) -> Any:
+    """Convert numbers to text if they are not finite or do not fit into 64 bits."""
     if isinstance(value, dict):
-        return {str(name): _finite(member) for name, member in value.items()}
+        return {str(name): _with_storable_numbers(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_finite(element) for element in value]
+        return [_with_storable_numbers(element) for element in value]
     if isinstance(value, float):
         return value if math.isfinite(value) and abs(value) < 2**63 else str(value)
     return value if not isinstance(value, int) or -(2**63) <= value < 2**63 else str(value)
@@ -264,7 +268,7 @@ def _title_text(value: Any) -> str:
     return str(value) if isinstance(value, str | int | float) and _is_text(str(value)) else ""
 
 
-def _aliases(value: Any) -> list[str]:
+def _parse_aliases(value: Any) -> list[str]:
     """Return the aliases of a note, which are a list or comma-separated text."""
     if isinstance(value, Mapping):
         return []

@@ -37,17 +37,17 @@ def read(block: str) -> Properties | None:
     """
     block = re.sub(r"^\t+", lambda match: "  " * len(match[0]), block.replace("\r\n", "\n"), flags=re.MULTILINE)
     block = _quote_hash_tags(block)
-    chunks = list(_chunks(block))
+    chunks = list(_split_properties(block))
     lines = {name: line for name, _, line in chunks if name}
     try:
         document = _load(block)
-    except _errors():
+    except _yaml_errors():
         return _load_one_by_one(chunks, lines)
     if document is None:
         return Properties()
     if not isinstance(document, dict):
         return None
-    return Properties({str(name): _json(value) for name, value in document.items()}, lines)
+    return Properties({str(name): _to_json_value(value) for name, value in document.items()}, lines)
 
 
 def _quote_hash_tags(block: str) -> str:
@@ -56,11 +56,11 @@ def _quote_hash_tags(block: str) -> str:
         return block
     within = _lines_within_texts(block) if _TEXT_MARK.search(block) else set()
     return "\n".join(
-        line if number in within else _HASH_TAG.sub(_quoted, line) for number, line in enumerate(block.split("\n"))
+        line if number in within else _HASH_TAG.sub(_quote_match, line) for number, line in enumerate(block.split("\n"))
     )
 
 
-def _quoted(match: re.Match[str]) -> str:
+def _quote_match(match: re.Match[str]) -> str:
     return f"{match[1]}'{match[2].replace(chr(39), chr(39) * 2)}'"
 
 
@@ -72,7 +72,7 @@ def _lines_within_texts(block: str) -> set[int]:
     import yaml
 
     within: set[int] = set()
-    with suppress(*_errors()):
+    with suppress(*_yaml_errors()):
         for token in yaml.scan(f"{block}\n", Loader=yaml.SafeLoader):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
                 # A block text ends where the next line begins, a quoted text at its quotation mark.
@@ -89,19 +89,19 @@ def _load_one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) 
         try:
             parsed = _load(text)
             if isinstance(parsed, dict):
-                properties.values |= {str(key): _json(value) for key, value in parsed.items()}
+                properties.values |= {str(key): _to_json_value(value) for key, value in parsed.items()}
                 continue
-        except _errors():
+        except _yaml_errors():
             pass
         match = _PROPERTY.fullmatch(text.strip())
         if match and "\n" not in match[2]:
-            properties.values[name] = _unquoted(match[2].strip())
+            properties.values[name] = _remove_quotes(match[2].strip())
         else:
             properties.notices.append(f"line {line}: {name or 'text'} (not YAML)")
     return properties
 
 
-def _chunks(block: str) -> Iterator[tuple[str, str, int]]:
+def _split_properties(block: str) -> Iterator[tuple[str, str, int]]:
     """Yield each property's name, text and line number. Line 1 of the file is the `---`."""
     name, text, began = "", "", 2
     for number, line in enumerate(block.splitlines(keepends=True), 2):
@@ -117,12 +117,12 @@ def _chunks(block: str) -> Iterator[tuple[str, str, int]]:
         yield name, text, began
 
 
-def _unquoted(text: str) -> str:
+def _remove_quotes(text: str) -> str:
     """Remove quotation marks around the text, if it begins and ends with the same mark."""
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-def _errors() -> tuple[type[BaseException], ...]:
+def _yaml_errors() -> tuple[type[BaseException], ...]:
     import yaml
 
     # PyYAML's constructors raise these if a value does not match its tag.
@@ -132,16 +132,16 @@ def _errors() -> tuple[type[BaseException], ...]:
 def _load(text: str) -> Any:
     import yaml  # slow to import, and only needed here
 
-    return yaml.load(text, Loader=_loader())  # noqa: S506 - the loader is safe
+    return yaml.load(text, Loader=_build_loader())  # noqa: S506 - the loader is safe
 
 
 @cache
-def _loader() -> Any:
-    """PyYAML's safe loader without aliases, because a few hundred bytes of aliases can expand to a billion values.
+def _build_loader() -> Any:
+    """Build a loader from PyYAML's safe loader.
 
-    Dates stay text. Booleans and numbers follow YAML 1.2: `No` and `12:30` are text. Parsing a base-60 number of
-    YAML 1.1 would also take time quadratic in its length
-    (https://yaml.org/type/int.html).
+    It rejects aliases, because a few hundred bytes of aliases can expand to a billion values. Dates stay text. Booleans
+    and numbers follow YAML 1.2: `No` and `12:30` are text. Parsing a base-60 number of YAML 1.1 would also take time
+    quadratic in its length (https://yaml.org/type/int.html).
     """
     import yaml
 
@@ -181,15 +181,15 @@ _FORMS = {
     _float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
     _boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
 }
-"""Patterns of plain scalars that are not text. An export quotes text that matches them. 1.10 stays text, because a
-number would lose the final zero.
+"""Patterns of unquoted values that are read as numbers or booleans. An export quotes text that matches them. 1.10 stays
+text, because a number would lose the final zero.
 """
 
 
-def _json(value: object) -> object:
+def _to_json_value(value: object) -> object:
     """Convert a YAML value to JSON types."""
     if isinstance(value, dict):
-        return {str(name): _json(member) for name, member in value.items()}
+        return {str(name): _to_json_value(member) for name, member in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_json(element) for element in value]
+        return [_to_json_value(element) for element in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)

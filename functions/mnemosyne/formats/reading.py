@@ -62,19 +62,19 @@ def read(
     """
     stream = unpacked(stream, name, packed=packed)
     if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
-        stream, is_note = _is_note(stream)
+        stream, is_note = _detect_note(stream)
         format_ = "markdown" if is_note else format_
     match format_:
         case "jsonl":
             yield from jsonl.read(as_utf_8(stream), name, skip=skip)
         case "chronicle":
-            yield from islice(_chronicles(as_utf_8(stream), name, unpacked_name(path or name)), skip, None)
+            yield from islice(_read_chronicles(as_utf_8(stream), name, unpacked_name(path or name)), skip, None)
         case "markdown" if not skip:
             if note := markdown.read(stream, name, modified, unpacked_name(path or name)):
                 yield note
 
 
-def _chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
+def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
     """Yield the chronicles of a stream; for a text file without chronicles, the error that the note is too large."""
     has_chronicles = False
     for item in chronicle.read(stream, name):
@@ -95,8 +95,8 @@ def unpacked(stream: BinaryIO, name: str, *, packed: bool | None = None) -> Bina
     return cast(BinaryIO, io.BufferedReader(_GzipStream(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
 
 
-def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
-    """Return the stream from its beginning, and whether it is a note.
+def _detect_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
+    """Return a stream that begins at the same place, and whether the stream is a note.
 
     A note is small enough to be one memory, and contains no chronicles.
     """

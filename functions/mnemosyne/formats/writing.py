@@ -35,19 +35,19 @@ def to_markdown(record: Mapping[str, Any]) -> tuple[str, str]:
     """Return the name and text of a Markdown file: front matter, then the unchanged content."""
     front = {name: value for name, value in record.items() if name not in ("id", "content", EXTRAS)}
     name = f"{record['timestamp'][:10]}-{record['content_hash'][:12]}.md"
-    block = _yaml(front, on_one_line=False)
+    block = _to_yaml(front, on_one_line=False)
     if len(block) > CHARACTERS:
-        block = _yaml(front, on_one_line=True)
+        block = _to_yaml(front, on_one_line=True)
     return name, f"---\n{block}---\n{record['content']}"
 
 
-def _yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
-    """Return front matter in YAML. On one line, large metadata are shorter, because their values are not indented."""
+def _to_yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
+    """Return front matter in YAML. Large metadata are shorter with `on_one_line`, because nothing is indented."""
     import yaml  # slow to import, and only needed here
 
     block: str = yaml.dump(
         front,
-        Dumper=_dumper(),
+        Dumper=_build_dumper(),
         allow_unicode=True,
         sort_keys=False,
         default_flow_style=on_one_line,
@@ -57,8 +57,8 @@ def _yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
 
 
 @cache
-def _dumper() -> Any:
-    """PyYAML's safe dumper, which also escapes the line breaks that YAML would fold into spaces."""
+def _build_dumper() -> Any:
+    """Build a dumper from PyYAML's safe dumper that also escapes line breaks, which YAML would fold into spaces."""
     import yaml
 
     def represent(dumper: Any, text: str) -> Any:
@@ -73,7 +73,7 @@ def _dumper() -> Any:
 
 
 def _to_json_value(value: object) -> object:
-    """Convert a value to JSON types."""
+    """Convert a time to RFC 3339, and a tuple or mapping to a list or dict, for JSON."""
     if isinstance(value, datetime):
         return rfc3339(value)
     return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
