@@ -15,7 +15,7 @@ import orjson
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _WRITTEN_ID = re.compile(r"([\[<`\"'])?(?:memory://)?(?P<id>[0-9a-fA-F-]{32,36})(?(1)[\]>`\"'])")
-"""Pattern of an id as the texts of answers show it, in brackets, as the URI of a resource shows it, or in quotes."""
+"""Pattern of an id in brackets (as the texts of answers show it), in the URI of a resource, or in quotes."""
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)```", re.DOTALL)
 IDS = ("id", "ids", "request_id", "request_ids", "superseded_by")
 SEPARATED = ("tags", "add_tags", "remove_tags", "ids", "request_ids")
@@ -80,11 +80,11 @@ def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], na
         if memory := _memory_with_content(text, memory_schema):
             return memory if "object" in kinds else [memory]
         if "array" in kinds and items.get("type") == "string":
-            return _split(text) if name in SEPARATED else [text]
+            return _split_at_commas(text) if name in SEPARATED else [text]
     return text
 
 
-def _split(text: str) -> list[str] | str:
+def _split_at_commas(text: str) -> list[str] | str:
     """Split a text at commas. A list that is not valid JSON, such as `['a', 'b']`, is returned unchanged."""
     if _is_like_json(text) and not _WRITTEN_ID.fullmatch(text.strip()):
         return text

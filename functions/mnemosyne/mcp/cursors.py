@@ -28,7 +28,7 @@ class Listed(Protocol):
 
     @property
     def cursor(self) -> Cursor | KeysetCursor | EventCursor:
-        """Position of the list after this row."""
+        """Position in the list, directly after this row."""
 
 
 ListedT = TypeVar("ListedT", bound=Listed)
@@ -56,8 +56,8 @@ def _encode(at: datetime, rest: bytes) -> str:
 
 def read_id(cursor: str | None) -> Cursor | None:
     """Decode a cursor of a time and an id. Raises InvalidRequest."""
-    # a later release may append fields
-    return _read(cursor, lambda at, rest: Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES])))
+    # Ignore further bytes: a later release may append fields.
+    return _read_cursor(cursor, lambda at, rest: Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES])))
 
 
 def read_key(cursor: str | None) -> KeysetCursor | None:
@@ -68,7 +68,7 @@ def read_key(cursor: str | None) -> KeysetCursor | None:
             raise ValueError("NUL")
         return KeysetCursor(timestamp=at, key=rest.decode())
 
-    return _read(cursor, read)
+    return _read_cursor(cursor, read)
 
 
 def read_number(cursor: str | None) -> EventCursor | None:
@@ -79,11 +79,14 @@ def read_number(cursor: str | None) -> EventCursor | None:
             raise ValueError("length")
         return EventCursor(at=at, id=int.from_bytes(rest[:_NUMBER_BYTES], "big", signed=True))
 
-    return _read(cursor, read)
+    return _read_cursor(cursor, read)
 
 
-def _read(cursor: str | None, read: Callable[[datetime, bytes], CursorT]) -> CursorT | None:
-    """Decode a cursor. The function `read` decodes the bytes after the time. Raises InvalidRequest."""
+def _read_cursor(cursor: str | None, read: Callable[[datetime, bytes], CursorT]) -> CursorT | None:
+    """Decode a cursor. The function `read` builds the result from the time and the bytes after the time.
+
+    Raises InvalidRequest.
+    """
     if cursor is None:
         return None
     try:

@@ -28,7 +28,7 @@ from mnemosyne.ports.services import Services
 log = EventLog(__name__)
 
 AUDITED = ("id", "ids", "message_id", "request_id", "request_ids")
-"""Fields of a result that the log event of a change contains."""
+"""Fields of a tool's result that the log event `audit` of a change contains."""
 DEPRECATED_META = "mnemosyne/deprecated"
 
 
@@ -43,8 +43,8 @@ def call(
     with audit.action(principal, tool.name) as action:
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
-    if outcome == "done" and tool.scope is not Scope.READ:  # the log event `audit` of the same trace names the caller
-        caller = {}
+    if outcome == "done" and tool.scope is not Scope.READ:
+        caller = {}  # the log event `audit` of the same trace has the caller
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
         audit.ACCESS,
@@ -71,16 +71,16 @@ def _run(
         parsed = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed, principal, services)
-        except EmbeddingModelChanged:  # the services now use the new embedder: repeat the call
+        except EmbeddingModelChanged:  # since the error, `services` has the new embedder: repeat the call
             reply = tool.run(parsed, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
-        return _error(exc, tool, principal)
+        return _handle_error(exc, tool, principal)
     if tool.scope is not Scope.READ:
-        _audit(tool, reply, principal)
+        _log_change(tool, reply, principal)
     return "done", success(reply, has_stored_text=tool.returns_stored_text)
 
 
-def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str, mcp_types.CallToolResult]:
+def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str, mcp_types.CallToolResult]:
     """Log an error; return the outcome for the log, and the tool error for the agent."""
     about = {"tool": tool.name, "namespace": principal.namespace}
     if isinstance(error, UncertainCommit):
@@ -105,7 +105,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
     elif isinstance(error, MnemosyneError):
         log.info("tool_refused", **about, error=type(error).__name__)
         outcome, message = "refused", "; ".join(filter(None, [str(error), tool.refused]))
-    else:  # a bug: the agent must not see the details, which the log has
+    else:  # a bug: the details are logged, but not shown to the agent
         log.exception("tool_crashed", **about)
         outcome = "crashed"
         message = (
@@ -126,8 +126,8 @@ def _caller_text(error: ServiceError, tool: Tool[Any]) -> str:
     return error.cause if isinstance(error, StatementTimeout) else str(error)
 
 
-def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
-    """Log the principal and the ids of a change, without contents."""
+def _log_change(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
+    """Log the caller of a change and the ids in its result, without contents."""
     result = reply.result.model_dump(mode="json")
     ids = {name: result[name] for name in AUDITED if name in result}
     about = audit.logged_caller(principal) | {"namespace": principal.namespace}
@@ -140,9 +140,9 @@ def _trace_id() -> str:
 
 
 def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
-    """Build the result with text and structured content.
+    """Build the MCP result from a reply: its text and its structured content.
 
-    If the text has stored content, a second block with a notice about stored content follows.
+    With `has_stored_text`, a second block of text follows: a notice that the text was stored by others, and the notes.
     """
     structured = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured).decode()

@@ -6,7 +6,7 @@ from typing import Any
 from mnemosyne.domain.parsing import check_values, excerpt, surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
-_NAMED = {
+_REQUIRED_PARAMS = {
     "initialize": ("protocolVersion", "a protocol revision, such as 2025-11-25"),
     "prompts/get": ("name", "the name of a prompt"),
     "resources/read": ("uri", "the URI of a resource"),
@@ -78,9 +78,10 @@ def _depth(value: Any) -> int:
 def _params_problem(method: Any, params: Any) -> str | None:
     if not isinstance(params, dict):
         return "params must be an object"
-    # A request with _meta is of a stateless revision. These have no method `initialize`, and the error must say so.
+    # A request with _meta belongs to a stateless revision of MCP. These revisions have no method `initialize`, so the
+    # error must be about the method and not about its parameters.
     is_known = isinstance(method, str) and not (method == "initialize" and "_meta" in params)
-    name, description = _NAMED.get(method, ("", "")) if is_known else ("", "")
+    name, description = _REQUIRED_PARAMS.get(method, ("", "")) if is_known else ("", "")
     if name and not isinstance(params.get(name), str):
         return f"params.{name} must be {description}"
     if method in ("tools/call", "prompts/get") and (arguments := params.get("arguments")) is not None:
@@ -109,12 +110,12 @@ def complete_initialize(posted: Any) -> bool:
     if not isinstance(posted, dict) or posted.get("method") != "initialize":
         return False
     params = posted["params"]
-    given = {name: value for name, value in params.items() if value is not None}
-    client = given.get("clientInfo", {})
+    present = {name: value for name, value in params.items() if value is not None}
+    client = present.get("clientInfo", {})
     if isinstance(client, dict):
         named = {name: value for name, value in client.items() if value is not None}
-        given["clientInfo"] = {"name": "unknown", "version": "0", **named}
-    posted["params"] = {"capabilities": {}, **given}
+        present["clientInfo"] = {"name": "unknown", "version": "0", **named}
+    posted["params"] = {"capabilities": {}, **present}
     return bool(posted["params"] != params)
 
 

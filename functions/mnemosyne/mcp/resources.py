@@ -46,7 +46,7 @@ def list_resources(result: mcp_types.CallToolResult, *, first: bool) -> mcp_type
     """Convert a result of `list_memories` to a page of resources. Raises MCPError if it is an error."""
     if result.is_error:
         code = mcp_types.INVALID_PARAMS if is_refusal(result) else mcp_types.INTERNAL_ERROR
-        raise MCPError(code, _texts(result)[0])
+        raise MCPError(code, _texts_of(result)[0])
     page = result.structured_content or {}
     memories = [
         mcp_types.Resource(
@@ -70,7 +70,7 @@ def not_found(uri: str, why: str, protocol_version: str) -> MCPError:
 
 def contents(uri: str, result: mcp_types.CallToolResult, protocol_version: str) -> mcp_types.ReadResourceResult:
     """Convert a tool's result to the resource's contents. Raises MCPError if it is an error."""
-    texts = _texts(result)
+    texts = _texts_of(result)
     if is_refusal(result):
         raise not_found(uri, texts[0], protocol_version)
     if result.is_error:
@@ -79,5 +79,5 @@ def contents(uri: str, result: mcp_types.CallToolResult, protocol_version: str) 
     return mcp_types.ReadResourceResult(contents=blocks)
 
 
-def _texts(result: mcp_types.CallToolResult) -> list[str]:
+def _texts_of(result: mcp_types.CallToolResult) -> list[str]:
     return [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]

@@ -39,15 +39,16 @@ class IdentifiedServer(Server[Any]):
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
-        self.middleware.clear()  # removes the SDK's spans, which cost CPU time although no tracer is configured
-        self.add_request_handler("server/discover", mcp_types.RequestParams, self._discovered)
+        # The SDK's middleware makes tracing spans, which cost CPU time even if no tracer is configured.
+        self.middleware.clear()
+        self.add_request_handler("server/discover", mcp_types.RequestParams, self._answer_discover)
 
     @property
     def server_info_stamp(self) -> dict[str, Any]:
         """The server's description in the `_meta` of each answer."""
         return {"name": self.name, "version": self.version}
 
-    async def _discovered(
+    async def _answer_discover(
         self, context: ServerRequestContext[Any], params: mcp_types.RequestParams
     ) -> mcp_types.DiscoverResult:
         result = mcp_types.DiscoverResult(
@@ -99,13 +100,13 @@ def build_server(services: Services, *, database: ThreadLimiter, principal: Prin
         icons=icons(),
         get_tool_input_schema=with_headers.get,
         cache_hints={method: CacheHint(LISTS_FRESH_MS, "private") for method in UNCHANGING},
-        **_tools(services, database, principal),
-        **_resources(services, database, principal),
-        **_prompts(),
+        **_tool_handlers(services, database, principal),
+        **_resource_handlers(services, database, principal),
+        **_prompt_handlers(),
     )
 
 
-def _tools(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
+def _tool_handlers(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
     """Return the handlers of requests about tools."""
     names = ", ".join(tool.name for tool in TOOLS)
     publishing = ThreadLimiter(PUBLISHING_THREADS)
@@ -113,7 +114,7 @@ def _tools(services: Services, database: ThreadLimiter, principal: Principal | N
     async def list_tools(
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListToolsResult:
-        caller = _principal(principal)
+        caller = _current_principal(principal)
         _refuse_cursor(params, "tools")
         console = console_tools() if params and (params.meta or {}).get(CONSOLE_META) is True else ()
         return mcp_types.ListToolsResult(tools=[tool.listing for tool in (*TOOLS, *console) if caller.may(tool.scope)])
@@ -127,11 +128,11 @@ def _tools(services: Services, database: ThreadLimiter, principal: Principal | N
             hint = f"did you mean {similar_name}? " if similar_name else ""
             message = f"unknown tool {params.name[:100]!r}; {hint}the tools are {names}"
             raise MCPError(mcp_types.INVALID_PARAMS, message)
-        caller = _principal(principal)
+        caller = _current_principal(principal)
         if not caller.may(tool.scope):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")
         arguments = params.arguments or {}
-        with _trace_of(params.meta):
+        with _continue_trace(params.meta):
             if tool.asks_first is not None and can_answer(context):
                 if (answer := answer_of(params)) is None:
                     result = await database.run(caller, call, tool.asks_first, arguments, caller, services)
@@ -150,13 +151,13 @@ def _tools(services: Services, database: ThreadLimiter, principal: Principal | N
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 
 
-def _resources(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
+def _resource_handlers(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
     """Return the handlers of requests about resources."""
 
     async def list_resources(
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourcesResult:
-        caller, cursor = _principal(principal), (params.cursor if params else "") or None
+        caller, cursor = _current_principal(principal), (params.cursor if params else "") or None
         if not caller.may(Scope.READ):
             return mcp_types.ListResourcesResult(resources=[])
         page = {"limit": resources.SHOWN, "cursor": cursor}
@@ -172,7 +173,7 @@ def _resources(services: Services, database: ThreadLimiter, principal: Principal
     async def read_resource(
         context: Context, params: mcp_types.ReadResourceRequestParams
     ) -> mcp_types.ReadResourceResult:
-        caller, uri = _principal(principal), str(params.uri)
+        caller, uri = _current_principal(principal), str(params.uri)
         if not caller.may(Scope.READ):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {Scope.READ}")
         if uri == app.URI:
@@ -181,7 +182,7 @@ def _resources(services: Services, database: ThreadLimiter, principal: Principal
             message = f"uri must be {resources.RECENT} or {uri_of('<id of a memory>')}, got {uri[:100]!r}"
             raise resources.not_found(uri, message, context.protocol_version)
         tool, arguments = reader
-        with _trace_of(params.meta):
+        with _continue_trace(params.meta):
             result = await database.run(caller, call, tool, arguments, caller, services)
         return resources.contents(uri, result, context.protocol_version)
 
@@ -192,7 +193,7 @@ def _resources(services: Services, database: ThreadLimiter, principal: Principal
     }
 
 
-def _prompts() -> dict[str, Any]:
+def _prompt_handlers() -> dict[str, Any]:
     """Return the handlers of requests about prompts."""
 
     async def list_prompts(
@@ -212,8 +213,8 @@ def _refuse_cursor(params: mcp_types.PaginatedRequestParams | None, items: str) 
         raise MCPError(mcp_types.INVALID_PARAMS, f"cursor must be left out: the list of {items} has one page")
 
 
-def _trace_of(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
-    """Continue the trace that the call's `_meta` names.
+def _continue_trace(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
+    """Return a context that continues the trace in the call's `_meta`, or changes nothing if `_meta` has none.
 
     This trace is closer to the caller than the trace of the HTTP request (SEP-414).
     """
@@ -221,7 +222,7 @@ def _trace_of(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
     return trace({TRACEPARENT: traceparent}) if isinstance(traceparent, str) else nullcontext()
 
 
-def _principal(default: Principal | None) -> Principal:
+def _current_principal(default: Principal | None) -> Principal:
     principal = current_principal() or default
     if principal is None:
         raise MCPError(mcp_types.INVALID_REQUEST, "nobody was authenticated")

@@ -33,14 +33,14 @@ _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 
 async def serve(server: Server[Any]) -> None:
     """Serve until the input has ended and all its requests are answered."""
-    conversation = _Conversation(_standard_input())
-    output = anyio.wrap_file(_standard_output())
+    conversation = _Conversation(_take_standard_input())
+    output = anyio.wrap_file(_take_standard_output())
     async with stdio_server(stdin=conversation, stdout=output) as (read, write):  # type: ignore[arg-type]
         conversation.begin(write)
         await server.run(read, conversation, server.create_initialization_options())
 
 
-def _standard_input() -> BinaryIO:
+def _take_standard_input() -> BinaryIO:
     """Take over standard input. Child processes get the null device instead."""
     ours = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -57,7 +57,7 @@ class _Lines(io.TextIOWrapper):
         return super().write(text.translate(_LINE_ENDS))
 
 
-def _standard_output() -> _Lines:
+def _take_standard_output() -> _Lines:
     """Take over standard output. All other output of this process goes to standard error."""
     ours = os.dup(1)
     os.dup2(2, 1)
@@ -101,7 +101,7 @@ class _Conversation:
             if self._lacks_handshake(posted):
                 await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(posted))
                 continue
-            self._note_request(posted)
+            self._track_request(posted)
             changed = jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted)
             yield json.dumps(posted) if changed else line.decode()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
@@ -120,7 +120,7 @@ class _Conversation:
             and not (self._is_initialized or has_version or method in WITHOUT_HANDSHAKE)
         )
 
-    def _note_request(self, posted: dict[str, Any]) -> None:
+    def _track_request(self, posted: dict[str, Any]) -> None:
         if "method" in posted and "id" in posted:
             self._pending.add(str(posted["id"]))
         if posted.get("method") == "notifications/cancelled":

@@ -28,7 +28,7 @@ class ThreadLimiter:
         self._everybody = CountingSemaphore(threads)
         self._workers = Workers(threads)
         self._share = max(1, threads // 2)
-        self._own: WeakValueDictionary[str, CountingSemaphore] = WeakValueDictionary()
+        self._semaphores: WeakValueDictionary[str, CountingSemaphore] = WeakValueDictionary()
         self._seconds = 0.0
 
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
@@ -38,18 +38,18 @@ class ThreadLimiter:
 
     def wait_seconds(self, principal: Principal) -> float:
         """Estimate how long the caller would wait for a thread, from the durations of recent calls."""
-        own = self._own.get(principal.id)
-        among_own = own.waiting / self._share if own else 0
+        semaphore = self._semaphores.get(principal.id)
+        among_own = semaphore.waiting / self._share if semaphore else 0
         return max(among_own, self._everybody.waiting / self._threads) * self._seconds
 
     def _principal_limit(self, principal: Principal) -> AbstractAsyncContextManager[object]:
         """Return the limit of this principal's threads. The only user of a local server has no limit."""
         if principal is LOCAL:
             return nullcontext()
-        own = self._own.get(principal.id)
-        if own is None:
-            own = self._own[principal.id] = CountingSemaphore(self._share)
-        return own
+        semaphore = self._semaphores.get(principal.id)
+        if semaphore is None:
+            semaphore = self._semaphores[principal.id] = CountingSemaphore(self._share)
+        return semaphore
 
     def _run_timed(self, function: Callable[..., ResultT], arguments: tuple[Any, ...]) -> ResultT:
         started = self._clock()

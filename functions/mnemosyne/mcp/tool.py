@@ -77,8 +77,8 @@ class Reply:
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
-"""Function that looks up the outcome of the request in a structured result; it returns None while there is no
-outcome."""
+"""Function that looks up the outcome of an accepted request. Its first argument is the structured result that accepted
+the request. It returns None while there is no outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class Tool(Generic[ArgumentsT]):
     """Whether the tool needs the database. Tools that only publish messages do not need it, so they run in separate
     threads and do not wait for the database."""
     returns_stored_text: bool = False
-    """Whether the tool's answers contain stored text. A notice after such an answer says so."""
+    """Whether the tool's answers contain text of memories. If so, a notice to the model follows each answer."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
     """Function that computes the units that a call costs in addition to the request itself. Its arguments are not
     validated yet."""
@@ -144,9 +144,10 @@ class Tool(Generic[ArgumentsT]):
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_without_unlisted(self.schema, self.unlisted),
+            input_schema=_drop_unlisted(self.schema, self.unlisted),
             meta=TOOL_META if self.has_view else None,
-            output_schema={"type": "object"},  # docs/reference/tools.md has the fields: too long to list
+            # The whole output schema would be too long to list. docs/reference/tools.md has the fields.
+            output_schema={"type": "object"},
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
                 # These hints have no meaning for read-only tools, according to MCP's ToolAnnotations.
@@ -163,19 +164,19 @@ SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "=
 """Defaults that are not listed, because descriptions name them or readers expect them."""
 
 
-def _without_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
-    """Return the schema without the parts that are not listed."""
+def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
+    """Remove unlisted arguments, BOUNDS and SAID_IN_WORDS from a schema."""
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
         # List a string, because strict modes of vendors cannot express "any JSON object". `mcp.coerce` accepts both.
         schema = schema | {"type": ["string", "null"]}
     listed = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
-    members = {k: _without_unlisted(v, unlisted) for k, v in listed.items()}
+    members = {k: _drop_unlisted(v, unlisted) for k, v in listed.items()}
     if "properties" in schema:
         properties = schema["properties"].items()
         members["properties"] = {
-            name: _without_unlisted(value, unlisted) for name, value in properties if name not in unlisted
+            name: _drop_unlisted(value, unlisted) for name, value in properties if name not in unlisted
         }
     return members
 
@@ -214,16 +215,16 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return schema | {"type": [schema["type"], "null"]} | choices
 
 
-def _undescribed(schema: Any) -> Any:
+def _drop_descriptions(schema: Any) -> Any:
     """Drop the descriptions in the schema of a list's items, because the description of the list is enough."""
     if isinstance(schema, list):
-        return [_undescribed(item) for item in schema]
+        return [_drop_descriptions(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     properties = schema.get("properties", {})
-    members = {k: _undescribed(v) for k, v in schema.items() if k not in ("description", "properties")}
+    members = {k: _drop_descriptions(v) for k, v in schema.items() if k not in ("description", "properties")}
     return members | (
-        {"properties": {name: _undescribed(value) for name, value in properties.items()}} if properties else {}
+        {"properties": {name: _drop_descriptions(value) for name, value in properties.items()}} if properties else {}
     )
 
 
@@ -241,7 +242,7 @@ def _tidy_node(node: Any, definitions: Mapping[str, Any]) -> Any:
         return _tidy_node({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
     members = {k: v for k, v in node.items() if k != "title" and (k, v) != ("additionalProperties", True)}
     if isinstance(items := members.get("items"), dict) and "$ref" in items:
-        members["items"] = _undescribed(_tidy_node(items, definitions))
+        members["items"] = _drop_descriptions(_tidy_node(items, definitions))
     if members.get("type") == "object" and "properties" in members:
         members.pop("description", None)
     properties = members.pop("properties", None)

@@ -49,6 +49,6 @@ async def outcome_within(
         try:
             if reply := await threads.run(caller, look, accepted, caller, services):
                 return reply
-        except MnemosyneError as exc:  # no error for the caller: the request was accepted, so the answer stays `queued`
+        except MnemosyneError as exc:  # the caller gets no error: the request was accepted, so the answer is `queued`
             log.info("outcome_not_seen", namespace=caller.namespace, error=str(exc))
     return None

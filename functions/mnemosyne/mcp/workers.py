@@ -113,7 +113,7 @@ class _Calls:
 def _work(calls: _Calls) -> None:
     while (call := calls.get()) is not None:
         call()
-        del call  # an idle thread must not keep the arguments alive
+        del call  # otherwise the idle thread would keep the call's arguments alive
 
 
 def _stop(calls: _Calls, threads: int) -> None:

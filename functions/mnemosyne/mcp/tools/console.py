@@ -1,4 +1,4 @@
-"""All tools of the console, and two of them: `who_am_i` and `similar_memories`.
+"""The list of the console's tools, and the tools `who_am_i` and `similar_memories`.
 
 This module is imported at first use, to keep cold starts short.
 """

@@ -143,7 +143,10 @@ class RatingResult(Result):
 
 
 class HistoryResult(Result):
-    """A memory's earlier and later versions, nearest first, hints of other memories, and ratings, latest first."""
+    """A memory's earlier and later versions, nearest first, and its ratings, latest first.
+
+    `similar` has memories with nearly the same meaning, and `may_replace` memories with another value of a fact.
+    """
 
     id: UUID
     supersedes: list[MemoryLine]

@@ -73,7 +73,7 @@ class Question(Result):
     question: str
 
 
-def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
+def _build_question(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
     if arguments.ids is not None:
         return Reply(Question(question=f"Delete {counted(len(arguments.ids), 'memory', 'memories')} for good?"))
     if arguments.id is None:
@@ -139,7 +139,7 @@ ASK_BEFORE_DELETING = Tool(
     description="",
     arguments=DeleteArguments,
     result=Question,
-    run=_ask,
+    run=_build_question,
     read_only=True,
 )
 

@@ -96,7 +96,7 @@ def _debug_retrieve(old: RetrieveMemory, services: Services) -> SearchArguments:
     return SearchArguments(query=old.query, limit=old.n_results, include_debug=True)
 
 
-def _deprecated(
+def _deprecated_tool(
     name: str, arguments: type[Any], translate: Callable[[Any, Services], SearchArguments], instead: str
 ) -> Tool[Any]:
     note = f"{name} is deprecated: call {instead} instead."
@@ -120,17 +120,21 @@ def _deprecated(
 
 
 DEPRECATED_TOOLS: tuple[Tool[Any], ...] = (
-    _deprecated("retrieve_memory", RetrieveMemory, _retrieve_memory, "memory_search(query, limit)"),
-    _deprecated("recall_memory", RecallMemory, _recall_memory, "memory_search(query, time_expr, timezone, limit)"),
-    _deprecated(
+    _deprecated_tool("retrieve_memory", RetrieveMemory, _retrieve_memory, "memory_search(query, limit)"),
+    _deprecated_tool("recall_memory", RecallMemory, _recall_memory, "memory_search(query, time_expr, timezone, limit)"),
+    _deprecated_tool(
         "recall_by_timeframe", RecallByTimeframe, _recall_by_timeframe, "memory_search(after, before, timezone, limit)"
     ),
-    _deprecated(
+    _deprecated_tool(
         "retrieve_with_quality_boost",
         RetrieveWithQualityBoost,
         _quality_boost,
         "memory_search(query, mode='hybrid', quality_boost, limit)",
     ),
-    _deprecated("exact_match_retrieve", ExactMatchRetrieve, _exact_match, "memory_search(query=content, mode='exact')"),
-    _deprecated("debug_retrieve", RetrieveMemory, _debug_retrieve, "memory_search(query, limit, include_debug=true)"),
+    _deprecated_tool(
+        "exact_match_retrieve", ExactMatchRetrieve, _exact_match, "memory_search(query=content, mode='exact')"
+    ),
+    _deprecated_tool(
+        "debug_retrieve", RetrieveMemory, _debug_retrieve, "memory_search(query, limit, include_debug=true)"
+    ),
 )

@@ -22,19 +22,19 @@ Limit = Annotated[int, Field(ge=1, le=100, description="How many.")]
 MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Leave out weaker hits.")]
 
 
-def _texts(value: object) -> object:
+def _to_texts(value: object) -> object:
     """Convert one value or a list of values to texts. Numbers and booleans are written as JSON."""
     values = value if isinstance(value, list) else [value]
     return [json.dumps(element) if isinstance(element, bool | int | float) else element for element in values]
 
 
-def _no_number(value: object) -> object:
+def _reject_number(value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise ValueError(f"must be a date as text, such as 2026-05-20 or 2026-05-20T14:30:00Z, got {value}")
     return value
 
 
-DateAsText = BeforeValidator(_no_number, json_schema_input_type=str | None)
+DateAsText = BeforeValidator(_reject_number, json_schema_input_type=str | None)
 
 
 AsOf = Annotated[
@@ -57,8 +57,8 @@ class ConditionArguments(Input):
     values: Annotated[
         list[Annotated[Text, Field(max_length=1_000)]],
         Field(max_length=50),
-        BeforeValidator(_texts, json_schema_input_type=list[str]),
-    ] = []  # noqa: RUF012 - pydantic makes each its own
+        BeforeValidator(_to_texts, json_schema_input_type=list[str]),
+    ] = []  # noqa: RUF012 - pydantic copies the default for each instance
 
     @model_validator(mode="after")
     def _check_condition(self) -> Self:
@@ -122,18 +122,18 @@ class FilterArguments(Input):
             raise InvalidRequest(f"{exc}; words such as 'yesterday' go into time_expr") from exc
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
-        """Build the filters from the arguments, the ends of the window, and `others`."""
+        """Build the filters from the arguments, the ends of the window `within`, and the values in `others`."""
         values = {
             field.name: getattr(self, field.name) for field in fields(Filters) if field.name in type(self).model_fields
         }
         span = within or TimeWindow()
-        own = {
+        converted = {
             "after": span.after,
             "before": span.before,
             "tags": tuple(self.tags or ()),
             "metadata": tuple(argument.condition() for argument in self.metadata or ()),
         }
-        return Filters(**values | own | others)
+        return Filters(**values | converted | others)
 
 
 class ListFilterArguments(FilterArguments):
@@ -143,7 +143,7 @@ class ListFilterArguments(FilterArguments):
 
 
 LIST_FILTERS = tuple(ListFilterArguments.model_fields)
-"""Names of these arguments, for tools that do not list them."""
+"""Names of the arguments of ListFilterArguments, for tools that accept these arguments, but do not list them."""
 
 
 class Window(Result):

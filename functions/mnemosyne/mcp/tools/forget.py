@@ -75,7 +75,7 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
             raise InvalidRequest("forgetting_id cannot be combined with a selection or a token")
         forgetting_id = arguments.forgetting_id
     else:
-        token, window = _token(arguments, services.clock())
+        token, window = _split_token(arguments, services.clock())
         selection = Selection.of(arguments.ids, arguments.filters(window), everything=arguments.all)
         if token is None or arguments.cursor is not None:
             return _preview(selection, window, arguments, principal, services)
@@ -88,8 +88,8 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
     return Reply(result, text=f"Forgot {forgotten}{onward}")
 
 
-def _token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeWindow | None]:
-    """Return the token of the set, and the time window.
+def _split_token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeWindow | None]:
+    """Split the argument `token` into the token of the selected memories and the time window of the selection.
 
     Words such as 'the past 3 months' mean another time window at each call. Therefore the token of a dry run with
     `time_expr` contains the window of that call, and the next pages and the confirmation use this window.

@@ -79,24 +79,24 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
     )
-    close = _close(run_search(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
+    close = _leave_out_weak(run_search(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
     recalled = search_hits(close, RESPONSE_CHARACTERS)
-    context = _context(recalled, text, near_duplicates_note(close), state_note(recalled))
+    context = _build_context(recalled, text, near_duplicates_note(close), state_note(recalled))
     return Reply(HookOutput(hookSpecificOutput=context))
 
 
-def _close(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
+def _leave_out_weak(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
     """Leave out hits below the minimum confidence, unless another hit of the same session reaches the minimum.
 
-    A reply such as "Yes, in June" shares few words with the query. It is kept if a question in
-    its session is a close hit.
+    A reply such as "Yes, in June" shares few words with the query, but is kept if its session also has a close hit,
+    such as the question before it.
     """
     close = {hit.id for hit in candidates if hit.confidence and hit.confidence.at_least(minimum)}
     sessions = {hit.session for hit in candidates if hit.session and hit.id in close}
     return [hit for hit in candidates if hit.id in close or hit.session in sessions]
 
 
-def _context(recalled: list[SearchHit], query: str, *notes: str | None) -> HookContext | None:
+def _build_context(recalled: list[SearchHit], query: str, *notes: str | None) -> HookContext | None:
     if not recalled:
         return None
     text = hits.passages(recalled, query)

@@ -93,8 +93,8 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
 
     If the database is unavailable, return the current time, so that the wait ignores all outcomes up to now. The
     function raises no ServiceError, because a memory can be accepted without the database. Raises InvalidRequest if
-    the id belongs to another request with a final outcome. The wait would return this outcome, although the new request
-    becomes a dead letter.
+    the id belongs to another request with a final outcome, because the wait would return that request's outcome, while
+    the new request becomes a dead letter.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
@@ -132,8 +132,8 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
     requests: list[Request] = []
     first: dict[UUID, Request] = {}
     for index, memory in enumerate(arguments.memories):
-        # The default time of each memory is later than that of the memory before it. With equal times, the content hash
-        # would decide which version of a record is current, and a deletion would also cover a version after it.
+        # Each memory gets a later default time than the memory before it. With equal times, the content hash would
+        # decide which version of a record is current, and a deletion would also delete a version that follows it.
         default_time = now + index * TICK
         try:
             requests.append(memory.request_at(principal.namespace, default_time))
@@ -182,7 +182,7 @@ def _is_outcome(status: RequestStatus, queued: Mapping[str, Any]) -> bool:
     return status.updated_at > datetime.fromisoformat(earlier)
 
 
-def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
+def _look_up_outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
     (status,) = statuses(principal, [UUID(queued["request_id"])], services)
     if not _is_outcome(status, queued):
         return None
@@ -203,7 +203,7 @@ INGEST_MEMORY = Tool(
     units=lambda arguments: (
         rate_limit.cost_of_memories([arguments]) + (rate_limit.SEARCH["semantic"] if arguments.get("wait") else 0.0)
     ),
-    outcome=_outcome,
+    outcome=_look_up_outcome,
     unlisted=UNLISTED,
     run=_ingest_memory,
     idempotent=True,

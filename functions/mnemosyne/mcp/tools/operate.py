@@ -75,10 +75,10 @@ def _list_requests(arguments: RequestsArguments, principal: Principal, services:
     requests = memories.ingest_requests(arguments.state, arguments.limit + 1, after=after)
     page, next_cursor = cursors.page(requests, arguments.limit)
     counts = None if arguments.cursor else memories.request_counts()
-    return Reply(RequestPage(requests=list(map(_request, page)), counts=counts, next_cursor=next_cursor))
+    return Reply(RequestPage(requests=list(map(_request_result, page)), counts=counts, next_cursor=next_cursor))
 
 
-def _request(request: ListedRequest) -> RequestResult:
+def _request_result(request: ListedRequest) -> RequestResult:
     external_id = request.external_id
     words = request.first_words
     values = {
@@ -98,14 +98,15 @@ LIST_REQUESTS = Tool(
     arguments=RequestsArguments,
     result=RequestPage,
     returns_stored_text=True,
-    units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,  # a rare state: all are read
+    # If few requests have the state, the query reads all requests of the namespace.
+    units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,
     run=_list_requests,
     read_only=True,
 )
 
 
 class DeadLettersArguments(Input):
-    """Number of letters to list, and the cursor."""
+    """Number of dead letters to list, and the cursor."""
 
     limit: Limit = 50
     cursor: Page = None
@@ -184,7 +185,7 @@ class RedriveResult(Result):
     request_ids: list[UUID]
     problems: list[str]
     remaining: int
-    """Number of chosen dead letters that are due, but were not redriven in this call. Another call redrives them."""
+    """Number of chosen dead letters that are due, but that this call has not reached. Another call redrives them."""
 
 
 def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
@@ -234,7 +235,7 @@ class DropArguments(Input):
 
 
 class DropResult(Result):
-    """Number of letters that were deleted or would be deleted."""
+    """Number of dead letters that were deleted or, in a dry run, would be deleted."""
 
     dropped: int
     would_drop: int

@@ -87,7 +87,7 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
     notes = (as_of and f"As of {rfc3339(as_of)}.", state_note([record]))
     if arguments.neighbours:
         around = memories.session_neighbours(arguments.id)
-        # Only callers who may delete the memory may read the reason of the hold. The error of a deletion has it, too.
+        # Only callers that may delete the memory see the hold's reason. They also see it in the error of a deletion.
         hold = memories.hold(arguments.id) if principal.may(Scope.WRITE) else None
         record = record.model_copy(
             update={
@@ -176,7 +176,7 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
         beginning=preview.READ_CHARACTERS if arguments.preview else None,
     )
     page, next_cursor = cursors.page(rows, arguments.limit)
-    memories = list(map(_listed, page))
+    memories = list(map(_list_line, page))
     listing = Listing(
         memories=memories,
         next_cursor=next_cursor,
@@ -187,7 +187,7 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
     return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more)
 
 
-def _listed(memory: ListedMemory) -> ListedMemoryResult:
+def _list_line(memory: ListedMemory) -> ListedMemoryResult:
     title, tags = brief(memory.title, memory.tags)
     cut = (title, tags) != (memory.title, tuple(memory.tags))
     beginning = memory.beginning

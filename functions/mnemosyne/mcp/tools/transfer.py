@@ -31,7 +31,8 @@ class RefusedInput(Input):
     """A record that the caller could not read: its name or position, and the error."""
 
     error: Annotated[Filled, Field(max_length=1_000)]
-    # Names that break the rules of `Source` or `Key`, such as a source of two lines, may be why a record was refused.
+    # These fields have weaker rules than `Source` and `Key`: an invalid source, such as one of two lines, may be the
+    # reason why the caller refused the record.
     source: Annotated[Filled, Field(max_length=SOURCE_LIMIT)]
     key: Annotated[Filled, Field(max_length=KEY_LIMIT)]
     request_id: Id | None = None

@@ -24,7 +24,7 @@ from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
 
 
-def _successor(value: object) -> object:
+def _parse_successor(value: object) -> object:
     if not isinstance(value, str | UUID):
         raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {excerpt(value)}")
     if value == NO_SUCCESSOR:
@@ -37,7 +37,7 @@ def _successor(value: object) -> object:
 
 NO_SUCCESSOR = "none"
 NO_EXPIRY = "none"
-Successor = Annotated[UUID | str, BeforeValidator(_successor, json_schema_input_type=str)]
+Successor = Annotated[UUID | str, BeforeValidator(_parse_successor, json_schema_input_type=str)]
 
 
 ECHOED_CHARACTERS = 2_000
@@ -48,7 +48,7 @@ long content."""
 ADDED = {"add_tags", "remove_tags"}
 
 
-def _expiry(value: object) -> object:
+def _parse_expiry(value: object) -> object:
     return value if value == NO_EXPIRY else event_time(value)
 
 
@@ -87,7 +87,7 @@ class UpdateArguments(Input):
 
     expires_at: Annotated[
         datetime | Literal["none"] | None,
-        BeforeValidator(_expiry, json_schema_input_type=str),
+        BeforeValidator(_parse_expiry, json_schema_input_type=str),
         Field(description="When it expires: RFC 3339, or a date in `timezone`; 'none' takes that back."),
     ] = None
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
@@ -151,7 +151,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
         metadata=arguments.metadata,
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,
-        expires_at=_future(arguments, services.clock()),
+        expires_at=_future_expiry(arguments, services.clock()),
         no_expiry=arguments.expires_at == NO_EXPIRY,
         pinned=arguments.pinned,
     )
@@ -163,7 +163,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
     return Reply(_shortened_record(memory), text=f"Changed memory {memory.id}: {memory.title}")
 
 
-def _future(arguments: UpdateArguments, now: datetime) -> datetime | None:
+def _future_expiry(arguments: UpdateArguments, now: datetime) -> datetime | None:
     local = zone(arguments.timezone)
     if not isinstance(arguments.expires_at, datetime):
         return None
