@@ -27,7 +27,7 @@ def new_key(
     *, name: str, namespace: str, scopes: frozenset[Scope], created_at: datetime, expires_at: datetime | None
 ) -> tuple[ApiKey, str]:
     """Create a key and its bearer token `mnk_<id>_<secret>`. The token is not stored."""
-    key_id, secret = _random(ID_LENGTH), _random(SECRET_LENGTH)
+    key_id, secret = _random_text(ID_LENGTH), _random_text(SECRET_LENGTH)
     key = ApiKey(
         id=key_id,
         name=name,
@@ -80,5 +80,5 @@ def public_fields(key: ApiKey) -> dict[str, Any]:
     }
 
 
-def _random(length: int) -> str:
+def _random_text(length: int) -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))

@@ -53,7 +53,7 @@ def check_canary(services: Services, *, wait: float = WAIT_SECONDS) -> Check:
     """
     started = time.perf_counter()
     try:
-        stored_ms = _run(services, wait)
+        stored_ms = _run_steps(services, wait)
     except _FailedStepError as exc:
         cause = f"{exc.step}: {exc.cause}"
         log.error("canary_failed", step=exc.step, cause=grouped(cause), error=cause, next_step=exc.next_step)
@@ -62,21 +62,23 @@ def check_canary(services: Services, *, wait: float = WAIT_SECONDS) -> Check:
     return Check("canary", f"stored within {stored_ms:.0f} ms, found and deleted")
 
 
-def _run(services: Services, wait: float) -> float:
+def _run_steps(services: Services, wait: float) -> float:
     memories = services.memories_of(NAMESPACE)
     request_id, started = issue_request_id(NAMESPACE), time.perf_counter()
     content = f"The canary {request_id} is stored, found and deleted."
     request = IngestRequest.of(
         request_id, content=content, timestamp=services.clock(), tags=("canary",), title=None, metadata=None
     )
-    with _step("publish", "run `make deploy`, which creates the topic and grants mcp roles/pubsub.publisher on it"):
+    with _name_failed_step(
+        "publish", "run `make deploy`, which creates the topic and grants mcp roles/pubsub.publisher on it"
+    ):
         ingest.accept(NAMESPACE, [request], services)
-    with _step("store", _READ_INGEST):
-        memory_id = _stored_memory(request_id, memories, time.monotonic() + wait)
+    with _name_failed_step("store", _READ_INGEST):
+        memory_id = _wait_for_memory(request_id, memories, time.monotonic() + wait)
     stored_ms = milliseconds(started)
-    with _step("search", _READ_MCP):
+    with _name_failed_step("search", _READ_MCP):
         query = SearchQuery(query=content, limit=3)
-        # Without the reranker: it may still be loaded after a cold start, and a memory is also found without it.
+        # Search without the reranker: it may be slow after a cold start, and the memory is also found without it.
         result = search.search(query, memories=memories, embedder=services.embedder)
         if result.degraded:
             raise _FailedStepError("search", result.degraded, _READ_MCP)
@@ -84,13 +86,13 @@ def _run(services: Services, wait: float) -> float:
             raise _FailedStepError(
                 "search", "a search does not find a stored memory", "run `mnemosyne doctor --project MY-PROJECT`"
             )
-    with _step("delete", _READ_MCP):
+    with _name_failed_step("delete", _READ_MCP):
         old = memories.list(Filters(before=request.timestamp - OLD), LEFT_OVER)
         memories.delete_many([memory_id, *(memory.id for memory in old)])
     return stored_ms
 
 
-def _stored_memory(request_id: UUID, memories: "MemoryStore", deadline: float) -> UUID:
+def _wait_for_memory(request_id: UUID, memories: "MemoryStore", deadline: float) -> UUID:
     """Wait for the outcome of the request, and return the id of the stored memory."""
     while True:
         status = memories.statuses([request_id]).get(request_id)
@@ -105,8 +107,8 @@ def _stored_memory(request_id: UUID, memories: "MemoryStore", deadline: float) -
 
 
 @contextmanager
-def _step(name: str, next_step: str) -> Iterator[None]:
-    """Within the context, raise an error of Mnemosyne again with the name of the step of the check."""
+def _name_failed_step(name: str, next_step: str) -> Iterator[None]:
+    """Convert errors of Mnemosyne within the context to _FailedStepError, with the name of the step."""
     try:
         yield
     except ServiceError as exc:

@@ -30,18 +30,17 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 OVER_QUOTA_LIMIT = 200
-"""Maximum number of dead letters of a namespace. At this number, a message that exceeds the quota is not kept as a dead
-letter."""
+"""Number of dead letters at which a namespace keeps no further messages that exceed the quota."""
 CONFLICT_LIMIT = 200
-"""Maximum number of dead letters of a namespace. At this number, a message whose ids have stored other contents is not
-kept as a dead letter. Dead letters do not count towards the quota, and any caller that may store can send such
-messages."""
+"""Number of dead letters at which a namespace keeps no further messages of the kind CONFLICT. Dead letters do not count
+towards the quota, and any caller that may store can send such messages."""
 MOST_UNAVAILABLE = 5
-"""Maximum number of consecutive failures because the queue or the database is unavailable. The run then ends."""
+"""Number of consecutive failures, because the queue or the database is unavailable, after which `redrive_chosen`
+ends."""
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> DeadLetter:
-    """Store a message as a dead letter, and return it with the message id under which it is stored.
+    """Store a message as a dead letter, and return the dead letter with the message id under which it is stored.
 
     Call this function only if a part of the message has no other outcome. A message that names no namespace is stored
     in the namespace ''. If the namespace has CONFLICT_LIMIT dead letters, a message of the kind CONFLICT is only
@@ -53,11 +52,11 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     limit = CONFLICT_LIMIT if dead_letter.kind is DeadLetterKind.CONFLICT else None
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
     if is_new or (limit is not None and memories.dead_letter(message_id) is None):
-        _log(remaining, memories.namespace)
+        _log_dead_letter(remaining, memories.namespace)
     return replace(dead_letter, message_id=message_id)
 
 
-def _log(dead_letter: DeadLetter, namespace: str) -> None:
+def _log_dead_letter(dead_letter: DeadLetter, namespace: str) -> None:
     """Log a dead letter. The cause is logged only for kinds whose causes cannot quote the message."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
@@ -105,7 +104,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "Memor
     waiting = message.waiting(dead_letter.cause)
     letter = memories.give_up(remaining, waiting, contents=message.contents, forgettings=forgettings)
     if letter:
-        _log(replace(dead_letter, message_id=letter.message_id), memories.namespace)
+        _log_dead_letter(replace(dead_letter, message_id=letter.message_id), memories.namespace)
     return letter
 
 

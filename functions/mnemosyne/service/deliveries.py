@@ -41,7 +41,7 @@ class Push:
 
     @property
     def age(self) -> timedelta | None:
-        """Time since the message was published; None if the push does not have the time."""
+        """Time since the message was published; None if the push does not have the time of publishing."""
         try:
             return datetime.now(UTC) - datetime.fromisoformat(self.message.publish_time)
         except (ValueError, TypeError):  # the time is missing, or has no offset
@@ -126,7 +126,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         else:
             return
     try:
-        _dead_letter(push, services, cause, kind)
+        _make_dead_letter(push, services, cause, kind)
     except ServiceError:
         raise
     except Exception as exc:
@@ -137,7 +137,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(push.allowed_namespace or ""))
 
 
-def _dead_letter(push: Push, services: SubscriberServices, cause: str, kind: DeadLetterKind) -> None:
+def _make_dead_letter(push: Push, services: SubscriberServices, cause: str, kind: DeadLetterKind) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     message = push.decoded()
     if message.retry_reason:

@@ -91,24 +91,24 @@ class GroupCommit(Generic[ResultT]):
         """
         if part.chunks > SMALL:
             return work(part.requests)
-        mine: _QueuedSlice[ResultT] = _QueuedSlice(part)
+        queued: _QueuedSlice[ResultT] = _QueuedSlice(part)
         with self._lock:
             waiting = self._waiting.get(namespace)
             if waiting is None:
-                self._waiting[namespace] = [mine]
+                self._waiting[namespace] = [queued]
             else:
-                waiting.append(mine)
+                waiting.append(queued)
         if waiting is not None:
-            mine.turn.wait()
-        if mine.result is None and mine.fault is None and not mine.alone:
+            queued.turn.wait()
+        if queued.result is None and queued.fault is None and not queued.alone:
             self._run_group(namespace, work)
-        if mine.fault is not None:
-            raise mine.fault
-        return work(part.requests) if mine.result is None else mine.result
+        if queued.fault is not None:
+            raise queued.fault
+        return work(part.requests) if queued.result is None else queued.result
 
     def _run_group(self, namespace: str, work: Callable[[Sequence[IngestRequest]], ResultT]) -> None:
         with self._lock:
-            group = _group(self._waiting[namespace])
+            group = _next_group(self._waiting[namespace])
         try:
             if len(group) == 1:
                 group[0].result = work(group[0].slice.requests)
@@ -135,7 +135,7 @@ class GroupCommit(Generic[ResultT]):
                 waiting[0].turn.set()
 
 
-def _group(waiting: Sequence[_QueuedSlice[ResultT]]) -> list[_QueuedSlice[ResultT]]:
+def _next_group(waiting: Sequence[_QueuedSlice[ResultT]]) -> list[_QueuedSlice[ResultT]]:
     """Return the next group of waiting slices: at most SLICE_CHUNKS chunks in total, and no request twice."""
     group: list[_QueuedSlice[ResultT]] = []
     request_ids: set[UUID] = set()

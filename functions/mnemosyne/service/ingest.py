@@ -177,7 +177,7 @@ def _store_all(
 
 @dataclass
 class _Storing:
-    """Stores requests of a namespace together or, if one of them makes this fail, in smaller parts."""
+    """Stores requests of a namespace in one transaction or, if a request makes it fail, in smaller parts."""
 
     memories: "MemoryStore"
     embedder: Embedder
@@ -191,8 +191,8 @@ class _Storing:
             return self._store_together(requests)
         except (InvalidRequest, ItemUnavailable) as exc:
             if len(requests) == 1:
-                return self._unstored(requests[0], exc)
-        # Store each half separately. One request has caused the error, but the error does not say which.
+                return self._result_of_error(requests[0], exc)
+        # At least one request has caused the error, but the error does not say which: store each half separately.
         result, middle = Stored(), len(requests) // 2
         for half in (requests[:middle], requests[middle:]):
             if result.progress and time.monotonic() >= self.deadline:
@@ -200,7 +200,7 @@ class _Storing:
             result.add(self.store(half))
         return result
 
-    def _unstored(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
+    def _result_of_error(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
         failed = as_failed(request, str(error))
@@ -215,7 +215,7 @@ class _Storing:
             new = [request for request in claim.new if request not in expired] if expired else claim.new
             fitting, refused = within_quota(claim.quota, new, now, limit)
             if fitting:
-                outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
+                outcomes |= claim.store(fitting, self._embed(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             result = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
             deleted = [as_failed(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
@@ -231,7 +231,7 @@ class _Storing:
             outcomes |= self.memories.statuses([request.request_id for request in failed])
         return result
 
-    def _embeddings(self, requests: Sequence[IngestRequest]) -> list[list[Vector]]:
+    def _embed(self, requests: Sequence[IngestRequest]) -> list[list[Vector]]:
         """Return the vectors of each request, one for each chunk. Requests with equal contents are embedded once."""
         new: dict[str, str] = {}
         for request in requests:

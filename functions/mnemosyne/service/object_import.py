@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 BUCKET = "bucket"
-"""Client name of the requests that an import of an object publishes."""
+"""Name of the client in the provenance of the requests that an import of an object publishes."""
 BUDGET_SECONDS = 480.0
 """Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer; the next delivery continues the
 import."""
@@ -78,8 +78,8 @@ def import_object(
     if not progress.is_read:
         imports.record(progress, {})  # record the start of the import before its first record is published
         progress = _Reading(namespace, stored_object, services, progress, deadline, message_id).finish()
-    counts = _wait(progress, imports, deadline, pause)
-    services.objects.write_report(stored_object, _report(progress, imports, counts))
+    counts = _wait_for_outcomes(progress, imports, deadline, pause)
+    services.objects.write_report(stored_object, _report_lines(progress, imports, counts))
     imports.record(replace(progress, is_reported=True))
     imports.delete_lines(stored_object.source)
     log.info("object_imported", namespace=namespace, count=progress.memories)
@@ -100,7 +100,7 @@ class _Reading:
     failed: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
-    """The ids of the requests of the lines that were read since progress was last recorded."""
+    """Request id by key (see `key_of`) of the records that were read since the progress was last recorded."""
     seen: SeenRequests = field(default_factory=SeenRequests)
     size: int = 0
     recorded: float = field(default_factory=time.monotonic)
@@ -110,21 +110,21 @@ class _Reading:
         error = None
         try:
             with self.services.objects.open(self.stored_object) as opened:
-                self._read(opened)
+                self._read_items(opened)
         except (InvalidRequest, NotFound) as exc:
             error = str(exc)
-        self._publish()
+        self._publish_batch()
         self.progress = replace(self.progress, is_read=True, error=error)
-        self._record()
+        self._record_progress()
         return self.progress
 
-    def _record(self) -> None:
-        """Record the progress of reading the object, and the request of each line that was read."""
+    def _record_progress(self) -> None:
+        """Record the progress of reading the object, and the request id of each record in `lines`."""
         self.services.imports_of(self.namespace).record(self.progress, self.lines)
         self.lines = {}
         self.recorded = time.monotonic()
 
-    def _read(self, opened: OpenObject) -> None:
+    def _read_items(self, opened: OpenObject) -> None:
         name = self.stored_object.name
         format_ = format_of(name)
         if format_ is None:
@@ -134,9 +134,9 @@ class _Reading:
         packed = opened.packed or unpacked_name(name) != name
         skip = self.progress.memories
         for item in read(opened.stream, name, format_, modified=opened.modified, packed=packed, skip=skip):
-            self._take(item, key_of(item.line, item.place), opened.modified)
+            self._add_item(item, key_of(item.line, item.place), opened.modified)
 
-    def _take(self, item: Item, key: str, modified: datetime | None) -> None:
+    def _add_item(self, item: Item, key: str, modified: datetime | None) -> None:
         defaults = Defaults(
             new_id=partial(derived_id, self.stored_object.source, key),
             namespace=self.namespace,
@@ -153,13 +153,13 @@ class _Reading:
         else:
             weight = len(encode(self.namespace, [reading], "")[0])
             if self.size + weight > BATCH_BYTES:
-                self._publish()
+                self._publish_batch()
             self.batch.append(reading)
             self.batch_lines.append(item.line)
             self.size += weight
         self._note_left_out([*item.left_out, *(["superseded_by_hash"] if item.superseded_by_hash else [])])
         if len(self.batch) + len(self.failed) >= BATCH_LIMIT:
-            self._publish()
+            self._publish_batch()
 
     def _note_left_out(self, names: Sequence[str]) -> None:
         """Count unknown fields by name. Names after the first LEFT_OUT_NAMES are counted together as `…`."""
@@ -168,7 +168,7 @@ class _Reading:
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES
             self.left_out[name if is_known or room else "…"] += 1
 
-    def _fail(self) -> None:
+    def _record_failures(self) -> None:
         """Record refused records as failed, and announce these outcomes, because the service `ingest` never receives
         these records."""
         reject(self.failed, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
@@ -180,10 +180,10 @@ class _Reading:
                 topic=self.services.outcome_topic,
             )
 
-    def _publish(self) -> None:
+    def _publish_batch(self) -> None:
         """Publish the batch. Record the progress if RECORD_SECONDS have passed since the last recording."""
         if self.failed:
-            self._fail()
+            self._record_failures()
         if self.batch:
             publisher = Publisher(client=BUCKET, import_name=self.stored_object.source, lines=self.batch_lines)
             self.services.queue.publish(self.namespace, self.batch, publisher)
@@ -193,20 +193,20 @@ class _Reading:
         self.batch, self.batch_lines, self.failed, self.size, self.left_out = [], [], [], 0, Counter()
         now = time.monotonic()
         if now > self.deadline or now > self.recorded + RECORD_SECONDS:
-            self._record()
+            self._record_progress()
         if now > self.deadline:
             raise Unavailable(
                 f"{self.progress.memories:,} memories of the object were read; the next delivery reads the rest"
             )
 
 
-def _wait(
+def _wait_for_outcomes(
     progress: ObjectImport,
     imports: "ObjectImports",
     deadline: float,
     pause: Callable[[float], object],
 ) -> Counter[IngestState]:
-    """Wait until each line has an outcome, and count the outcomes. Raises Unavailable if the time runs out."""
+    """Wait until each record has an outcome, and count the outcomes by state. Raises Unavailable after the deadline."""
     counts: Counter[IngestState] = Counter()
     after = ""
     while page := imports.lines(progress.source, PAGE, after=after):
@@ -220,7 +220,9 @@ def _wait(
     return counts
 
 
-def _report(progress: ObjectImport, imports: "ObjectImports", counts: Mapping[IngestState, int]) -> Iterator[bytes]:
+def _report_lines(
+    progress: ObjectImport, imports: "ObjectImports", counts: Mapping[IngestState, int]
+) -> Iterator[bytes]:
     """Yield the lines of the report: a summary, then the outcome of each record in the order of the object."""
     summary = {
         "object": progress.source,
@@ -229,14 +231,14 @@ def _report(progress: ObjectImport, imports: "ObjectImports", counts: Mapping[In
         "left_out": dict(progress.left_out),
         "error": progress.error,
     }
-    yield _line(summary)
+    yield _json_line(summary)
     after = ""
     while page := imports.lines(progress.source, PAGE, after=after):
-        yield b"".join(_line(_outcome(line.line, line.status)) for line in page if line.status)
+        yield b"".join(_json_line(_report_entry(line.line, line.status)) for line in page if line.status)
         after = page[-1].line
 
 
-def _outcome(line: str, status: IngestStatus) -> dict[str, object]:
+def _report_entry(line: str, status: IngestStatus) -> dict[str, object]:
     return {
         "line": line_of(line),
         "state": status.state.value,
@@ -247,5 +249,5 @@ def _outcome(line: str, status: IngestStatus) -> dict[str, object]:
     }
 
 
-def _line(value: object) -> bytes:
+def _json_line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"

@@ -25,7 +25,8 @@ WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the eg
 WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
 """Minimum length of each list of candidates, by vector and by words. A list is longer if three times the limit of the
-query is more than this. Among many turns, recall@10 was .59 with 100 candidates, .57 with 75 and .53 with 40."""
+query is more than this. In the benchmark "many turns" (docs/benchmarks.md), recall@10 was .59 with 100 candidates, .57
+with 75 and .53 with 40."""
 COMPLETIONS = 8
 """Maximum number of words that complete the last word of a query."""
 RERANKED = 50
@@ -38,7 +39,7 @@ rest."""
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """The hits of a search, best first, and the methods that found them. Times are in milliseconds."""
+    """The hits of a search, best first, and how they were found. Durations are in milliseconds."""
 
     hits: Sequence[Hit]
     strategy: str
@@ -73,7 +74,7 @@ def search(
     EmbeddingModelChanged if the memories have moved to another embedding space.
     """
     started = time.perf_counter()
-    completions = _completions(query, memories)
+    completions = _complete_last_word(query, memories)
     if completions:
         query = replace(query, query=" ".join((query.query or "", *completions)))
     vector, embedder_fault, reranker_fault, rerank_ms = None, None, None, None
@@ -83,11 +84,11 @@ def search(
         vector, embedder_fault = _embed_query(memories.namespace, query.query, embedder)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
     candidate_query = replace(query, limit=max(query.limit, RERANKED)) if reranker else query
-    found, candidates = rank(
+    all_ranked, candidates = rank(
         candidate_query, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
-    ranked, strategy = with_confidence(query, found, embedder.model), candidates.strategy
-    left_out = min(query.limit, len(found)) - min(query.limit, len(ranked))
+    ranked, strategy = with_confidence(query, all_ranked, embedder.model), candidates.strategy
+    left_out = min(query.limit, len(all_ranked)) - min(query.limit, len(ranked))
     if reranker and ranked:
         reranking = time.perf_counter()
         ranked, reranker_fault = _rerank(query, ranked, memories, reranker)
@@ -105,7 +106,7 @@ def search(
         database_ms=milliseconds(embedded) - (rerank_ms or 0.0),
         rerank_ms=rerank_ms,
     )
-    _log(memories.namespace, query, result)
+    _log_search(memories.namespace, query, result)
     return result
 
 
@@ -118,7 +119,7 @@ def rank(
     lexical_weight: float,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> tuple[list[RankedCandidate], Candidates]:
-    """Rank the candidates of a query, best first, and return them with the candidates of the last look-up.
+    """Look up and rank the candidates of a query. Return the ranked candidates, best first, and the last look-up.
 
     The look-up of the candidates is one round trip to the database. A second round trip compares candidates with each
     other, if one of them belongs to a session. Near-duplicates are folded into one hit. If fewer than `limit` hits
@@ -146,11 +147,11 @@ def rank(
             ranked = ranking.score_plain(candidates)
         ordered = ranking.order(ranked, query.quality_weight)
         best = [entry for entry in ordered if entry.folded]
-        new = {entry.candidate.statement for entry in best if entry.candidate.statement} - statements
+        new_statements = {entry.candidate.statement for entry in best if entry.candidate.statement} - statements
         folded |= {entry.candidate.id: folded.get(entry.candidate.id, ()) + entry.folded for entry in best}
-        if len(ordered) >= query.limit or not candidates.full or not new:
+        if len(ordered) >= query.limit or not candidates.full or not new_statements:
             break
-        statements |= new
+        statements |= new_statements
     for entry in ordered:
         entry.folded = folded.get(entry.candidate.id, ())
     return ordered, candidates
@@ -167,14 +168,14 @@ def with_confidence(query: SearchQuery, ranked: list[RankedCandidate], model: st
     return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
 
 
-def _completions(query: SearchQuery, memories: "MemoryStore") -> Sequence[str]:
+def _complete_last_word(query: SearchQuery, memories: "MemoryStore") -> Sequence[str]:
     """Return words of the memories that begin with the last word of a query that is still being typed."""
     start = last_word(query.query or "") if query.typing else ""
     return memories.complete_word(start, query.filters, COMPLETIONS) if start else ()
 
 
 def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """Return the vector of the text and None, or None and the reason why there is no vector."""
+    """Return the vector of the text and None or, if there is no vector, None and the reason."""
     try:
         return embedder.for_namespace(namespace).embed_query(to_nfc(text)), None
     except ServiceError as exc:
@@ -205,7 +206,7 @@ def _rerank(
     return ranking.apply_reranker(top, by_id, query.quality_weight), None
 
 
-def _log(namespace: str, query: SearchQuery, result: SearchResult) -> None:
+def _log_search(namespace: str, query: SearchQuery, result: SearchResult) -> None:
     if result.degraded:
         log.info("search_degraded", namespace=namespace, reason=result.degraded)
     log.info(

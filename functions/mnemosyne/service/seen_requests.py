@@ -31,14 +31,14 @@ class SeenRequests:
         """
         if not item.fields or not (item.fields.get("request_id") or item.fields.get("key")):
             return reading, False
-        key, own = reading.request_id.bytes, repr(identity(reading))
+        key, record_identity = reading.request_id.bytes, repr(identity(reading))
         first = self._database.execute("SELECT identity, source FROM seen WHERE id = ?", (key,)).fetchone()
         if first is None:
-            self._database.execute("INSERT INTO seen VALUES (?, ?, ?)", (key, own, item.source))
+            self._database.execute("INSERT INTO seen VALUES (?, ?, ?)", (key, record_identity, item.source))
             return reading, False
         if isinstance(reading, FailedRequest):
             error = reading.error
-        elif first[0] == own:
+        elif first[0] == record_identity:
             return reading, True
         else:
             error = f"request_id must be unique, got {reading.request_id}: {first[1]} has it"

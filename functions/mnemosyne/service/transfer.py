@@ -24,7 +24,7 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # for the cost of the import tool
+from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # `mcp.tools.transfer` uses it, too
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import issue_request_id
@@ -107,7 +107,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     if records := [*readings, *unread]:
         publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)
         ingest.accept(namespace, records, services, publisher)
-    return [_summary(item, line, reading_) for item, line, reading_ in zip(items, lines, readings, strict=True)]
+    return [_read_result(item, line, reading_) for item, line, reading_ in zip(items, lines, readings, strict=True)]
 
 
 def _check_values(text: bytes, format_: str) -> None:
@@ -134,8 +134,8 @@ def _defaults(namespace: str, part: FilePart, place: ExternalId | None = None) -
     )
 
 
-def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
-    """Return the request of an item, or the reason why the item was refused."""
+def _read_result(item: Item, line: int, reading_: Reading) -> ReadItem:
+    """Build the result of reading an item from its request, or from the error if the item was refused."""
     if isinstance(reading_, FailedRequest):
         return ReadItem(line=line, error=reading_.error, left_out=item.left_out)
     if isinstance(reading_, Deletion):
