@@ -1,4 +1,5 @@
-"""Port of the candidates of a search. A benchmark ranks recorded candidates again."""
+"""Port that finds the candidates of a search. In addition to the database, a benchmark implements it with recorded
+candidates."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -9,7 +10,7 @@ from mnemosyne.ports.embedder import Vector
 
 
 class CandidateSource(Protocol):
-    """Queries that the ranking of a search makes."""
+    """The queries of the database that a search needs to rank its candidates."""
 
     def find_candidates(
         self,
@@ -22,9 +23,9 @@ class CandidateSource(Protocol):
     ) -> Candidates:
         """Find up to `count` memories by vector, and up to `count` by words. Without a vector, only by words.
 
-        `excluded` leaves out near-duplicates of hits that are known already: all memories with the statements in
-        `folded`, except the hits themselves, whose ids are in `shown`. Raises EmbeddingModelChanged if the database now
-        uses another embedding space than `model`.
+        `excluded` leaves out near-duplicates of known hits. Its value `folded` has the `statement` keys of groups of
+        near-duplicates, and its value `shown` has the ids of the hits, which are not left out. Raises
+        EmbeddingModelChanged if the database now uses another embedding space than `model`.
         """
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:

@@ -33,7 +33,7 @@ class Services(Protocol):
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """Last known embedding space of the memories. It may be outdated until the next claim or search."""
+        """Last known embedding space of the memories. It may be outdated until the next search or stored request."""
 
     @property
     def embedder(self) -> Embedder:
