@@ -101,7 +101,7 @@ def states_another_value(new: Statement, old: Statement) -> bool:
         or not _ends_statement(value, new, named, is_change=new.is_change)
     ):
         return False
-    return _is_same_frame(value, only_old, new, old)
+    return _differ_only_in_value(value, only_old, new, old)
 
 
 def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool:
@@ -170,7 +170,7 @@ def _names_old_value(
     """Whether the new statement says that the old statement's value is no longer true: "from 7", "no longer 7"."""
     if any(word.kind is not Kind.WORD for word in only_old) or old.is_negated or not new.is_change:
         return False
-    if not (value or new.is_negated) or not _shares_definite(shared, new, old):
+    if not (value or new.is_negated) or not _share_definite_noun(shared, new, old):
         return False
     if any(span[-1] in new.keys for span in old.old):
         return False  # the earlier statement states the same fact in other words
@@ -187,7 +187,7 @@ def _names_old_value(
     )
 
 
-def _shares_definite(shared: frozenset[str], new: Statement, old: Statement) -> bool:
+def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement) -> bool:
     """Whether the statements share a name, or a noun with an article such as "the"."""
     pairs = [(new.by_key[key], old.by_key[key]) for key in shared]
     return any(all(map(_is_definite, pair)) for pair in pairs)
@@ -215,7 +215,7 @@ def _ends_statement(value: Sequence[Word], new: Statement, named: Collection[str
     return is_one_noun or not lists.COPULAS.isdisjoint(value[0].before)
 
 
-def _is_same_frame(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
+def _differ_only_in_value(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
     """Whether the statements differ only in one value, which follows the subject."""
     if not _is_value(earlier) or not _ends_statement(earlier, old, (), is_change=new.is_change):
         return False
@@ -225,14 +225,14 @@ def _is_same_frame(value: Sequence[Word], earlier: Sequence[Word], new: Statemen
 
 
 def _numbers_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
-    if _is_label(value, new) or not new.others.isdisjoint(lists.EVENTS):
+    if _is_number_of_subject(value, new) or not new.others.isdisjoint(lists.EVENTS):
         return False
     if new.is_change or not (new.others or old.others):
         return True
     return all(statement.is_stative or not statement.others.isdisjoint(lists.COUNTING) for statement in (new, old))
 
 
-def _is_label(value: Sequence[Word], new: Statement) -> bool:
+def _is_number_of_subject(value: Sequence[Word], new: Statement) -> bool:
     """Whether the number belongs to the subject's name, as in "room 12 is free"."""
     previous, after = new.words[value[0].place - 1], new.words[value[-1].place + 1 :]
     is_amount = bool(value[0].before) or previous.key in _STATIVE_KEYS or bool(after and not after[0].before)

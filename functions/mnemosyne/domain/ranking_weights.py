@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class Weights:
     """Weights of the ranking. Decisions 0016, 0032, 0039, 0040 and 0043 in docs/decisions give the reason of each.
 
-    Scores before normalisation are in [0, 1]. Therefore the weight of an added part is also the most that the part can
-    add.
+    The context of a memory is the bonus for the scores of its neighbours and for the best score in its session. Scores
+    before normalisation are in [0, 1], so the weight of an added part is also the most that the part can add.
     """
 
     second_previous: float = 0.25
@@ -29,15 +29,15 @@ class Weights:
     """Fraction of the mean context of all candidates that a long memory gets in place of the part of its own context
     that it loses. With 0, long abstracts would rank too low."""
     lexical_by_share: float = 2.5
-    """Relative change of the lexical weight per point of `best_share`. If no memory contains most of the query's words,
-    the words are weak evidence."""
+    """Relative change of the lexical weight for a difference of 1 between `best_share` and `usual_share`. If no memory
+    contains most of the query's words, the words are weak evidence."""
     usual_share: float = 0.35
     """`best_share` at which the lexical weight is the embedder's `lexical_weight`."""
     lexical_change: float = 0.6
     """Largest relative change of the lexical weight, in both directions."""
     context_by_share: float = 1.0
-    """Relative decrease of the context per point of `best_share` above `sufficient_share`. If a memory contains most of
-    the query's words, the memories around it add little."""
+    """Relative decrease of the context for a difference of 1 between `best_share` and `sufficient_share`. If a memory
+    contains most of the query's words, the memories around it add little."""
     sufficient_share: float = 0.45
     best_passage: float = 0.5
     """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A
@@ -48,7 +48,8 @@ class Weights:
     speaker: float = 0.2
     """Bonus for a memory that begins with a name from the query and a colon."""
     redundancy: float = 1 / 9
-    """Penalty for a candidate, per cosine to the nearest better candidate: λ = .9 in maximal marginal relevance."""
+    """Factor of the cosine to the nearest better candidate in a candidate's penalty. It corresponds to λ = .9 in
+    maximal marginal relevance."""
 
     @property
     def by_offset(self) -> Mapping[int, float]:
