@@ -110,10 +110,10 @@ def fuse(
     """
     vectors = [row.vector_score or 0.0 for row in rows]
     words = [combined_lexical_score(row, weights) for row in rows]
-    near, matching = _scale(vectors, listed, flat=None), _scale(words, listed, flat=0.0)
+    scaled_vectors, scaled_words = _scale(vectors, listed, flat=None), _scale(words, listed, flat=0.0)
     return [
-        (1 - lexical_weight) * near_score + lexical_weight * word_score
-        for near_score, word_score in zip(near, matching, strict=True)
+        (1 - lexical_weight) * vector_score + lexical_weight * word_score
+        for vector_score, word_score in zip(scaled_vectors, scaled_words, strict=True)
     ]
 
 
@@ -160,17 +160,17 @@ def add_context(
         if row.session is not None:
             best[row.session] = max(score, best.get(row.session, score))
     by_offset = weights.by_offset
-    added = [0.0] * len(rows)
+    bonuses = [0.0] * len(rows)
     for index, neighbours in adjacency.items():
         session = rows[index].session
-        added[index] = sum(by_offset[offset] * own_scores[neighbour] for offset, neighbour in neighbours.items())
-        added[index] += weights.session_best * (best[session] if session is not None else 0.0)
-    instead = weights.mean_context * sum(added) / max(1, len(adjacency))
+        bonuses[index] = sum(by_offset[offset] * own_scores[neighbour] for offset, neighbour in neighbours.items())
+        bonuses[index] += weights.session_best * (best[session] if session is not None else 0.0)
+    replacement = weights.mean_context * sum(bonuses) / max(1, len(adjacency))
     for index, neighbours in adjacency.items():
         adjacent = [rows[neighbour].length for offset, neighbour in neighbours.items() if abs(offset) == 1]
         share = context_share(rows[index].length, adjacent, weights)
-        added[index] = share * added[index] + (1 - share) * instead
-    return added
+        bonuses[index] = share * bonuses[index] + (1 - share) * replacement
+    return bonuses
 
 
 def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
@@ -233,16 +233,16 @@ def diversify(
 
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """
-    near = [0.0] * len(cosines)
+    redundancies = [0.0] * len(cosines)
     remaining = list(range(len(cosines)))
     for _ in range(min(CHOSEN, len(remaining)) if len(remaining) > 1 else 0):
-        best = max(remaining, key=lambda place: ranked[place].relevance - weights.redundancy * near[place])
+        best = max(remaining, key=lambda place: ranked[place].relevance - weights.redundancy * redundancies[place])
         remaining.remove(best)
         for place in remaining:
             if ranked[place].candidate.session is not None:
-                near[place] = max(near[place], cosines[best][place] or 0.0)
-    near += [0.0 if entry.candidate.session is None else 1.0 for entry in ranked[len(near) :]]
-    for entry, redundancy in zip(ranked, near, strict=True):
+                redundancies[place] = max(redundancies[place], cosines[best][place] or 0.0)
+    redundancies += [0.0 if entry.candidate.session is None else 1.0 for entry in ranked[len(redundancies) :]]
+    for entry, redundancy in zip(ranked, redundancies, strict=True):
         entry.redundancy = redundancy
         entry.relevance = max(0.0, entry.relevance - weights.redundancy * redundancy)
 
