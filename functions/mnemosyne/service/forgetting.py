@@ -78,7 +78,7 @@ def read(forgetting_id: UUID, *, memories: "MemoryStore") -> Forgetting:
 
 def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "MemoryStore") -> None:
     while letter:
-        forgotten = _forgotten_in(letter, memories, forgetting_id)
+        forgotten = _find_forgotten(letter, memories, forgetting_id)
         if not forgotten.any_forgotten or memories.forget_in_letter(
             forgetting_id, letter, forgotten.data, forgotten.requests
         ):
@@ -99,7 +99,9 @@ class _ForgottenRequests:
     any_forgotten: bool
 
 
-def _forgotten_in(letter: DeadLetter, memories: "MemoryStore", forgetting_id: UUID | None = None) -> _ForgottenRequests:
+def _find_forgotten(
+    letter: DeadLetter, memories: "MemoryStore", forgetting_id: UUID | None = None
+) -> _ForgottenRequests:
     """Find the memories of a dead letter that must be forgotten.
 
     If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
@@ -135,7 +137,7 @@ def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[D
     """
     if not memories.namespace:
         return letter, 0
-    forgotten = _forgotten_in(letter, memories)
+    forgotten = _find_forgotten(letter, memories)
     if not forgotten.any_forgotten:
         return letter, forgotten.forgettings
     if forgotten.requests:

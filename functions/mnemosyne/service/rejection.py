@@ -63,14 +63,14 @@ def within_quota(
     """
     fitting: list[IngestRequest] = []
     refused: list[tuple[IngestRequest, str]] = []
-    counted: dict[str, str | None] = {}
+    reasons: dict[str, str | None] = {}
     for request in requests:
-        if request.content_hash not in counted:
+        if request.content_hash not in reasons:
             size, texts = request.size, len(chunks(request.embedded_text, chunk_limit))
-            why = counted[request.content_hash] = quota.refusal(now, size=size, texts=texts)
-            if why is None:
+            reason = reasons[request.content_hash] = quota.refusal(now, size=size, texts=texts)
+            if reason is None:
                 quota = quota.with_memory(size, texts)
-        reason = counted[request.content_hash]
+        reason = reasons[request.content_hash]
         if reason is None:
             fitting.append(request)
         else:
