@@ -257,7 +257,7 @@ def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
         connect = _opener(instance)
         with pytest.raises(Misconfigured):
             connect()
-        cloud_sql.close(connect._current())
+        cloud_sql.close(connect._current_connector())
         OPENED.clear()
         del connect
         gc.collect()  # asyncio logs an error that nobody has retrieved when its task is collected

@@ -33,13 +33,13 @@ RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revo
 
 
 def find_api_key(pool: Pool, key_id: str) -> ApiKey | None:
-    """Return the key with this id, or None, with the rights of a service.
+    """Return the key with this id, or None if it does not exist.
 
-    Raises Unavailable if the database cannot be reached.
+    The rights of a service suffice. Raises Unavailable if the database cannot be reached.
     """
     with pool.connection() as connection:
         rows = connection.run(_FIND, id=key_id)
-    return _key(rows[0]) if rows else None
+    return _read_key(rows[0]) if rows else None
 
 
 class ApiKeyStore(OwnerStore):
@@ -60,16 +60,16 @@ class ApiKeyStore(OwnerStore):
 
     def every(self) -> Sequence[ApiKey]:
         """Return all keys, oldest first."""
-        return [_key(row) for row in self._run(_LIST)]
+        return [_read_key(row) for row in self._run(_LIST)]
 
     def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key and return it. Raises NotFound."""
         rows = self._run(_REVOKE, id=key_id)
         if not rows:
             raise NotFound(f"no key has the id {key_id}: see `mnemosyne keys list`")
-        return _key(rows[0])
+        return _read_key(rows[0])
 
 
-def _key(row: Row) -> ApiKey:
+def _read_key(row: Row) -> ApiKey:
     scopes = frozenset(map(Scope, row["scopes"]))
     return ApiKey(**row.named | {"scopes": scopes, "secret_hash": bytes(row["secret_hash"])})

@@ -56,7 +56,7 @@ ORDER BY s.key_id
 LIMIT CAST(:limit AS integer)
 """
 _PRESENT: Final = """
-SELECT id, content_hash, namespace = :namespace AS is_here FROM memories
+SELECT id, content_hash, namespace = :namespace AS in_namespace FROM memories
 WHERE (namespace = :namespace AND content_hash = ANY (CAST(:hashes AS text[]))) OR id = ANY (CAST(:ids AS uuid[]))
 """
 _RESTORE_EXTRAS: Final = """
@@ -102,7 +102,7 @@ class Archive(NamespaceRows):
     """The data of a namespace that only a complete export has."""
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
-        """Return the values of each memory that only a complete export has."""
+        """Return, by memory id, the values that only a complete export has: ratings, successor and `last_seen_at`."""
         return {row["id"]: row["extras"] for row in self._run(_EXTRAS, ids=uuid_array(ids))}
 
     def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
@@ -131,7 +131,7 @@ class Archive(NamespaceRows):
         vectors = embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
         with self._transaction() as connection:
             connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)
-            forgotten = forgotten_requests(connection, self.namespace, list(map(_as_published, new)))
+            forgotten = forgotten_requests(connection, self.namespace, list(map(_as_request, new)))
             unforgotten = [
                 (memory, parts) for memory, parts in zip(new, vectors, strict=True) if memory.id not in forgotten
             ]
@@ -156,7 +156,7 @@ class Archive(NamespaceRows):
             hashes=text_array([memory.request.content_hash for memory in memories]),
             ids=uuid_array([memory.id for memory in memories]),
         )
-        present = {(row["id"], row["content_hash"]) for row in rows if row["is_here"]}
+        present = {(row["id"], row["content_hash"]) for row in rows if row["in_namespace"]}
         ids, hashes = {row["id"] for row in rows}, {row["content_hash"] for row in rows}
         new: list[ArchivedMemory] = []
         for memory in memories:
@@ -169,14 +169,14 @@ class Archive(NamespaceRows):
                     "empty namespace of another system, or import the file without --restore"
                 )
             new.append(memory)
-            present.add((id_, hash_))  # several exports may have the same memory
+            present.add((id_, hash_))  # `memories` may contain the memory twice, from several exports
             ids.add(id_)
             hashes.add(hash_)
         return new
 
 
-def _as_published(memory: ArchivedMemory) -> IngestRequest:
-    """Return the memory as a request that has the memory's id and was published when the memory was stored."""
+def _as_request(memory: ArchivedMemory) -> IngestRequest:
+    """Return the memory as a request with the id of the memory, published when the memory was stored."""
     created_at = memory.extras["created_at"]
     published = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
     return replace(memory.request, request_id=memory.id, published=published)
@@ -187,7 +187,7 @@ def _without_forgotten_texts(
 ) -> list[Mapping[str, Any]]:
     """Return the requests to restore, without the texts of requests that a forgetting covers.
 
-    The memory of such a request was forgotten after the export.
+    The memory of such a request was forgotten (deleted for good) after the export.
     """
     records = [
         {

@@ -64,18 +64,18 @@ class AuditTrail:
         recorded.
         """
         now = datetime.now(UTC).isoformat()
-        skipped = fields.get("recorded") or (fields.get("is_read") and random.random() >= self._reads)  # noqa: S311
+        is_handled = fields.get("recorded") or (fields.get("is_read") and random.random() >= self._reads)  # noqa: S311
         with self._lock:
             if fields["credential"]:
                 self._used[fields["credential"]] = now
-            if not skipped and len(self._events) < WAITING:
+            if not is_handled and len(self._events) < WAITING:
                 self._events.append(row_of(fields, now))
-                skipped = True
+                is_handled = True
             if self._thread is None:
-                self._thread = threading.Thread(target=self._write, name="audit", daemon=True)
+                self._thread = threading.Thread(target=self._flush_forever, name="audit", daemon=True)
                 self._thread.start()
         self._wake.set()
-        if not skipped:
+        if not is_handled:
             log.error(
                 "audit_lost",
                 action=fields["action"],
@@ -96,7 +96,7 @@ class AuditTrail:
                     return
                 try:
                     with self._pool().connection() as connection:
-                        connection.run(RECORD_ACCESSES, events=_json(events), used=_json(used))
+                        connection.run(RECORD_ACCESSES, events=_to_json(events), used=_to_json(used))
                 except ServiceError as exc:
                     with self._lock:
                         self._used = used | self._used
@@ -105,7 +105,7 @@ class AuditTrail:
                 with self._lock:
                     del self._events[: len(events)]
 
-    def _write(self) -> None:
+    def _flush_forever(self) -> None:
         pause = threading.Event()
         while True:
             self._wake.wait()
@@ -113,16 +113,16 @@ class AuditTrail:
             pause.wait(FLUSH_SECONDS)
             try:
                 self.flush()
-            except Exception:  # an error must not end the thread: then no further event would be recorded
+            except Exception:  # without this, an error would end the thread, and no further event would be recorded
                 log.exception("audit_crashed")
 
 
-def _json(value: object) -> str:
+def _to_json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
 def row_of(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """Return the row of an access, as RECORD_ACCESSES needs it."""
+    """Return the values of an access for RECORD_ACCESSES, by column name."""
     ids = fields.get("ids") or []
     return {
         "at": at,

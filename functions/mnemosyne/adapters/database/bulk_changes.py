@@ -15,8 +15,8 @@ from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, OverQuota
 
 TAGGED_IN_A_STATEMENT = 10
-"""Number of memories whose tags one statement changes. The number is low, because each changed memory is indexed again,
-which takes long for a long memory."""
+"""Maximum number of memories whose tags one statement changes. The number is low, because PostgreSQL indexes each
+changed memory again, which takes long for a long memory."""
 
 
 class BulkChanges(NamespaceStore):
@@ -37,7 +37,7 @@ class BulkChanges(NamespaceStore):
         return DeletedMemories(ids=tuple(deleted), superseded=tuple(row["id"] for row in superseded))
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
-        """Add and remove tags: either of all the memories or of none. Raises OverQuota and InvalidRequest."""
+        """Add and remove tags of memories. After an error, no memory is changed. Raises OverQuota or InvalidRequest."""
         with self._transaction() as connection:
             before = usage(connection)
             changed: list[Row] = []

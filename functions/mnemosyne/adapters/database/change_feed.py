@@ -11,9 +11,9 @@ from mnemosyne.domain.change_feed import EVENT_LIFETIME, ChangeCursor, ChangeEve
 from mnemosyne.errors import ServiceError
 
 REMOVED_AT_ONCE: Final = 10_000
-"""Number of old events that one transaction removes."""
+"""Maximum number of old events that one transaction removes."""
 CONTENT_BYTES: Final = 2_000_000
-"""Size in bytes of the contents of one page of events. A page ends when it reaches this size."""
+"""Size in bytes of the contents in a page of events. A page ends with the event that reaches this size."""
 _LOCK_KEY: Final = 4_242_001
 """Key of the advisory lock of the process that publishes events."""
 
@@ -138,10 +138,10 @@ class ChangeFeedReader(NamespaceStore):
             )
             is_on = connection.one(_IS_ON, namespace=self.namespace)["is_on"]
         is_last = not rows or len(rows) == rows[-1]["found"] < limit
-        onward = (
+        next_cursor = (
             ChangeCursor(seen=after.until) if is_last else after.model_copy(update={"sequence": rows[-1]["sequence"]})
         )
-        return ChangePage(events=[_event(self.namespace, row) for row in rows], after=onward, is_on=is_on)
+        return ChangePage(events=[_read_event(self.namespace, row) for row in rows], after=next_cursor, is_on=is_on)
 
 
 class ChangeFeeds(OwnerStore):
@@ -186,7 +186,7 @@ class Announcer:
     def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
         """Return unpublished events of all namespaces. The events of a memory are in the order of its changes."""
         rows = self._connection.run(_UNANNOUNCED, limit=limit, bytes=CONTENT_BYTES)
-        return [_event(row["namespace"], row) for row in rows]
+        return [_read_event(row["namespace"], row) for row in rows]
 
     def mark(self, events: Sequence[ChangeEvent]) -> None:
         """Mark events as published."""
@@ -194,7 +194,7 @@ class Announcer:
         self._connection.run(_MARK, sequences=sequences)
 
 
-def _event(namespace: str, row: Row) -> ChangeEvent:
+def _read_event(namespace: str, row: Row) -> ChangeEvent:
     return ChangeEvent(
         namespace=namespace,
         sequence=row["sequence"],

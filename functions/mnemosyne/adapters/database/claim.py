@@ -39,9 +39,9 @@ def claim_requests(
 ) -> "Claim":
     """Claim requests of a delivery, and return the claim. Closing `locks` releases the locks of the claim.
 
-    `cached` are the requests whose content is in the cache of stored contents. They are looked up first and without
-    locks, because they probably need no storing. If only some requests must be stored, the other requests are unlocked,
-    so that no other delivery waits for them.
+    `cached` are the requests whose content is in the cache of stored contents. These requests are looked up first and
+    without locks, because they probably need not be stored. Requests that need not be stored do not stay locked, so
+    that no other delivery finds them busy.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:
@@ -52,8 +52,8 @@ def claim_requests(
     # looked up later.
     result = look_up(cached, to_store=False, delete_old=len(cached) == len(requests)) if cached else _LookUp()
     while unfinished := [request for request in requests if request.request_id not in result.already_final]:
-        _prepare(connection)
-        locks.callback(_release, connection)
+        _prepare_to_store(connection)
+        locks.callback(_release_locks, connection)
         locked = look_up(unfinished, to_store=True)
         result = replace(
             locked,
@@ -69,31 +69,33 @@ def claim_requests(
 
 @dataclass(frozen=True)
 class _LookUp:
-    """Which requests of a claim must be stored, according to the database."""
+    """Result of a look-up of requests in the database. Requests in neither `already_final` nor `busy` are new."""
 
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
     """Outcomes of the requests that need not be stored."""
     busy: frozenset[UUID] = frozenset()
-    """Requests whose id, key or content another delivery has locked."""
+    """Ids of the requests whose id, record key or content another delivery has locked."""
     conflicting: frozenset[UUID] = frozenset()
-    """Requests whose id already belongs to different content."""
+    """Ids of requests that already belong to different content."""
     quota: Quota = field(default_factory=Quota)
     """Usage and limits of the namespace. Only set if the claim stores memories."""
     forgettings: int = 0
-    """Number of forgettings of the namespace. Only set if the claim stores memories."""
+    """Number of forgettings (deletions of selected memories). Only set if the claim stores memories."""
     forgotten_before: datetime | None = None
     """Time at which the latest forgetting of the namespace began."""
 
 
-def _prepare(connection: Connection) -> None:
-    """Create the staging table for COPY, and let the connection keep plans. This is done outside a transaction, because
-    a rollback would undo both."""
+def _prepare_to_store(connection: Connection) -> None:
+    """Create the staging table for COPY, and let the connection reuse query plans.
+
+    This is done outside a transaction, because a rollback would undo both.
+    """
     if not connection.has_incoming:
         connection.script(ingest_sql.CREATE_INCOMING)
         connection.has_incoming = True
 
 
-def _release(connection: Connection) -> None:
+def _release_locks(connection: Connection) -> None:
     """Release the locks of the claim. The pool closes a broken connection, which also releases its locks."""
     if not connection.broken:
         try:
@@ -103,7 +105,7 @@ def _release(connection: Connection) -> None:
 
 
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, delete_old: bool) -> _LookUp:
-    """Look up which requests need not be stored and which cannot be stored now.
+    """Look up which requests need not be stored, and which cannot be stored.
 
     If `to_store` is true, the session locks the remaining requests. If `delete_old` is true, a batch of outcomes older
     than 90 days is deleted afterwards.
@@ -143,13 +145,13 @@ class Claim:
         self.quota = result.quota
         """Usage and limits of the namespace. Only set if there are `new` requests."""
         self.conflicting = [request.request_id for request in requests if request.request_id in result.conflicting]
-        """Request ids under which another content was stored before."""
+        """Ids of requests that already belong to different content."""
         undecided = [request for request in requests if request.request_id not in result.already_final]
         self.busy = [request for request in undecided if request.request_id in result.busy]
-        """Requests that another delivery has locked: their id, their key or their content."""
+        """Requests whose id, record key or content another delivery has locked."""
         self.new = [request for request in undecided if request.request_id not in result.busy]
         self._forgettings = result.forgettings
-        self.forgotten = self._forgotten(result.forgotten_before)
+        self.forgotten = self._find_forgotten(result.forgotten_before)
         """Requests whose memories were forgotten (deleted for good). They must not be stored, and are not in `new`."""
         self.new = [request for request in self.new if request not in self.forgotten] if self.forgotten else self.new
         """Requests whose memories must be embedded and stored."""
@@ -160,9 +162,9 @@ class Claim:
             and outcome.memory_id is not None
             and request.request_id not in result.conflicting
         }
-        """Hashes of the contents that the database already has."""
+        """Hashes of the contents that the database has already, including the contents that this claim has stored."""
 
-    def _forgotten(self, before: datetime | None) -> Sequence[IngestRequest]:
+    def _find_forgotten(self, before: datetime | None) -> Sequence[IngestRequest]:
         """Return the new requests that must not be stored, because their memories were forgotten.
 
         Only requests that were published before the latest forgetting began are looked up.
@@ -186,19 +188,19 @@ class Claim:
         try:
             return self._store(fitting, embeddings, model)
         except InvalidRequest as exc:
-            self._try_another(model, len(embeddings[0][0]), exc)
+            self._try_unrelated_memory(model, len(embeddings[0][0]), exc)
             raise
         except StatementTimeout as exc:
-            self._try_another(model, len(embeddings[0][0]), exc)
+            self._try_unrelated_memory(model, len(embeddings[0][0]), exc)
             raise ItemUnavailable(
                 "the database reached its time limit for this memory, although it stored another one"
             ) from exc
 
-    def _try_another(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
-        """Find out whether an error concerns only this memory: store an unrelated memory, and roll back.
+    def _try_unrelated_memory(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
+        """Store an unrelated memory and roll back, to find out whether an error concerns all memories.
 
-        Raises Unavailable or Broken if the unrelated memory cannot be stored either. Otherwise the caller raises the
-        original error.
+        Raises Unavailable or Broken if the unrelated memory cannot be stored either. Otherwise the caller raises
+        an error about its own memories.
         """
         memory_id = new_id()
         request = IngestRequest.of(new_id(), content=f"memory {memory_id}", timestamp=datetime.now(UTC))
@@ -255,17 +257,21 @@ class Claim:
             dimension = len(embeddings[0][0])
             incoming = list(first.values())
             recorded = insert_memories(self._connection, self._namespace, incoming, requests, model, dimension)
-            if longer := [other for other in fitting if _lifetime(other) != _lifetime(first[other.content_hash][1])]:
-                lifetimes = [{"content_hash": other.content_hash, **_lifetime(other)} for other in longer]
+            if extended := [
+                request
+                for request in fitting
+                if _expiry_fields(request) != _expiry_fields(first[request.content_hash][1])
+            ]:
+                lifetimes = [{"content_hash": request.content_hash, **_expiry_fields(request)} for request in extended]
                 self._connection.run(
                     ingest_sql.EXTEND_EXPIRY, namespace=self._namespace, sent=rows.json_text(lifetimes)
                 )
             if versions:
-                recorded = [*recorded, *self._record(versions)]
+                recorded = [*recorded, *self._record_versions(versions)]
         self.stored_contents |= first.keys()
         return rows.read_outcomes(recorded)
 
-    def _record(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
+    def _record_versions(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
         """Record the outcomes of stored versions of records, and return these outcomes."""
         answer = self._connection.one(
             ingest_sql.RECORD_VERSIONS, namespace=self._namespace, versions=rows.json_text(versions)
@@ -274,5 +280,5 @@ class Claim:
         return recorded
 
 
-def _lifetime(request: IngestRequest) -> dict[str, object]:
+def _expiry_fields(request: IngestRequest) -> dict[str, object]:
     return {"expires_at": request.expires_at, "pinned": request.pinned}

@@ -68,17 +68,17 @@ class CloudSql:
         self._socket_timeout = socket_timeout
         self._lock = threading.Lock()
         self._connector: Connector | None = None
-        self._patient_until: float | None = None
-        self._reached = False
+        self._first_deadline: float | None = None
+        self._has_connected = False
 
     def __call__(self) -> Connection:
-        """Open a connection.
+        """Open a connection. Raises a ServiceError.
 
-        Raises a ServiceError. An error that an operator must fix is raised only if a second attempt fails too, because
-        such an error may be temporary.
+        An error that seems to need an operator is raised only if a second attempt fails too, because such an error may
+        be temporary.
         """
-        if self._patient_until is None:
-            self._patient_until = time.monotonic() + FIRST_CONNECTION_SECONDS
+        if self._first_deadline is None:
+            self._first_deadline = time.monotonic() + FIRST_CONNECTION_SECONDS
         refused = False
         for attempt in itertools.count(1):
             try:
@@ -97,38 +97,38 @@ class CloudSql:
                 self._renew_token()
                 time.sleep(PAUSE_SECONDS)
                 continue
-            self._reached = True
+            self._has_connected = True
             return connection
         raise AssertionError("unreachable")
 
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
-        """Wait before another attempt if there is time for one. Otherwise raise the error."""
+        """Raise the error if no attempt is left. Otherwise return, after a pause before the first connection."""
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
-        if self._reached or time.monotonic() > (self._patient_until or 0.0):
+        if self._has_connected or time.monotonic() > (self._first_deadline or 0.0):
             if attempt >= ATTEMPTS or isinstance(exc.__cause__, TimeoutError):
                 raise exc
         else:
             time.sleep(PAUSE_SECONDS)
 
     def _open(self) -> Connection:
-        connector = self._current()
-        connecting = asyncio.run_coroutine_threadsafe(
+        connector = self._current_connector()
+        future = asyncio.run_coroutine_threadsafe(
             connector.connect_async(self._instance, "pg8000", **self._arguments), connector._loop
         )
         try:
-            return Connection(connecting.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
+            return Connection(future.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
         except TimeoutError as exc:
-            if connecting.done():  # the attempt has ended at the timeout of its socket, so no thread hangs
+            if future.done():  # the error is the socket's timeout: the Connector's thread does not hang
                 raise Unavailable("the database cannot be reached") from exc
-            connecting.cancel()
-            # Use a new Connector, because a call in the only thread of this Connector may hang forever.
+            future.cancel()
+            # Replace the Connector, because a call may block its only thread forever.
             self._abandon(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
         except Exception as exc:  # raised by the Connector, aiohttp, google-auth or the driver
             raise self._translate_error(exc) from exc
 
-    def _current(self) -> "Connector":
+    def _current_connector(self) -> "Connector":
         with self._lock:
             if self._connector is None:
                 from google.auth.exceptions import GoogleAuthError

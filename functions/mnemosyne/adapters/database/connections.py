@@ -91,7 +91,7 @@ class Connection:
     """A connection that prepares each statement once and runs it in one round trip."""
 
     def __init__(self, driver: Any, socket_timeout: float | None) -> None:
-        _prepare(driver._usock)
+        _set_socket_options(driver._usock)
         driver._usock.settimeout(socket_timeout)
         self._driver = driver
         self._prepared: dict[str, _Statement] = {}
@@ -104,7 +104,7 @@ class Connection:
         """Whether an idle connection is usable. After TRUSTED_SECONDS without use, ask the server."""
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
-        if waiting.poll(0):  # the server has closed the connection, or has sent an error
+        if waiting.poll(0):  # an idle connection has input only after an error or the end of the connection
             return False
         if time.monotonic() < self.used_at + TRUSTED_SECONDS:
             return True
@@ -131,7 +131,7 @@ class Connection:
         return row
 
     def copy(self, sql: LiteralString, data: bytes) -> None:
-        """Run a COPY … FROM STDIN statement with this input."""
+        """Run a COPY … FROM STDIN statement with `data` as its input."""
         with self._translate_errors():
             self._driver.execute_unnamed(sql, stream=io.BytesIO(data))
 
@@ -238,13 +238,13 @@ def connection_factory(
 
     def connect() -> Connection:
         try:
-            connected = _connect(address)
+            sock = _connect(address)
             try:
-                return Connection(pg8000.dbapi.connect(**arguments, sock=connected), socket_timeout)
+                return Connection(pg8000.dbapi.connect(**arguments, sock=sock), socket_timeout)
             except BaseException:
                 # The driver may leave the socket open if the server ends the connection before it is ready. close()
                 # would have no effect while a traceback refers to the driver's file object for the socket.
-                if (descriptor := connected.detach()) >= 0:
+                if (descriptor := sock.detach()) >= 0:
                     os.close(descriptor)
                 raise
         except (pg8000.exceptions.Error, OSError) as exc:
@@ -263,11 +263,11 @@ def _connect(address: str | tuple[str, int]) -> socket.socket:
         if not isinstance(address, str):
             return socket.create_connection(address, CONNECT_TIMEOUT_SECONDS)
         with ExitStack() as closing_on_error:
-            connected = closing_on_error.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-            connected.settimeout(CONNECT_TIMEOUT_SECONDS)
-            connected.connect(address)
+            sock = closing_on_error.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            sock.settimeout(CONNECT_TIMEOUT_SECONDS)
+            sock.connect(address)
             closing_on_error.pop_all()
-            return connected
+            return sock
     except OSError as exc:
         where = address if isinstance(address, str) else f"{address[0]}, port {address[1]}"
         raise pg8000.exceptions.InterfaceError(f"cannot connect to {where}: {exc}") from exc
@@ -280,15 +280,15 @@ def connect_error(exc: BaseException, where: str) -> MnemosyneError:
     return service_errors.error(service_error_tables.DATABASE, code, fields.get("M", ""), where=where)
 
 
-def _prepare(connected: socket.socket) -> None:
-    if connected.family == socket.AF_UNIX:
+def _set_socket_options(sock: socket.socket) -> None:
+    if sock.family == socket.AF_UNIX:
         return
     # Set TCP_NODELAY. Without it, Nagle's algorithm delays each write of a vector by 40 ms, because the text of a
     # vector is longer than the driver's buffer.
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         # With these settings, TCP detects a server that vanished in a failover long before the socket's timeout.
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)

@@ -47,8 +47,8 @@ class ConsoleQueries(NamespaceStore):
     def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
         """Count the memories that match the filters per day, week, month or year of their timestamps.
 
-        Without `per`, the unit depends on the time between the first and the last memory. Returns the newest 1,000
-        buckets.
+        Without `per`, the unit depends on the time between the first and the last memory. At most the newest 1,000
+        periods are returned.
         """
         rows = self._call(
             console_queries_sql.TIMELINE,
@@ -60,9 +60,9 @@ class ConsoleQueries(NamespaceStore):
         return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
     def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
-        """Count the tags that begin with a prefix, and the sessions, of the memories that match the filters.
+        """Count the tags and sessions of the memories that match the filters. Only tags that begin with `prefix` count.
 
-        Returns the `limit` most frequent tags and latest sessions.
+        Returns the `limit` most frequent tags and the `limit` latest sessions.
         """
         answer = self._call_one(
             console_queries_sql.FACETS,
@@ -72,9 +72,9 @@ class ConsoleQueries(NamespaceStore):
             counted=FACETED_MEMORIES,
         )["facets"]
         return Facets(
-            tags=[_facet(tag, tag["tag"]) for tag in answer["tags"]],
+            tags=[_read_facet(tag, tag["tag"]) for tag in answer["tags"]],
             total_tags=answer["total_tags"],
-            sessions=[_facet(session, session["session"]) for session in answer["sessions"]],
+            sessions=[_read_facet(session, session["session"]) for session in answer["sessions"]],
             memories=answer["memories"],
             complete=answer["complete"],
         )
@@ -105,8 +105,8 @@ class ConsoleQueries(NamespaceStore):
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
         """Put marks around the words of each text that a search by words would match with the query.
 
-        `texts` has a list of texts for each memory. The result has the same order, with one or two marked forms of
-        each text. `domain.matches` defines the marks.
+        `texts` has a list of texts for each memory. The result has, in place of each text, the marked text and, if the
+        text has accents, a marked copy without accents. `domain.matches` defines the marks.
         """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
             console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
@@ -131,17 +131,17 @@ class ConsoleQueries(NamespaceStore):
     def history(self, memory_id: UUID) -> History | None:
         """Return the versions and ratings of a memory; None if it does not exist."""
         with self._transaction() as connection:
-            around = connection.run(
+            version_rows = connection.run(
                 console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
             )
             ratings = connection.run(
                 console_queries_sql.RATINGS, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
             )
-        if not around:
+        if not version_rows:
             return None
         return History(
-            supersedes=[read_listed(row) for row in around if row["step"] < 0],
-            superseded_by=[read_listed(row) for row in around if row["step"] > 0],
+            supersedes=[read_listed(row) for row in version_rows if row["step"] < 0],
+            superseded_by=[read_listed(row) for row in version_rows if row["step"] > 0],
             ratings=[PastRating(**row.named) for row in ratings],
         )
 
@@ -159,7 +159,7 @@ class ConsoleQueries(NamespaceStore):
         return list(map(read_listed_request, rows))
 
     def request_counts(self) -> Mapping[IngestState, int]:
-        """Count the ingest requests by state. Only the latest COUNTED_REQUESTS changed requests are counted."""
+        """Count the ingest requests by state. Considers the COUNTED_REQUESTS requests with the latest changes."""
         rows = self._run(console_queries_sql.REQUEST_COUNTS, counted=COUNTED_REQUESTS)
         return {IngestState(row["state"]): row["requests"] for row in rows}
 
@@ -199,5 +199,5 @@ class ConsoleQueries(NamespaceStore):
         ]
 
 
-def _facet(row: Mapping[str, Any], name: str) -> Facet:
+def _read_facet(row: Mapping[str, Any], name: str) -> Facet:
     return Facet(name=one_line(name), memories=row["memories"], last_used=datetime.fromisoformat(row["last_used"]))

@@ -124,8 +124,8 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Return the dead letters that failed between the snapshots :seen and :until and have a part that no request reports.
-# See OUTCOMES in ingest_sql.py.
+# Return the dead letters that failed between the snapshots :seen and :until (see OUTCOMES in ingest_sql.py), and have a
+# part without a row in ingest_requests. OUTCOMES does not return the failure of such a part.
 UNREPORTED_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at,
     lost AS has_unreported_part

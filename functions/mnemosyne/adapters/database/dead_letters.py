@@ -1,7 +1,7 @@
 """Dead letters in PostgreSQL.
 
-A dead letter is a message that could not be stored, with the cause. To redrive it is to publish the message again.
-While a redriven message has no outcome, its letter is in flight.
+A dead letter is a message that could not be stored, with the cause. To redrive a dead letter means to publish its
+message again. A letter is in flight while its redriven message has no outcome.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,9 +45,10 @@ class DeadLetters(NamespaceStore):
     ) -> tuple[str, bool]:
         """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
 
-        Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked, so
-        that it is checked again. Nothing is stored if the namespace has `unless` letters or more. `has_unreported_part`
-        means the same as in DeadLetter. If the message was redriven from a letter, that letter is updated.
+        If the message was redriven from a letter, that letter is updated. Nothing is stored if the namespace has
+        `unless` letters or more. `has_unreported_part` means the same as in DeadLetter. Raises Unavailable if a
+        forgetting (a deletion of selected memories) has begun since the message was checked, so that the next delivery
+        checks the message again.
         """
         values = dead_letter_values(dead_letter) | {
             "cause": dead_letter.cause,
@@ -80,8 +81,9 @@ class DeadLetters(NamespaceStore):
         """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
 
         `contents` has the content hash of each request, empty for a deletion. If the message was redriven from a
-        letter, that letter is updated. Returns the stored letter, or None if the letter existed before or all requests
-        with these contents are done. Raises Unavailable if a forgetting has begun since the message was checked.
+        letter, that letter is updated. Returns the stored letter, or None if the same letter is stored already or all
+        requests are final with these contents. Raises Unavailable if a forgetting has begun since the message was
+        checked.
         """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -99,10 +101,7 @@ class DeadLetters(NamespaceStore):
         return next((DeadLetter(**row.named) for row in letter_rows), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
-        """Delete the letter from which a message was redriven.
-
-        The letter remains while a request of the message has no outcome.
-        """
+        """Delete the letter from which a message was redriven, if all requests of the message have an outcome."""
         self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
 
     def dead_letters(

@@ -119,8 +119,8 @@ class ForgettingStore(NamespaceStore):
     ) -> bool:
         """Remove the forgotten texts from a dead letter, and record its forgotten requests as deleted.
 
-        The letter's data are replaced; None deletes the letter. Returns false, and changes nothing, if the data have
-        changed since they were read.
+        `data` replaces the data of the letter; if `data` is None, the letter is deleted. Returns false, and changes
+        nothing, if the stored data differ from the data of `letter`.
         """
         requests = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
@@ -154,24 +154,25 @@ class ForgettingStore(NamespaceStore):
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
         """Return the forgetting with this id."""
         row = self._one(_READ, id=forgetting_id)["forgetting"]
-        return None if row is None else _forgetting(row)
+        return None if row is None else _read_forgetting(row)
 
     def forgettings(self, limit: int) -> Sequence[Forgetting]:
         """Return the latest forgettings, the latest first."""
         rows = self._one(_LIST, limit=limit)["forgettings"]
-        return [_forgetting(row) for row in rows]
+        return [_read_forgetting(row) for row in rows]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
-        """Return ids of the memories that a forgetting has deleted or will delete, in order."""
+        """Return ids of the memories that a forgetting has deleted or will delete, in ascending order after `after`."""
         ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
         return ids
 
     def forgetting_effects(
         self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
     ) -> ForgettingEffects:
-        """Return which of these requests must not be stored, because their memories were forgotten.
+        """Return the requests that a forgetting covers, and a summary of the forgettings of the namespace.
 
-        If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
+        A covered request must not be stored. If `forgetting_id` is given, only this forgetting is considered, otherwise
+        all forgettings of the namespace.
         """
         with self._transaction() as connection:
             effects = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
@@ -189,7 +190,7 @@ class ForgettingStore(NamespaceStore):
         )
 
 
-def _forgetting(row: dict[str, Any]) -> Forgetting:
+def _read_forgetting(row: dict[str, Any]) -> Forgetting:
     letter = {"timestamp": row["letter_at"], "key": row["letter_id"]} if row["letter_at"] else None
     return _FORGETTING_TYPE.validate_python({**row, "letter": letter})
 
@@ -197,8 +198,8 @@ def _forgetting(row: dict[str, Any]) -> Forgetting:
 def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
     """Set the namespace of a transaction, and prevent forgettings from beginning until the transaction ends.
 
-    `forgettings` is the number of forgettings that the caller has read earlier. Raises Unavailable if the namespace now
-    has more, because the caller has not considered the new forgetting. If the namespace is empty, nothing is checked.
+    `forgettings` is the number of forgettings that the caller has read earlier. Raises Unavailable if the number has
+    changed, because the caller has not considered the new forgetting. If the namespace is empty, nothing is checked.
     """
     if not namespace:
         return

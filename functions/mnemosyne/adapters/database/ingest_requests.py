@@ -32,24 +32,24 @@ class IngestRequests(NamespaceStore):
 
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
         """Record that an attempt to store these requests failed for a temporary reason."""
-        self._record(waiting, "postponed")
+        self._record_unstored(waiting, "postponed")
 
     def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
         """Record requests as deleted, because their memories expired or were forgotten before they were stored."""
-        self._record(deleted, "deleted")
+        self._record_unstored(deleted, "deleted")
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
         """Record that requests can never be stored. A request that is in a final state does not change."""
-        self._record(failed, "failed")
+        self._record_unstored(failed, "failed")
 
-    def _record(self, requests: Sequence[FailedRequest], event: str) -> None:
+    def _record_unstored(self, requests: Sequence[FailedRequest], event: str) -> None:
         self._run(ingest_sql.RECORD_UNSTORED, requests=unstored_json(requests), event=event)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Delete the versions of records that each deletion covers. Record the outcomes and return them.
 
-        A record is a text that a publisher has named by a source and key. Each content or timestamp is a version. The
-        transactions have a bounded length.
+        A record is a text that a publisher has named by a source and key. Each new content or timestamp makes a new
+        version. Each transaction deletes at most about DELETED_AT_ONCE memories.
         """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
@@ -112,7 +112,7 @@ class IngestRequests(NamespaceStore):
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return the requests whose outcome has not been published to the publisher."""
+        """Return the status of the requests whose outcome has not been published to the outcome topic."""
         rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 

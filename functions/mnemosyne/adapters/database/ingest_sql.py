@@ -79,8 +79,8 @@ RECORD_VERSIONS: Final = """
 SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
 """
 
-# Set the namespace of the transaction, and return the forgettings of the namespace. The SQL function takes a lock, so
-# that no forgetting begins before the transaction ends.
+# Set the namespace of the transaction, and return a summary of its forgettings (deletions of selected memories). The
+# SQL function takes a lock, so that no forgetting begins before the transaction ends.
 ENTER_TO_STORE: Final = """
 SELECT summarize_forgettings(set_config('mnemosyne.namespace', :namespace, true)) AS standing
 """
@@ -111,8 +111,8 @@ WITH chunk AS (
 SELECT count_chunks((SELECT count(*) FROM chunk))
 """
 
-# Record requests without a memory. A failure that was announced to the publisher is announced again only if its error
-# changes.
+# Record the states of requests that stored no memory. A failure that was announced to the publisher is announced again
+# only if its error changes.
 RECORD_UNSTORED: Final = """
 INSERT INTO ingest_requests AS i (request_id, namespace, state, content_hash, attempts, error, source, key, provenance)
 SELECT DISTINCT ON (request_id)
@@ -148,8 +148,8 @@ FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
-# Return the database snapshot at which a pass over the outcomes ends, and the time from which the pass begins, by the
-# clock of the database.
+# Begin a pass over the outcomes: return the database snapshot at which the pass ends, and the time before which
+# outcomes are left out (:since seconds ago by the clock of the database, or null).
 OUTCOMES_BEGIN: Final = """
 SELECT CAST(pg_current_snapshot() AS text) AS until,
     now() - make_interval(secs => CAST(:since AS double precision)) AS begin
@@ -211,7 +211,7 @@ WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
     AND announced_at IS NULL
 """
 
-# Mark outcomes as announced. A request that has changed since is not marked.
+# Mark outcomes as announced (published to the outcome topic). A request that has changed since is not marked.
 MARK_ANNOUNCED: Final = """
 UPDATE ingest_requests i
 SET announced_at = now()

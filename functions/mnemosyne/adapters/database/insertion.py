@@ -33,10 +33,10 @@ _LENGTH = struct.Struct(">i")
 def binary_rows(rows: Iterable[tuple[UUID, IngestRequest, Vector]]) -> bytes:
     """Encode rows for COPY into the staging table: the id, the fields of the memory and the computed fields, in the
     order of the table's columns."""
-    return _HEADER + b"".join(_row(*row) for row in rows) + _TRAILER
+    return _HEADER + b"".join(_encode_row(*row) for row in rows) + _TRAILER
 
 
-def _row(memory_id: UUID, request: IngestRequest, vector: Vector) -> bytes:
+def _encode_row(memory_id: UUID, request: IngestRequest, vector: Vector) -> bytes:
     values = (
         memory_id,
         *request.fields.values(),
@@ -45,18 +45,18 @@ def _row(memory_id: UUID, request: IngestRequest, vector: Vector) -> bytes:
         HalfVector(vector),
         wording_id(request.content, request.session),
     )
-    return struct.pack(">h", len(values)) + b"".join(map(_field, values))
+    return struct.pack(">h", len(values)) + b"".join(map(_encode_field, values))
 
 
-def _field(value: object) -> bytes:
+def _encode_field(value: object) -> bytes:
     """Encode a value with its length as a prefix."""
     if value is None:
         return _NULL
-    data = _encoded(value)
+    data = _encode_value(value)
     return _LENGTH.pack(len(data)) + data
 
 
-def _encoded(value: object) -> bytes:
+def _encode_value(value: object) -> bytes:
     match value:
         case str():
             return value.encode()
@@ -69,12 +69,12 @@ def _encoded(value: object) -> bytes:
         case HalfVector():
             return bytes(value.to_binary())
         case list() | tuple():
-            return _texts(value)
+            return _encode_texts(value)
         case _:
             return _JSONB_VERSION + orjson.dumps(value)
 
 
-def _texts(texts: Sequence[str]) -> bytes:
+def _encode_texts(texts: Sequence[str]) -> bytes:
     if not texts:
         return struct.pack(">iii", 0, 0, _TEXT_OID)
     encoded = [text.encode() for text in texts]

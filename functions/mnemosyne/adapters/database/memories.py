@@ -147,7 +147,7 @@ class MemoryStore(
         oldest_first: bool = False,
         beginning: int | None = None,
     ) -> Sequence[ListedMemory]:
-        """Return the newest memories that match the filters, or the oldest, after a cursor.
+        """Return memories that match the filters, newest or oldest first, after a cursor.
 
         Each has the first `beginning` characters of its content.
         """
@@ -252,10 +252,10 @@ class MemoryStore(
         filters: Filters = EVERY_MEMORY,
         memory_ids: Sequence[UUID] | None = None,
     ) -> Sequence[ExportedMemory]:
-        """Return the memories that match the filters and have the ids, after a cursor.
+        """Return the memories that match the filters, after a cursor. With `memory_ids`, only memories with these ids.
 
-        They are ordered by time and then content hash. A page ends after `limit` memories or EXPORT_BYTES of content,
-        and has at least one memory unless none is left.
+        The memories are ordered by timestamp, then by content hash. A page ends after `limit` memories or EXPORT_BYTES
+        of content, and has at least one memory unless none is left.
         """
         memories = self._call(
             memories_sql.EXPORT,
@@ -269,7 +269,7 @@ class MemoryStore(
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in memories]
 
     def languages(self, query: str | None = None) -> Languages:
-        """Return the languages of the namespace's newest memories, and of a query."""
+        """Return the languages of the namespace's newest memories, and the language of the query."""
         row = self._call_one(memories_sql.LANGUAGES, text=query)
         return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])
 

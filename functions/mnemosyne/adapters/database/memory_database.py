@@ -20,10 +20,10 @@ log = EventLog(__name__)
 
 
 def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
-    """Return the embedding space of the memories. Raises Misconfigured if it is not the space `expected`.
+    """Return the embedding space (provider, model and dimension) of the memories.
 
-    The previous space is also accepted as `expected`, because after a move to another space, the services still expect
-    the previous space until they are deployed again.
+    Raises Misconfigured if it is not the space `expected`. The previous space is also accepted as `expected`, because
+    after a move to another space, the services still expect the previous space until they are deployed again.
     """
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
         raise Misconfigured(
@@ -63,7 +63,7 @@ class MemoryDatabase:
         self.pool = pool
         self._expected = expected
         self._space: EmbeddingSpace | None = None
-        self._quotas = QuotaCache(self._quota)
+        self._quotas = QuotaCache(self._read_quota)
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
@@ -71,7 +71,7 @@ class MemoryDatabase:
 
         Raises Misconfigured if it differs from the embedding space of the settings.
         """
-        if self._space is None:  # use the cache: claims may hold all connections, and a look-up needs one
+        if self._space is None:  # not read every time, because claims may hold all connections
             with self.connection():
                 pass
         return self._cached_or_expected_space
@@ -107,7 +107,7 @@ class MemoryDatabase:
         """Return the cached quota of a namespace, or None. Does not wait for the database."""
         return self._quotas.of(namespace)
 
-    def _quota(self, namespace: str) -> Quota:
+    def _read_quota(self, namespace: str) -> Quota:
         with NamespaceRows(self.connection, namespace)._transaction() as connection:
             return usage(connection)
 

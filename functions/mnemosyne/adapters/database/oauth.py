@@ -46,7 +46,7 @@ def find_valid_grant(pool: Pool, grant_id: UUID) -> ValidGrant | None:
     """
     with pool.connection() as connection:
         rows = connection.run(sql.VALID_GRANT, id=str(grant_id))
-    return ValidGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
+    return ValidGrant(**rows[0].named | {"scopes": _read_scopes(rows[0]["scopes"])}) if rows else None
 
 
 class OAuthRows:
@@ -63,7 +63,7 @@ class OAuthRows:
     def client(self, client_id: str) -> tuple[Client, float] | None:
         """Return a stored client and the age of its document in seconds."""
         rows = self._connection.run(sql.CLIENT, id=client_id)
-        return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
+        return (_read_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
     def save_client(self, client: Client, seconds: int) -> None:
         """Store a client whose metadata document was just read. A stored client never gets an earlier expiry."""
@@ -74,7 +74,7 @@ class OAuthRows:
         """Extend the lifetime of a client, because it is used."""
         self._connection.run(sql.EXTEND_CLIENT, id=client_id, seconds=seconds)
 
-    # -- requests under way
+    # -- authorization requests in progress
 
     def begin(
         self, cookie_hash: bytes, parameters: Mapping[str, str], client: Client | None, networks: tuple[str, str]
@@ -103,8 +103,8 @@ class OAuthRows:
         if not rows:
             return None
         person, client = rows[0]["person"], rows[0]["client"]
-        values = rows[0].named | {"person": person and Person(**person | {"scopes": _scopes(person["scopes"])})}
-        return PendingAuthorization(**values | {"client": client and _client(client)})
+        values = rows[0].named | {"person": person and Person(**person | {"scopes": _read_scopes(person["scopes"])})}
+        return PendingAuthorization(**values | {"client": client and _read_client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
         """Store the hash of the log-in code that the person must type."""
@@ -147,7 +147,7 @@ class OAuthRows:
     def grant(self, grant_id: UUID) -> Grant | None:
         """Return the grant with this id."""
         rows = self._connection.run(sql.GRANT, id=str(grant_id))
-        return _grant(rows[0]) if rows else None
+        return _read_grant(rows[0]) if rows else None
 
     def extend_grant(self, grant_id: UUID, seconds: int) -> None:
         """Set the expiry of a grant to `seconds` from now."""
@@ -217,7 +217,7 @@ class OAuthRows:
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
         """Return the scopes that the person has allowed for the client before; None if there are none."""
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
-        return Consent(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
+        return Consent(**rows[0].named | {"scopes": _read_scopes(rows[0]["scopes"])}) if rows else None
 
     def save_consent(self, consent: Consent) -> None:
         """Store a consent, which replaces the previous one."""
@@ -231,7 +231,7 @@ class OAuthRows:
 
     def grants_of(self, subject: str) -> Sequence[Grant]:
         """List the active grants of a person, newest first."""
-        return [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
+        return [_read_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
 
     def withdraw(self, subject: str, client_id: str) -> int:
         """Revoke all grants of a person to a client, and delete the consent. Returns the number of revoked grants."""
@@ -244,13 +244,13 @@ class OAuthRows:
         self._connection.run(sql.DELETE_EXPIRED_GRANTS)
 
 
-def _grant(row: Row) -> Grant:
-    return Grant(**row.named | {"scopes": _scopes(row["scopes"])})
+def _read_grant(row: Row) -> Grant:
+    return Grant(**row.named | {"scopes": _read_scopes(row["scopes"])})
 
 
-def _client(metadata: Mapping[str, Any]) -> Client:
+def _read_client(metadata: Mapping[str, Any]) -> Client:
     return Client(**{**metadata, "redirect_uris": tuple(metadata["redirect_uris"])})
 
 
-def _scopes(names: Sequence[str]) -> frozenset[Scope]:
+def _read_scopes(names: Sequence[str]) -> frozenset[Scope]:
     return frozenset(map(Scope, names))

@@ -47,9 +47,9 @@ LIMIT CAST(:limit AS integer)
 # record with source and key is derived from its content and timestamp, so an unchanged record has the same id when the
 # bucket object is overwritten. If the request was stored before this import started, return the state `duplicate`.
 #
-# If the request failed or was dead-lettered before this import started, it has no outcome of this import yet: this
-# import has published the record again, and a later attempt may store it. The row does not show an attempt that ends in
-# another dead letter. Therefore the earlier outcome is returned when the object was read an hour ago.
+# A request that failed or was dead-lettered before this import started is left out at first: this import has published
+# the record again, and the new attempt may store it. If the new attempt ends in a dead letter again, the row does not
+# change. Therefore the earlier outcome is returned from one hour after the object was read.
 OUTCOMES_OF: Final = """
 WITH import AS (
     SELECT started_at, read_at
@@ -84,8 +84,8 @@ SELECT count(*) AS lines FROM deleted
 """
 
 
-def _status(line: str, status: IngestStatus | None) -> IngestStatus | None:
-    """Return the status of a line, which is `duplicate` if an earlier line has stored the memory of its request."""
+def _line_status(line: str, status: IngestStatus | None) -> IngestStatus | None:
+    """Return the status of a line. A line is a `duplicate` if an earlier line of the object has the same request."""
     if status and status.state is IngestState.STORED and line.endswith(REPEATED):
         return replace(status, state=IngestState.DUPLICATE)
     return status
@@ -102,7 +102,7 @@ class ObjectImports(NamespaceRows):
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record the progress of an import, and the id of the request of each line.
 
-        If further progress is recorded already, it stays.
+        Later progress in the database is not overwritten.
         """
         with self._transaction() as connection:
             if lines:
@@ -128,7 +128,8 @@ class ObjectImports(NamespaceRows):
                 connection.run(OUTCOMES_OF, namespace=self.namespace, object_source=source, request_ids=ids)
             )
         return [
-            ObjectLine(line=row["line"], status=_status(row["line"], outcomes.get(row["request_id"]))) for row in rows
+            ObjectLine(line=row["line"], status=_line_status(row["line"], outcomes.get(row["request_id"])))
+            for row in rows
         ]
 
     def delete_lines(self, source: str) -> None:

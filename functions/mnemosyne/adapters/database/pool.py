@@ -38,23 +38,23 @@ class Pool:
         if not self._free.acquire(timeout=CHECKOUT_TIMEOUT_SECONDS):
             raise Unavailable(f"all {self.size} database connections are busy")
         try:
-            connection = self._take() or self._open()
+            connection = self._take_idle() or self._open()
             try:
                 yield connection
             finally:
-                self._release(connection)
+                self._put_back(connection)
         finally:
             self._free.release()
 
     def close(self) -> None:
-        """Close the idle connections. Connections in use, and later ones, are closed when they are returned."""
+        """Close the idle connections. Other connections are closed when they are returned to the pool."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
-    def _take(self) -> Connection | None:
+    def _take_idle(self) -> Connection | None:
         oldest = time.monotonic() - MAX_AGE_SECONDS
         while True:
             with self._lock:
@@ -66,7 +66,7 @@ class Pool:
                 return connection
             connection.close()
 
-    def _release(self, connection: Connection) -> None:
+    def _put_back(self, connection: Connection) -> None:
         with self._lock:
             if connection.broken:
                 self._distrust_before = time.monotonic()

@@ -38,10 +38,10 @@ class QuotaCache:
             if ask:
                 self._pending.add(namespace)
         if ask:
-            threading.Thread(target=self._find, args=(namespace,), name="quota", daemon=True).start()
+            threading.Thread(target=self._look_up, args=(namespace,), name="quota", daemon=True).start()
         return quota
 
-    def _find(self, namespace: str) -> None:
+    def _look_up(self, namespace: str) -> None:
         try:
             quota = self._look(namespace)
             with self._lock:

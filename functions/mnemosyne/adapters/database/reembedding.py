@@ -175,12 +175,12 @@ class Reembedding:
     def fill(self, limit: int) -> int:
         """Embed up to `limit` memories, commit the embeddings, and return the number of memories.
 
-        Raises Unavailable if the embedder fails, and Conflict if it refuses a memory. If only one memory is the cause,
-        the error names this memory.
+        Raises Unavailable if the embedder fails, and Conflict if the embedder refuses a memory. If only one memory is
+        the cause, the error names this memory.
         """
         batch = self._connection.run(_BATCH, limit=limit)
         if batch:
-            self._connection.run(_FILL, model=self._target.model, vectors=json_text(self._embed(batch)))
+            self._connection.run(_FILL, model=self._target.model, vectors=json_text(self._embed_rows(batch)))
         return len(batch)
 
     def index(self) -> None:
@@ -219,13 +219,13 @@ class Reembedding:
             log.info("reembedded", model=self._target.model, dimension=self._target.dimension)
         return missing <= STRAGGLERS
 
-    def _embed(self, batch: Sequence[Row]) -> list[dict[str, object]]:
+    def _embed_rows(self, batch: Sequence[Row]) -> list[dict[str, object]]:
         contents = [embedded_text(row["title"], row["tags"], row["content"]) for row in batch]
         try:
             embedded = embed_whole(contents, self._embedder.chunk_limit, self._embedder.embed_documents)
         except (InvalidRequest, ItemUnavailable) as exc:
             if len(batch) > 1:
-                return [vector_row for row in batch for vector_row in self._embed([row])]
+                return [vector_row for row in batch for vector_row in self._embed_rows([row])]
             memory = f"memory {batch[0]['id']} of namespace {batch[0]['namespace']!r}"
             if isinstance(exc, ItemUnavailable):
                 problem = f"{self._target.model} fails for {memory}, but not for another text"

@@ -11,9 +11,9 @@ from mnemosyne.adapters.database.server_errors import smaller_on_timeout
 from mnemosyne.domain.retention import AppliedRetention, NamespaceRetention, RetentionCursor
 
 REMOVED_AT_ONCE: Final = 500
-"""Number of expired memories that one transaction removes."""
+"""Maximum number of expired memories that one transaction removes."""
 APPLIED_AT_ONCE: Final = 500
-"""Number of memories whose expiry one transaction computes again."""
+"""Maximum number of memories whose expiry one transaction computes again."""
 
 _LIST: Final = """
 WITH expiring AS (
@@ -81,8 +81,8 @@ class Retention(OwnerStore):
         """Return the number of stored memories that would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(
-                connection.one(_EXPIRED_BY, namespace=concerned, default=default, maximum=maximum)["memories"]
-                for concerned in _namespaces(connection, namespace)
+                connection.one(_EXPIRED_BY, namespace=affected, default=default, maximum=maximum)["memories"]
+                for affected in _affected_namespaces(connection, namespace)
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
@@ -91,7 +91,7 @@ class Retention(OwnerStore):
         The result has the position at which the next call continues.
         """
         with closing(self._open()) as connection:
-            namespaces = _namespaces(connection, namespace)
+            namespaces = _affected_namespaces(connection, namespace)
             if after is not None:
                 namespaces = [name for name in namespaces if name >= after.namespace]
             if not namespaces:
@@ -99,12 +99,12 @@ class Retention(OwnerStore):
             first = namespaces[0]
             last_id = after.memory_id if after is not None and after.namespace == first else None
             row = connection.one(_APPLY, namespace=first, after=last_id, limit=APPLIED_AT_ONCE)
-        following = None
+        next_cursor = None
         if row["last_id"] is not None:
-            following = RetentionCursor(namespace=first, memory_id=row["last_id"])
+            next_cursor = RetentionCursor(namespace=first, memory_id=row["last_id"])
         elif len(namespaces) > 1:
-            following = RetentionCursor(namespace=namespaces[1])
-        return AppliedRetention(changed=row["changed"], after=following)
+            next_cursor = RetentionCursor(namespace=namespaces[1])
+        return AppliedRetention(changed=row["changed"], after=next_cursor)
 
     def remove_expired(self) -> int:
         """Remove a batch of expired memories of all namespaces in one transaction.
@@ -133,5 +133,5 @@ class Retention(OwnerStore):
         return removed
 
 
-def _namespaces(connection: Connection, namespace: str) -> list[str]:
+def _affected_namespaces(connection: Connection, namespace: str) -> list[str]:
     return [row["namespace"] for row in connection.run(_NAMESPACES, namespace=namespace)]

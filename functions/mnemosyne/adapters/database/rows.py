@@ -57,7 +57,7 @@ def json_text(value: object) -> str:
 
 
 def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collection[str] = ()) -> str:
-    """Encode the fields of each request that the claim needs, as JSON."""
+    """Return, as JSON, the fields of each request that the SQL function `claim_requests` needs."""
     return json_text(
         [
             {
@@ -80,7 +80,7 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
 def version_values(
     request: IngestRequest, external_id: ExternalId, immutable_sources: Collection[str] = ()
 ) -> dict[str, object]:
-    """Return the columns of a version of a record."""
+    """Return the values that the SQL functions need of a version of a record, by name."""
     return {
         **key_values(external_id),
         "version_at": request.timestamp,
@@ -112,7 +112,7 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
 
 
 def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str] | None = None) -> str:
-    """Return requests without a memory as JSON, with the hashes of their contents if these are known."""
+    """Return requests that stored no memory as JSON. `contents` has the known content hashes by request id."""
     hashes = contents or {}
     return json_text(
         [
@@ -130,7 +130,7 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
 
 
 def announced_json(announced: Sequence[IngestStatus]) -> str:
-    """Encode announced states as JSON."""
+    """Return, as JSON, the states of requests whose outcomes were published."""
     return json_text(
         [
             {"request_id": status.request_id, "state": status.state.value, "updated_at": status.updated_at}
@@ -146,12 +146,12 @@ def provenance_fields(provenance: Provenance | None, first_words: str | None = N
 
 
 def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
-    """Return the columns of an external id; empty if there is no external id."""
+    """Return the source and key of an external id by column name; empty if there is no external id."""
     return {"source": external_id.source, "key": external_id.key} if external_id else {}
 
 
 def key_values(external_id: ExternalId) -> dict[str, object]:
-    """Return the columns of an external id and the key id that is computed from it."""
+    """Return the source and key of an external id, and the key id that is computed from both, by column name."""
     return {**external_id_values(external_id), "key_id": derived_id(external_id.source, external_id.key)}
 
 
@@ -193,15 +193,15 @@ def read_listed_request(row: Row) -> ListedRequest:
     named = row.named
     provenance = Provenance(**{field.name: named.pop(field.name) for field in fields(Provenance)})
     listed = {name: named.pop(name) for name in LISTED_COLUMNS}
-    return ListedRequest(**vars(_status(named)), provenance=provenance, **listed)
+    return ListedRequest(**vars(_read_status(named)), provenance=provenance, **listed)
 
 
 def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
     """Return statuses by request id."""
-    return {row["request_id"]: _status(row.named) for row in rows}
+    return {row["request_id"]: _read_status(row.named) for row in rows}
 
 
-def _status(columns: dict[str, Any]) -> IngestStatus:
+def _read_status(columns: dict[str, Any]) -> IngestStatus:
     columns.pop("changed_in", None)
     source, key = columns.pop("source"), columns.pop("key")
     external_id = ExternalId(source, key) if source is not None else None
@@ -209,7 +209,7 @@ def _status(columns: dict[str, Any]) -> IngestStatus:
 
 
 def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
-    """Build statuses from a JSON array, which costs a tenth of the time of reading the same rows with the driver."""
+    """Build statuses by request id from a JSON array. Reading the same rows with the driver takes ten times as long."""
     outcomes = {}
     for record in records:
         request_id = UUID(record["request_id"])
@@ -271,7 +271,7 @@ def read_hit(record: Mapping[str, Any], ranked: RankedCandidate, query: SearchQu
 
 
 def read_summary(row: Row) -> MemorySummary:
-    """Build a summary from a row; other columns are ignored."""
+    """Build a summary from a row, and ignore the other columns of the row."""
     return MemorySummary(**_with_one_line_labels({field.name: row[field.name] for field in fields(MemorySummary)}))
 
 

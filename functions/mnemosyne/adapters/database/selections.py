@@ -27,7 +27,7 @@ def selection_json(selection: Selection) -> str:
 
 
 def forgettable_json(requests: Sequence[IngestRequest]) -> str:
-    """Return the fields of requests that decide whether a forgetting covers a request, as JSON."""
+    """Return, as JSON, the fields of requests that decide whether a forgetting covers a request."""
     return json_text(
         [
             {

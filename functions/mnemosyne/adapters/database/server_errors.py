@@ -54,7 +54,7 @@ def migrating(file: str, sql: str = "") -> Iterator[None]:
 
 
 def smaller_on_timeout(work: Callable[[int], ResultT], limit: int) -> ResultT:
-    """Call `work` with the maximum number of rows, and return its result.
+    """Call `work` with a maximum number of rows, and return its result.
 
     The first call gets `limit`. After each statement timeout, `work` is called again with a tenth of the last number,
     down to one row.
