@@ -25,7 +25,7 @@ class _Batch:
 class MicroBatchingEmbedder:
     """An Embedder that joins concurrent calls for documents into calls of at most 100 texts.
 
-    A call is made at once if no other is in progress, or if it has 100 texts or more. Otherwise the first waiting
+    A call is made at once if no other call is in progress, or if it has 100 texts or more. Otherwise the first waiting
     caller collects the texts of other callers for at most 25 ms and makes one call for all. If the service fails, all
     callers get its error. If the call fails because of a text, each caller makes its own call and gets its own error.
     """
@@ -33,8 +33,8 @@ class MicroBatchingEmbedder:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._under_way = 0
-        self._gathering: _Batch | None = None
+        self._calls_in_progress = 0
+        self._open_batch: _Batch | None = None
         self.model = embedder.model
         self.dimension = embedder.dimension
         self.chunk_limit = embedder.chunk_limit
@@ -49,17 +49,17 @@ class MicroBatchingEmbedder:
         return self if own is self._embedder else own
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query. The call is not joined with others, so that a search does not wait."""
+        """Return the vector of a query. The call is not joined with other calls, so that a search does not wait."""
         return self._embedder.embed_query(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         with self._lock:
-            alone = not self._under_way or len(texts) >= BATCH_TEXTS
-            if alone:
-                self._under_way += 1
+            is_alone = not self._calls_in_progress or len(texts) >= BATCH_TEXTS
+            if is_alone:
+                self._calls_in_progress += 1
             else:
-                batch, start, leads = self._join(texts)
-        if alone:
+                batch, start, leads = self._join_batch(texts)
+        if is_alone:
             return self._call(texts)
         if leads:
             self._run_batch(batch)
@@ -71,13 +71,13 @@ class MicroBatchingEmbedder:
             raise batch.fault
         return self._embedder.embed_documents(texts)
 
-    def _join(self, texts: Sequence[str]) -> tuple[_Batch, int, bool]:
-        batch = self._gathering
+    def _join_batch(self, texts: Sequence[str]) -> tuple[_Batch, int, bool]:
+        batch = self._open_batch
         leads = batch is None or len(batch.texts) + len(texts) > BATCH_TEXTS
         if batch is None or leads:
             if batch is not None:
                 batch.full.set()
-            batch = self._gathering = _Batch()
+            batch = self._open_batch = _Batch()
         start = len(batch.texts)
         batch.texts += texts
         if len(batch.texts) >= BATCH_TEXTS:
@@ -87,14 +87,14 @@ class MicroBatchingEmbedder:
     def _run_batch(self, batch: _Batch) -> None:
         batch.full.wait(WAIT_SECONDS)
         with self._lock:
-            if self._gathering is batch:
-                self._gathering = None
-            self._under_way += 1
+            if self._open_batch is batch:
+                self._open_batch = None
+            self._calls_in_progress += 1
         try:
             batch.vectors = self._call(batch.texts)
         except ItemUnavailable:
-            batch.vectors = None  # each caller makes its own call, so that it gets no errors of other texts
-        except ServiceError as exc:  # more calls would take more time, and wait longer if the service hangs
+            batch.vectors = None  # each caller makes its own call, so that it gets no errors of other callers' texts
+        except ServiceError as exc:  # no further calls: if the service hangs, each call would wait again
             batch.fault = exc
         except MnemosyneError:
             batch.vectors = None
@@ -106,4 +106,4 @@ class MicroBatchingEmbedder:
             return self._embedder.embed_documents(texts)
         finally:
             with self._lock:
-                self._under_way -= 1
+                self._calls_in_progress -= 1

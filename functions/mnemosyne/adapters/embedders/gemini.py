@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 CHUNK_CHARACTERS: Final = 4_000
-"""About 700 tokens of English. Retrieval quality was measured with chunks of this size."""
+"""Maximum length of a chunk, about 700 tokens of English. Retrieval quality was measured with chunks of this size."""
 RESERVED_TOKENS: Final = 48
 """Number of input tokens that are kept free for the task prefix, and for the tokens that the model adds itself."""
 PROBE: Final = "memory"
 """Text of a probe. If the service refuses this text, it refuses every text."""
 LONGEST_PROBED: Final = 200
-"""If the service says that a text of at most this length is too long, a probe finds out whether it refuses every text.
-A longer text may really be too long for the model, and is split."""
+"""Number of characters. If the service says that a text of at most this length is too long, a probe finds out whether
+the service refuses every text. A longer text may really be too long for the model, and is split."""
 RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 
@@ -52,7 +52,7 @@ class _Task:
     prefix: str
     attempts: int
     seconds: float
-    """Timeout of an attempt."""
+    """Timeout of an attempt, in seconds."""
 
 
 _DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ", attempts=3, seconds=12.0)
@@ -66,7 +66,7 @@ class _Model:
     has_prefixes: bool
 
 
-def _model(name: str) -> _Model:
+def _properties_of(name: str) -> _Model:
     """Return the properties of a model. For an unknown model, assume the small input of gemini-embedding-001."""
     return _Model(8_192, True) if name.startswith("gemini-embedding-2") else _Model(2_048, False)
 
@@ -83,7 +83,7 @@ class GeminiEmbedder:
     A call and its retries take at most about 40 seconds, and about 65 with a probe, less than the acknowledgement
     deadline of a push. Documents whose calls do not fit into DOCUMENTS_SECONDS need several tries: the vectors of calls
     that succeeded are kept for the next try with the same documents. Each attempt of a call takes at most
-    `longest_seconds`. The first retry comes after one or two times `pause_seconds`.
+    `longest_seconds`. The first retry comes after one to two times `pause_seconds`.
     """
 
     lexical_weight = 0.4  # between the best value for meaning alone (.3) and the offline embedder's (.5)
@@ -99,7 +99,7 @@ class GeminiEmbedder:
     ) -> None:
         self.model = model
         self.dimension = dimension
-        self._properties = _model(model)
+        self._properties = _properties_of(model)
         self.chunk_limit = ChunkLimit(
             characters=CHUNK_CHARACTERS, tokens=self._properties.input_tokens - RESERVED_TOKENS
         )
@@ -108,33 +108,33 @@ class GeminiEmbedder:
         self._longest_seconds = longest_seconds
         self._pause_seconds = pause_seconds
         self._one_by_one = False
-        self._kept = VectorCache()
+        self._vector_cache = VectorCache()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
         """Return this embedder for every namespace, because it learns nothing from texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        contents = self._prefixed(texts, _DOCUMENT)
-        vectors = self._kept.take(contents)
+        contents = self._add_prefix(texts, _DOCUMENT)
+        vectors = self._vector_cache.take(contents)
         try:
             self._embed_all(contents, _DOCUMENT, vectors, time.monotonic() + DOCUMENTS_SECONDS)
         except MnemosyneError:
-            self._kept.add(vectors)
+            self._vector_cache.add(vectors)
             raise
         return [vectors[content] for content in contents]
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query. The vector of a long query is the mean of its chunks' vectors."""
         (vectors,) = embed_whole([text], self.chunk_limit, self._embed_chunks_of_query)
-        return _normalised(np.sum(vectors, axis=0))
+        return _normalise(np.sum(vectors, axis=0))
 
     def _embed_chunks_of_query(self, texts: Sequence[str]) -> list[Vector]:
-        contents, vectors = self._prefixed(texts, _QUERY), dict[str, Vector]()
+        contents, vectors = self._add_prefix(texts, _QUERY), dict[str, Vector]()
         self._embed_all(contents, _QUERY, vectors, math.inf)
         return [vectors[content] for content in contents]
 
-    def _prefixed(self, texts: Sequence[str], task: _Task) -> list[str]:
+    def _add_prefix(self, texts: Sequence[str], task: _Task) -> list[str]:
         return [task.prefix + text for text in texts] if self._properties.has_prefixes else list(texts)
 
     def _embed_all(self, contents: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
@@ -148,8 +148,8 @@ class GeminiEmbedder:
     def _embed_call(self, texts: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
         """Add the vectors of a call's texts to `vectors`. If the service refuses the call, make several smaller calls.
 
-        Some locations and models of Vertex AI take one text a call. They refuse a larger call in various ways, and
-        some of these also refuse a single text. So each text is sent alone before any text is reported as invalid.
+        Some locations and models of Vertex AI take only one text per call. Their error for a larger call varies, and
+        may be the error for an invalid text. So each text is sent alone before any text is reported as invalid.
         """
         if len(texts) > 1 and not self._one_by_one:
             try:
@@ -168,14 +168,14 @@ class GeminiEmbedder:
         for number, text in enumerate(texts):
             if number:
                 check_deadline(deadline, number, len(texts))
-            vectors[text] = self._embed_one(text, task)
+            vectors[text] = self._embed_text(text, task)
         self._one_by_one |= len(texts) > 1  # the service accepts each text alone but not several at once
 
-    def _embed_one(self, text: str, task: _Task) -> Vector:
-        """Return the vector of one text. Raises an error about the text only if the service takes another text.
+    def _embed_text(self, text: str, task: _Task) -> Vector:
+        """Return the vector of one text. Raises an error about the text only if the service embeds another text.
 
-        A 400 may also concern the whole project, for example its billing or region, and memories that were recorded as
-        failed would be lost. A 500 may concern one text, which would otherwise be retried forever.
+        A 400 may concern the whole project, for example its billing or region: memories recorded as failed would then
+        be lost. A 500 may concern only one text: if it counted as temporary, the text would be retried forever.
         """
         try:
             (vector,) = self._embed([text], task)
@@ -192,7 +192,7 @@ class GeminiEmbedder:
         return vector
 
     def _probe(self, exc: UncertainCauseError | TextTooLong, task: _Task) -> None:
-        """Embed another text, to find out whether an error concerns one text; raises the error that concerns all."""
+        """Embed another text, to find out whether an error concerns all texts. In this case, raise the error."""
         if isinstance(exc, UncertainCauseError) and (exc.concerns_all or (task is _QUERY and not exc.refuses)):
             raise exc.error from exc
         try:
@@ -204,25 +204,25 @@ class GeminiEmbedder:
 
     @cached_property
     def _client(self) -> Any:
-        # The client is kept, because it closes its connections when it is garbage-collected.
+        # cached, because the client closes its connections when it is garbage-collected
         from google import genai
         from google.genai import types
 
-        # The client would read the certificates of public authorities three times, each in 40 ms of a cold start. Two
-        # of these are for asynchronous calls, which are never made.
+        # Without this empty context, the client would load the CA certificates three times, which takes 40 ms each time
+        # in a cold start. Two of the three times are for asynchronous calls, which are never made.
         asynchronous = {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
         options = types.HttpOptions(timeout=int(self._longest_seconds * 1000), async_client_args=asynchronous)
         try:
             if self._vertex is None:
                 return genai.Client(vertexai=False, http_options=options)
-            # As arguments: if a base URL is set, the client ignores the variables with project and location.
+            # Pass project and location: the client ignores their environment variables if a base URL is set.
             return genai.Client(
                 vertexai=True,
                 project=self._vertex.project or None,
                 location=self._vertex.location or None,
                 http_options=options,
             )
-        except ValueError as exc:  # names the missing key, project or location
+        except ValueError as exc:  # the message names the missing key, project or location
             raise Misconfigured(
                 "the Gemini client cannot be created",
                 next_step="set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT and "
@@ -241,7 +241,7 @@ class GeminiEmbedder:
         config = types.EmbedContentConfig(
             output_dimensionality=self.dimension,
             task_type=None if self._properties.has_prefixes else task.task_type,
-            # The default cuts a long text silently. google-genai refuses the option for the developer API.
+            # By default, Vertex AI cuts a long text silently. For the developer API, google-genai refuses this option.
             auto_truncate=None if self._vertex is None else False,
             http_options=types.HttpOptions(
                 timeout=int(min(task.seconds, self._longest_seconds) * 1000),
@@ -265,9 +265,9 @@ class GeminiEmbedder:
             raise self._explanations.uncertain_cause(service_errors.UNREACHABLE, "no answer in time") from exc
         except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
             raise self._explanations.error(*service_errors.google_code(exc)) from exc
-        except (ValueError, TypeError, AttributeError, LookupError) as exc:  # from an invalid response
+        except (ValueError, TypeError, AttributeError, LookupError) as exc:  # the response is invalid
             raise self._unusable_answer(f"no embeddings ({type(exc).__name__})") from exc
-        return self._vectors(answer, len(texts))
+        return self._read_vectors(answer, len(texts))
 
     def _log_throttled(self, texts: int, exc: Exception) -> None:
         error = self._explanations.error(429, str(getattr(exc, "message", exc)))
@@ -277,7 +277,7 @@ class GeminiEmbedder:
     def _unusable_answer(self, answer: str) -> UncertainCauseError:
         return self._explanations.uncertain_cause(service_errors.UNUSABLE, f"the embedding service returned {answer}")
 
-    def _vectors(self, answer: Any, count: int) -> list[Vector]:
+    def _read_vectors(self, answer: Any, count: int) -> list[Vector]:
         """Return the vectors of an answer. Raises an error if a vector is missing or unusable, or if a text was cut."""
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
@@ -291,8 +291,8 @@ class GeminiEmbedder:
                 raise self._explanations.error(service_errors.DIMENSION, message)
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
             raise TextTooLong("the embedding service cut a text")
-        return [_normalised(vector) for vector in vectors]  # the API normalises only vectors of the full dimension
+        return [_normalise(vector) for vector in vectors]  # the API normalises only vectors of the full dimension
 
 
-def _normalised(vector: Vector) -> Vector:
+def _normalise(vector: Vector) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)

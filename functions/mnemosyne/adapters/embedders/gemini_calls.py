@@ -13,7 +13,7 @@ CALL_TEXTS: Final = 100
 CALL_TOKENS: Final = 20_000
 """Maximum number of tokens in a call. This is the limit of Vertex AI."""
 DOCUMENTS_SECONDS: Final = 45.0
-"""Time after which no further call is made for the same documents.
+"""Time in seconds after which no further call is made for the same documents.
 
 A delivery may begin its last slice after 60 seconds. If the last call needs no retry, the delivery ends within the 120
 seconds that Terraform gives the function.
@@ -21,7 +21,7 @@ seconds that Terraform gives the function.
 
 
 def check_deadline(deadline: float, embedded: int, count: int) -> None:
-    """Raise Unavailable if the time of an attempt is over."""
+    """Raise Unavailable if the deadline has passed. `embedded` of `count` texts are embedded."""
     if time.monotonic() >= deadline:
         raise Unavailable(
             f"the embedding service is slow: {embedded} of {count} texts were embedded in the time of one attempt; the "

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Observed messages: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
 # payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The wording changes.
 _TOO_LONG: Final = re.compile(r"token|exceed|too (long|large)", re.I)
-# In another order, the settings and the database would name different models, which stops all functions.
+# The order matters: if the settings changed first, they would differ from the database, and all functions would stop.
 _ANOTHER_MODEL: Final = (
     "move to another model: first run `mnemosyne reembed --project MY-PROJECT --model MODEL --dimension DIMENSION`, "
     "then set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) and "
@@ -34,7 +34,7 @@ class VertexAi:
 
 
 class UncertainCauseError(Exception):
-    """Raised for a failed call to Gemini if the cause may be one of the texts or the deployment.
+    """Raised for a failed call to Gemini. The cause may be one of the texts, or the deployment.
 
     `error` is the error to raise if the calls for all texts fail.
     """
@@ -56,7 +56,7 @@ class Explanations:
     vertex: VertexAi | None
 
     def error(self, code: int | str, message: str) -> MnemosyneError:
-        """Look up the error in the table of rules."""
+        """Return the error to raise for a code and message, according to the table EMBEDDING."""
         vertex = self.vertex
         set_location = (
             "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it and run "

@@ -23,7 +23,7 @@ RESERVED_TOKENS: Final = 12
 """Number of tokens of the model's input that are kept free: for "passage: ", for the start and end of the text, and for
 words that have more tokens than estimated."""
 GROUP_TEXTS: Final = 8
-"""Number of texts in a call of the engine. Each text of up to 512 tokens needs about 0.6 MB."""
+"""Maximum number of texts in a call of the engine. Each text of up to 512 tokens needs about 0.6 MB."""
 
 
 def build(settings: "Settings", space: EmbeddingSpace) -> "MultilingualEmbedder":

@@ -80,11 +80,11 @@ class OfflineEmbedder:
 
     def vectors(self, tokens: Sequence[NDArray[np.intp]]) -> list[Vector]:
         """Return the normalised mean of each text's token vectors."""
-        return [_normalised(self._weights[ids].mean(axis=0)) for ids in tokens]
+        return [_normalise(self._weights[ids].mean(axis=0)) for ids in tokens]
 
     def weighted(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
         """Return the normalised sum of token vectors, weighted by rarity in the counts."""
-        return _normalised((self._weights[ids] * self._rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
+        return _normalise((self._weights[ids] * self._compute_rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
 
     @property
     def vocabulary(self) -> int:
@@ -134,7 +134,7 @@ class OfflineEmbedder:
             _PRIOR_DOCUMENTS * (1.0 - np.exp(-_PRIOR_TOKENS_PER_DOCUMENT * probability)), dtype=np.float32
         )
 
-    def _rarity(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
+    def _compute_rarity(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
         documents, containing = _PRIOR_DOCUMENTS, self._prior[ids]
         if counts is not None:
             documents += float(counts[-1])
@@ -181,14 +181,14 @@ class _TokenCounts:
         self._counting = counting
 
     def read(self, vocabulary: int) -> NDArray[np.uint32]:
-        """Return the counts, zeros if the file is missing or invalid."""
+        """Return the counts, or zeros if the file cannot be read."""
         counts = np.zeros(vocabulary + 1, dtype=np.uint32)
         with suppress(OSError), self._file.open("rb", buffering=0) as file:
             file.readinto(counts.data)
         return counts
 
     def add(self, documents: Sequence[NDArray[np.intp]], vocabulary: int) -> None:
-        """Count the tokens of documents."""
+        """Add the tokens of documents to the counts in the file."""
         with self._counting:
             counts = self.read(vocabulary)
             for ids in documents:
@@ -213,8 +213,8 @@ def token_counts_file(directory: Path, namespace: str) -> Path:
     return directory / f"{hashlib.sha256(namespace.encode()).hexdigest()[:32]}.bin"
 
 
-def _normalised(vector: Vector) -> Vector:
+def _normalise(vector: Vector) -> Vector:
     length = float(np.linalg.norm(vector))
-    if length < 1e-9:  # no known token: any fixed direction, because a zero vector has none
+    if length < 1e-9:  # for a zero vector (no known token), return any fixed unit vector
         vector, length = np.ones_like(vector), float(len(vector)) ** 0.5
     return np.asarray(vector / length, dtype=np.float32)
