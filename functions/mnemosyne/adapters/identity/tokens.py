@@ -60,7 +60,7 @@ class OidcVerifier:
         self._audiences = [f"{audience.rstrip('/')}{slash}" for audience in audiences for slash in ("", "/")]
         self._service = service
         self._token_type = token_type
-        self._keys = _IssuerKeys(self._fetch)
+        self._keys = _IssuerKeys(self._fetch_keys)
 
     def verify(self, token: str) -> Mapping[str, Any]:
         try:
@@ -72,7 +72,7 @@ class OidcVerifier:
             checked = bool(self._service) and token.rpartition(".")[2] == SIGNATURE_REMOVED
             claims: dict[str, Any] = jwt.decode(
                 token,
-                "" if checked else self._key(header.get("kid")),
+                "" if checked else self._key_with_id(header.get("kid")),
                 algorithms=[str(header["alg"])],
                 audience=self._audiences_of(token),
                 issuer=self._issuer,
@@ -91,10 +91,10 @@ class OidcVerifier:
             )
         except jwt.PyJWTError as exc:
             log.info("token_refused", error=type(exc).__name__)
-            raise Unauthorized("the token is not valid", detail=self._detail(token, exc)) from exc
+            raise Unauthorized("the token is not valid", detail=self._describe_problem(token, exc)) from exc
         return claims
 
-    def _detail(self, token: str, exc: jwt.PyJWTError) -> str:
+    def _describe_problem(self, token: str, exc: jwt.PyJWTError) -> str:
         """Return the problem of the token, for the log. At most 100 characters of each claim are quoted."""
         try:
             claims = jwt.decode(token, options={"verify_signature": False})
@@ -106,7 +106,7 @@ class OidcVerifier:
 
     def check(self) -> int:
         """Fetch the issuer's keys and return their number. Raises Unavailable."""
-        return len(self._fetch())
+        return len(self._fetch_keys())
 
     def _audiences_of(self, token: str) -> list[str]:
         """Return the configured audiences, or the token's own audience if it is a URL of the service.
@@ -120,13 +120,13 @@ class OidcVerifier:
             return [audience]
         return self._audiences
 
-    def _key(self, key_id: object) -> Any:
-        match = _match(self._keys.current(), key_id) or _match(self._keys.refreshed(), key_id)
+    def _key_with_id(self, key_id: object) -> Any:
+        match = _find_key(self._keys.current(), key_id) or _find_key(self._keys.refresh(), key_id)
         if match is None:
             raise Unauthorized("the token is signed with an unknown key")
         return match
 
-    def _fetch(self) -> list[jwt.PyJWK]:
+    def _fetch_keys(self) -> list[jwt.PyJWK]:
         try:
             return self._client.get_signing_keys(refresh=True)
         except _JWKS_ERRORS as exc:
@@ -144,7 +144,7 @@ class OidcVerifier:
                 with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
                     return str(json.load(response)["jwks_uri"])
             except urllib.error.HTTPError as exc:
-                exc.close()  # the error is the response, with an open connection
+                exc.close()  # the error is the response, whose connection is open
                 problem = exc
                 if exc.code not in NO_METADATA:
                     break
@@ -162,7 +162,9 @@ def unreachable(issuer: str, problem: Exception | None) -> Unavailable:
 
 
 def _metadata_urls(issuer: str) -> list[str]:
-    """URLs of an issuer's metadata: https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig and
+    """Return the possible URLs of an issuer's metadata.
+
+    Sources: https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig and
     https://www.rfc-editor.org/rfc/rfc8414#section-3, which appends the issuer's path.
     """
     parts = urllib.parse.urlsplit(issuer.rstrip("/"))
@@ -182,13 +184,13 @@ class _IssuerKeys:
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:
-        self._fetch = fetch
+        self._fetch_keys = fetch
         self._cached: list[jwt.PyJWK] = []
         self._cached_at = self._failed_at = self._refreshed_at = float("-inf")
         self._fetch_lock = threading.Lock()
 
     def current(self) -> list[jwt.PyJWK]:
-        """Return the keys. Raises Unavailable without usable keys."""
+        """Return the keys, fetched again if they are too old. Raises Unavailable if there are no usable keys."""
         now = time.monotonic()
         usable = now < self._cached_at + STALE_SECONDS
         pausing = usable and now < self._failed_at + RETRY_SECONDS
@@ -196,8 +198,8 @@ class _IssuerKeys:
             self._renew(wait=not usable)
         return self._cached
 
-    def refreshed(self) -> list[jwt.PyJWK]:
-        """Return newly fetched keys, or the cached keys if they were refreshed in the last RETRY_SECONDS."""
+    def refresh(self) -> list[jwt.PyJWK]:
+        """Fetch the keys for a token with an unknown key, at most once in RETRY_SECONDS, and return the cached keys."""
         now = time.monotonic()
         if now >= self._refreshed_at + RETRY_SECONDS:
             self._refreshed_at = now
@@ -209,11 +211,11 @@ class _IssuerKeys:
         if not self._fetch_lock.acquire(blocking=wait):
             return
         try:
-            if self._cached_at >= started_at:  # another thread fetched them in the meantime
+            if self._cached_at >= started_at:  # another thread has fetched the keys meanwhile
                 return
             if self._failed_at >= started_at:
                 raise Unavailable(UNREACHABLE, next_step=CHECK_ISSUER)
-            self._cached = self._fetch()
+            self._cached = self._fetch_keys()
             self._cached_at = time.monotonic()
         except Unavailable:
             self._failed_at = time.monotonic()
@@ -241,5 +243,5 @@ def decode_unverified(token: str) -> Mapping[str, Any]:
     return claims
 
 
-def _match(keys: list[jwt.PyJWK], key_id: object) -> Any:
+def _find_key(keys: list[jwt.PyJWK], key_id: object) -> Any:
     return next((key for key in keys if key.key_id == key_id), None)

@@ -39,12 +39,14 @@ class OpenIdLogIn:
         self._metadata: tuple[float, Mapping[str, Any]] = (float("-inf"), {})
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return the URL of the provider's log-in page, which redirects to this server's callback, and an empty
-        code."""
-        with self._session(_state(secret)) as session:
+        """Return the URL of the provider's log-in page, and an empty log-in code.
+
+        After the log-in, the provider redirects the browser to this server's callback.
+        """
+        with self._open_session(_state_of(secret)) as session:
             url, _ = session.create_authorization_url(
-                self._endpoint("authorization_endpoint"),
-                state=_state(secret),
+                self._endpoint_url("authorization_endpoint"),
+                state=_state_of(secret),
                 nonce=_derive(secret, "nonce"),
                 code_verifier=_derive(secret, "verifier"),
                 prompt="select_account",
@@ -53,13 +55,13 @@ class OpenIdLogIn:
 
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
         if "code" not in parameters or not hmac.compare_digest(
-            parameters.get("state", "").encode(), _state(secret).encode()
+            parameters.get("state", "").encode(), _state_of(secret).encode()
         ):
             raise Unauthorized("the identity provider refused the log-in")
         try:
-            with self._session(_state(secret)) as session:
+            with self._open_session(_state_of(secret)) as session:
                 token = session.fetch_token(
-                    self._endpoint("token_endpoint"),
+                    self._endpoint_url("token_endpoint"),
                     code=parameters["code"],
                     code_verifier=_derive(secret, "verifier"),
                     timeout=TIMEOUT_SECONDS,
@@ -75,21 +77,21 @@ class OpenIdLogIn:
             raise Unauthorized("the identity provider refused the log-in") from exc
         except (requests.RequestException, ValueError) as exc:
             raise unreachable(self._issuer, exc) from exc
-        # https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, numbers 5 and 11.
-        ours = claims.get("azp", self._client_id) == self._client_id
-        if not ours or not hmac.compare_digest(
+        # Check azp and nonce: https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, steps 5 and 11.
+        is_ours = claims.get("azp", self._client_id) == self._client_id
+        if not is_ours or not hmac.compare_digest(
             str(claims.get("nonce", "")).encode(), _derive(secret, "nonce").encode()
         ):
             raise Unauthorized("the identity provider's token is for another log-in")
         return claims
 
-    def _session(self, state: str) -> Any:
+    def _open_session(self, state: str) -> Any:
         return OAuth2Session(
             self._client_id, self._client_secret, scope=SCOPE, redirect_uri=self._redirect_uri, state=state,
             code_challenge_method="S256",
         )  # fmt: skip
 
-    def _endpoint(self, name: str) -> str:
+    def _endpoint_url(self, name: str) -> str:
         """Return an endpoint from the provider's metadata, which is read once an hour. Raises Unavailable."""
         read_at, metadata = self._metadata
         if time.monotonic() > read_at + METADATA_SECONDS:
@@ -107,7 +109,7 @@ class OpenIdLogIn:
         return endpoint
 
 
-def _state(secret: str) -> str:
+def _state_of(secret: str) -> str:
     """Return the request's id, the part of the secret that the provider sends back as the state."""
     return secret.rpartition(".")[2]
 
