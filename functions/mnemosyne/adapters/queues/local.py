@@ -77,7 +77,7 @@ class LocalQueue:
     def _connection(self) -> sqlite3.Connection:
         if self._opened is None:
             try:
-                self._path.touch(mode=0o600)  # queued contents are private too
+                self._path.touch(mode=0o600)  # only this user may read the queued contents
             except OSError as exc:
                 raise sqlite3.OperationalError(str(exc)) from exc
             connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
@@ -97,7 +97,7 @@ class LocalQueue:
         try:
             with self._lock:
                 ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
-                # A write without effect; it fails if the disk is full.
+                # A write without effect, which fails if the disk is full.
                 self._connection().execute("PRAGMA user_version = 0")
                 return int(waiting)
         except sqlite3.Error as exc:

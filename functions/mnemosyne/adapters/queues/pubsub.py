@@ -18,11 +18,15 @@ from mnemosyne.observability import current_trace
 PUBLISH_TIMEOUT_SECONDS = 20.0
 REQUEST_MESSAGES = 1_000
 REQUEST_BYTES = 9_500_000
-"""Limits of one publish request: https://cloud.google.com/pubsub/quotas#resource_limits says 1,000 and 10,000,000."""
+"""Limits of one publish request. Pub/Sub allows 1,000 messages and 10,000,000 bytes:
+https://cloud.google.com/pubsub/quotas#resource_limits."""
 
 
 class _Topic:
-    """A topic `projects/P/topics/T` to publish to; the client library reads PUBSUB_EMULATOR_HOST."""
+    """A topic `projects/P/topics/T` to publish to.
+
+    If PUBSUB_EMULATOR_HOST is set, the client library uses the emulator at this address.
+    """
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
@@ -34,11 +38,11 @@ class _Topic:
         return pubsub_v1.PublisherClient()
 
     def _publish(self, messages: Sequence[tuple[bytes, Mapping[str, str]]], ordering_key: str = "") -> None:
-        """Return once Pub/Sub has acknowledged every message.
+        """Publish messages, and return when Pub/Sub has acknowledged every message.
 
         Messages with the same `ordering_key` are delivered in the order of publication to subscriptions with ordering.
 
-        Raises InvalidRequest if Pub/Sub would never accept a message, and a ServiceError if it did not accept all.
+        Raises InvalidRequest if Pub/Sub would never accept a message, and a ServiceError if a message was not accepted.
         """
         from google.api_core import exceptions
         from google.api_core.retry import Retry, if_exception_type
@@ -52,12 +56,12 @@ class _Topic:
             PubsubMessage(data=data, attributes=dict(attributes), ordering_key=ordering_key)
             for data, attributes in messages
         ]
-        # The last attempt may begin just before the retries end. So the retries get half of the time, and each
-        # attempt gets half.
+        # The last attempt may begin just before the time for retries ends. So the retries get half of the timeout, and
+        # each attempt may take the other half.
         half = PUBLISH_TIMEOUT_SECONDS / 2
-        retry = Retry(predicate=if_exception_type(*_temporary()), initial=0.1, maximum=2.0, timeout=half)
+        retry = Retry(predicate=if_exception_type(*_temporary_errors()), initial=0.1, maximum=2.0, timeout=half)
         try:
-            for batch in batches(prepared, _size, most=REQUEST_MESSAGES, largest=REQUEST_BYTES):
+            for batch in batches(prepared, _maximum_size, most=REQUEST_MESSAGES, largest=REQUEST_BYTES):
                 # Call the method of the base class. The method in pubsub_v1 takes attributes as keyword arguments: an
                 # attribute named `topic` is a TypeError, and an attribute named `timeout` changes how the client
                 # publishes.
@@ -65,19 +69,19 @@ class _Topic:
                     self._client, topic=self._topic, messages=batch, retry=retry, timeout=ConstantTimeout(half)
                 )
         except (exceptions.GoogleAPIError, GoogleAuthError) as exc:
-            raise self._error(exc) from exc
+            raise self._translate_error(exc) from exc
 
-    def _error(self, exc: Exception) -> MnemosyneError:
+    def _translate_error(self, exc: Exception) -> MnemosyneError:
         from google.api_core.exceptions import FailedPrecondition
 
-        # The cause is the billing or the key: https://cloud.google.com/pubsub/docs/error-codes.
+        # The cause is the billing or the encryption key: https://cloud.google.com/pubsub/docs/error-codes.
         if isinstance(exc, FailedPrecondition):
             code, message = service_errors.PRECONDITION, str(exc.message)
             return service_errors.error(service_error_tables.TOPIC, code, message, topic=self._topic)
         return service_errors.google_error(service_error_tables.TOPIC, exc, topic=self._topic)
 
 
-def _temporary() -> tuple[type[Exception], ...]:
+def _temporary_errors() -> tuple[type[Exception], ...]:
     from google.api_core import exceptions
 
     return (
@@ -91,8 +95,8 @@ def _temporary() -> tuple[type[Exception], ...]:
     )
 
 
-def _size(message: Any) -> int:
-    """Return the maximum size in bytes of a message in a publish request."""
+def _maximum_size(message: Any) -> int:
+    """Return an upper bound of the size in bytes of a message in a publish request."""
     return len(message.data) + sum(len(name) + 4 * len(value) for name, value in message.attributes.items()) + 100
 
 
@@ -107,9 +111,9 @@ class PubSubChanges(_Topic):
     """The ChangeTopic on Pub/Sub."""
 
     def publish(self, events: Sequence[ChangeEvent]) -> None:
-        """Return once Pub/Sub has acknowledged every event. Raises a ServiceError if this takes too long.
+        """Publish events, and return when Pub/Sub has acknowledged all. Raises a ServiceError if this takes too long.
 
-        All messages of a publish request must have the same ordering key.
+        Each ordering key has its own publish request, because all messages of a request must have the same key.
         """
         by_key: dict[str, list[ChangeEvent]] = {}
         for event in events:
@@ -140,7 +144,7 @@ class PubSubQueue(_Topic):
                 self._client.get_topic(topic=self._topic, timeout=PUBLISH_TIMEOUT_SECONDS)
                 return f"{self._topic} on the emulator"
         except (GoogleAPIError, GoogleAuthError) as exc:
-            raise self._error(exc) from exc
+            raise self._translate_error(exc) from exc
         if list(granted) != required:
             raise service_errors.error(service_error_tables.TOPIC, 403, "no pubsub.topics.publish", topic=self._topic)
         return f"{self._topic}: publishing is allowed"
