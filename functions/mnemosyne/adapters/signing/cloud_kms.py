@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 VERSIONS_SECONDS = 60.0
-"""How long the list of key versions is cached."""
+"""Time in seconds for which the list of key versions is cached."""
 PUBLISHED_SECONDS = 600.0
-"""Age at which a version begins to sign. This is longer than anybody caches the list of keys."""
+"""Age in seconds at which a version begins to sign. No server or client caches the list of keys for longer."""
 CALL_SECONDS = 5.0
 """Timeout of a call including retries. The library's default of a minute is too long for a log-in."""
 _SEE_KEY = "see the versions of the key with `gcloud kms keys versions list`: docs/deployment.md, Another signing key"
@@ -96,21 +96,21 @@ class CloudKmsKeys:
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
         try:
-            return self._signed(claims, type_)
+            return self._sign_token(claims, type_)
         except _Disabled:  # the version was disabled after the versions were listed
             self._listed_at = float("-inf")
-            return self._signed(claims, type_)
+            return self._sign_token(claims, type_)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        return [public_jwk(version.public) for version in self._current()]
+        return [public_jwk(version.public) for version in self._current_versions()]
 
-    def _signed(self, claims: Mapping[str, Any], type_: str) -> str:
-        version = _signing_version(self._current(), self._clock())
-        key = _RemoteKey(version.public, lambda message: self._signature(version, message))
+    def _sign_token(self, claims: Mapping[str, Any], type_: str) -> str:
+        version = _signing_version(self._current_versions(), self._clock())
+        key = _RemoteKey(version.public, lambda message: self._sign_message(version, message))
         return signed_token(claims, type_, key)
 
-    def _signature(self, version: _Version, message: bytes) -> bytes:
-        """Return the signature in DER. Checksums of request and response are verified:
+    def _sign_message(self, version: _Version, message: bytes) -> bytes:
+        """Sign a message, and return the signature in DER. Checksums of request and response are verified:
         https://cloud.google.com/kms/docs/data-integrity-guidelines.
         """
         digest = hashlib.sha256(message).digest()
@@ -126,13 +126,13 @@ class CloudKmsKeys:
             raise Unavailable("Cloud KMS's response is corrupt")
         return bytes(answer.signature)
 
-    def _current(self) -> list[_Version]:
+    def _current_versions(self) -> list[_Version]:
         """Return the enabled versions, newest first. While KMS is unavailable, return the cached versions."""
         with self._lock:
             if time.monotonic() < self._listed_at + VERSIONS_SECONDS:
                 return self._versions
             try:
-                self._versions = self._list()
+                self._versions = self._list_versions()
             except Unavailable as exc:
                 if not self._versions:
                     raise
@@ -140,18 +140,18 @@ class CloudKmsKeys:
             self._listed_at = time.monotonic()
             return self._versions
 
-    def _list(self) -> list[_Version]:
+    def _list_versions(self) -> list[_Version]:
         cached = {version.name: version for version in self._versions}
         with self._client() as client:
             listed = client.list_crypto_key_versions(
                 request={"parent": self._key, "filter": "state=ENABLED"}, **_BOUNDS
             )
-            versions = [cached.get(version.name) or self._read(client, version) for version in listed]
+            versions = [cached.get(version.name) or self._read_version(client, version) for version in listed]
         if not versions:
             raise Misconfigured(f"the key {self._key} must have an enabled version", next_step=_SEE_KEY)
         return sorted(versions, key=lambda version: -version.created_at)
 
-    def _read(self, client: "KeyManagementServiceClient", version: Any) -> _Version:
+    def _read_version(self, client: "KeyManagementServiceClient", version: Any) -> _Version:
         answer = client.get_public_key(request={"name": version.name}, **_BOUNDS)
         if answer.algorithm.name != "EC_SIGN_P256_SHA256":
             raise Misconfigured(f"the key {self._key} must be EC_SIGN_P256_SHA256, got {answer.algorithm.name}")
@@ -161,7 +161,7 @@ class CloudKmsKeys:
 
     @contextmanager
     def _client(self) -> "Iterator[KeyManagementServiceClient]":
-        """Connect on first use, and convert the library's errors."""
+        """Yield the client, which connects on first use. Converts the library's errors."""
         try:
             if self._connection is None:
                 self._connection = self._connect()

@@ -21,30 +21,30 @@ class KeyFiles:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(mode=0o700, exist_ok=True)
-        if not self._files():
+        if not self._list_files():
             self.rotate()
 
     def rotate(self) -> None:
         """Create a key that signs from now on. The older keys stay published."""
-        number = len(self._files()) + 1
-        descriptor, temporary = tempfile.mkstemp(dir=self._directory)  # readable by the owner only
+        number = len(self._list_files()) + 1
+        descriptor, temporary = tempfile.mkstemp(dir=self._directory)  # only the owner can read the file
         with os.fdopen(descriptor, "wb") as file:
             file.write(ECKey.generate_key("P-256").as_pem(private=True))
-        with suppress(FileExistsError):  # another process has created it at the same time
+        with suppress(FileExistsError):  # another process has created the key at the same time
             os.link(temporary, self._directory / f"{number:06d}.pem")
         Path(temporary).unlink()
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
-        key = self._keys()[-1]
+        key = self._read_keys()[-1]
         return signed_token(claims, type_, key)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        return [public_jwk(key) for key in self._keys()]
+        return [public_jwk(key) for key in self._read_keys()]
 
-    def _keys(self) -> list[ECKey]:
-        return [ECKey.import_key(file.read_bytes()) for file in self._files()]
+    def _read_keys(self) -> list[ECKey]:
+        return [ECKey.import_key(file.read_bytes()) for file in self._list_files()]
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         return sorted(self._directory.glob("*.pem"))
 
 

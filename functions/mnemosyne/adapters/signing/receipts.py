@@ -18,14 +18,14 @@ TYPE: Final = "mnemosyne-receipt+jwt"
 
 
 def sign(receipt: Mapping[str, Any], signer: Signer) -> dict[str, Any]:
-    """Return the signature of a receipt and the public key."""
+    """Sign a receipt, and return the signature and the public key by field name."""
     signature = signer.sign(receipt, type_=TYPE)
     key_id = jws.extract_compact(signature.encode()).headers()["kid"]
     return {"signature": signature, "key": next(key for key in signer.public_keys() if key["kid"] == key_id)}
 
 
 def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Verify a receipt with its ids, and return the thumbprint (RFC 7638) of the key that has signed it.
+    """Verify a signed receipt and its list of ids, and return the thumbprint (RFC 7638) of the key that has signed it.
 
     Without `trusted` keys, the document's own key is used, and the caller must compare the thumbprint. Raises
     InvalidRequest, with the reason, if the document was altered or another key has signed it.
@@ -33,7 +33,7 @@ def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = (
     receipt, signature, ids = (document.get(name) for name in ("receipt", "signature", "ids"))
     if not isinstance(receipt, Mapping) or not isinstance(signature, str) or not isinstance(ids, list):
         raise InvalidRequest("a receipt must have the fields receipt, ids, signature and key")
-    for key in map(_key, trusted or (document.get("key"),)):
+    for key in map(_import_key, trusted or (document.get("key"),)):
         try:
             signed = jws.deserialize_compact(signature, key, algorithms=[ALGORITHM])
         except (JoseError, ValueError):
@@ -48,7 +48,7 @@ def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = (
     raise InvalidRequest("the signature is wrong: the receipt was altered, or another key has signed it")
 
 
-def _key(key: object) -> ECKey:
+def _import_key(key: object) -> ECKey:
     try:
         return ECKey.import_key(key)  # type: ignore[arg-type]
     except (JoseError, ValueError, TypeError, KeyError) as exc:
