@@ -50,7 +50,7 @@ _NOT_PUBLIC = tuple(
 def is_public(address: str) -> bool:
     """Return whether an address is global unicast.
 
-    An address that is translated to another (NAT64, 6to4) is not public.
+    An address that is translated to another address (NAT64, 6to4) is not public.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
@@ -66,7 +66,8 @@ SECONDS = 3.0
 AT_ONCE = 256
 """Maximum number of concurrent fetches. Each fetch needs a socket but no thread."""
 AT_ONCE_OF_NETWORK, AT_ONCE_OF_LARGE_NETWORK = 4, 16
-"""Maximum numbers of concurrent fetches for the callers of one network, and of one large network."""
+"""Maximum number of concurrent fetches for callers of one small network (/64 for IPv6, /32 for IPv4), and of one large
+network (/48, /24)."""
 AT_ONCE_OF_HOST = 8
 """Maximum number of concurrent fetches from one host, so that clients cannot attack a host through this server."""
 
@@ -86,7 +87,7 @@ class WebDocuments:
         with self._count_fetch(host, address):
             try:
                 async with asyncio.timeout(SECONDS):
-                    return await self._fetch(client_id, host)
+                    return await self._fetch_document(client_id, host)
             except (OSError, TimeoutError, aiohttp.ClientError, dns.exception.DNSException, UnicodeError) as exc:
                 log.info("client_document_unreachable", client=client_id, error=repr(exc)[:200])
                 problem = f"the document of {client_id} cannot be read ({type(exc).__name__}): try again in a minute"
@@ -122,15 +123,15 @@ class WebDocuments:
         with ExitStack() as exits:
             for name in limits:
                 self._in_flight[name] += 1
-                exits.callback(self._end, name)
+                exits.callback(self._end_fetch, name)
             yield
 
-    def _end(self, name: str) -> None:
+    def _end_fetch(self, name: str) -> None:
         self._in_flight[name] -= 1
         if not self._in_flight[name]:
             del self._in_flight[name]
 
-    async def _fetch(self, client_id: str, host: str) -> bytes:
+    async def _fetch_document(self, client_id: str, host: str) -> bytes:
         # Connect to the checked addresses: resolving the name again could return other addresses.
         addresses = await self._resolve_public_addresses(host)
         connector = aiohttp.TCPConnector(
@@ -147,9 +148,9 @@ class WebDocuments:
             ) as response,
         ):
             try:
-                return await _read(response, client_id)
+                return await _read_body(response, client_id)
             except BaseException:
-                # Abort: closing a TLS connection waits for the site, so a site that still sends would keep it open.
+                # Abort, because a normal close of TLS waits for the site, and a site that still sends would delay it.
                 if response.connection is not None and response.connection.transport is not None:
                     response.connection.transport.abort()
                 raise
@@ -192,7 +193,7 @@ class _FixedResolver(AbstractResolver):
         """Do nothing: the resolver holds no resources."""
 
 
-async def _read(response: aiohttp.ClientResponse, client_id: str) -> bytes:
+async def _read_body(response: aiohttp.ClientResponse, client_id: str) -> bytes:
     if response.status != 200:
         raise InvalidRequest(f"{client_id} must answer 200 without a redirect, got {response.status}")
     if "json" not in response.content_type:

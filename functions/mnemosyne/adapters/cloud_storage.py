@@ -22,7 +22,7 @@ ResultT = TypeVar("ResultT")
 class CloudStorage:
     """Read access to objects in buckets, and write access for reports.
 
-    The client library reads STORAGE_EMULATOR_HOST.
+    If STORAGE_EMULATOR_HOST is set, the client library uses the emulator at this address.
     """
 
     @cached_property
@@ -39,15 +39,18 @@ class CloudStorage:
         """
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _call_storage(stored_object, blob.reload)
-        # Raw: if the library decompresses an object, it cannot read it in ranges, and the reader loses its position:
-        # https://github.com/googleapis/python-storage/issues/607.
+        # raw_download, because the library cannot read ranges of an object that it decompresses, and the reader would
+        # lose its position: https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:
             packed = blob.content_encoding == "gzip"
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 
     def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
-        """Write the report next to the object, and return whether it is new. Raises Misconfigured or Unavailable."""
+        """Write the report next to the object, and return false if it exists already.
+
+        Raises Misconfigured or Unavailable.
+        """
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.report)
         if _call_storage(stored_object, blob.exists):
             return False
@@ -64,7 +67,7 @@ class CloudStorage:
                     report.write(line)
                 report.close()
             except BaseException as exc:
-                report.terminate()  # otherwise the writer retries for two minutes when it is garbage-collected
+                report.terminate()  # otherwise the garbage collection closes the writer, which retries for two minutes
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
                     return False  # another delivery has written the report
                 raise

@@ -230,7 +230,8 @@ DATABASE: Final = (
     Rule("", _T, "the database is not available"),
     Rule(UNREACHABLE, _T, "the database cannot be reached"),
 )
-"""PostgreSQL, by SQLSTATE. An SQLSTATE without a rule is a bug in Mnemosyne; its message is delivered again."""
+"""PostgreSQL, by SQLSTATE. If an SQLSTATE has no rule, it is a bug in Mnemosyne, and the queue message that
+caused the error is delivered again."""
 
 CONNECTOR: Final = (
     Rule(

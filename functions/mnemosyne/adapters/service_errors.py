@@ -52,7 +52,7 @@ class Rule:
     temporary: type[Unavailable] = Unavailable
     """Class of a temporary error."""
     concerns_all: bool = False
-    """Whether the error cannot concern a single text, so that no other text is tried."""
+    """Whether the error concerns all texts. If it is true, no other text is tried to find this out."""
 
     def matches(self, code: str, message: str) -> bool:
         """Whether the rule matches an error."""
@@ -96,7 +96,7 @@ def google_error(table: tuple[Rule, ...], exc: Exception, **context: object) -> 
 
 
 def google_code(exc: Exception) -> tuple[str, str]:
-    """Return the HTTP status of a response, or the code of a connection error, and the message."""
+    """Return a code and the message of an exception. The code is the HTTP status, or UNREACHABLE or CREDENTIALS."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError, TransportError
 
@@ -105,7 +105,7 @@ def google_code(exc: Exception) -> tuple[str, str]:
     status = getattr(getattr(exc, "response", None), "status_code", None)
     if isinstance(status, int):
         return str(status), str(exc)
-    passes = isinstance(exc, TransportError) or getattr(exc, "retryable", False)
-    if isinstance(exc, GoogleAuthError) and not passes:
+    is_temporary = isinstance(exc, TransportError) or getattr(exc, "retryable", False)
+    if isinstance(exc, GoogleAuthError) and not is_temporary:
         return CREDENTIALS, f"{type(exc).__name__}: {exc}"
     return UNREACHABLE, f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__

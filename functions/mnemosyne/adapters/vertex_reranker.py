@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from google.cloud.discoveryengine_v1 import RankServiceClient
 
 DEADLINE_SECONDS = 0.3
-"""Timeout of a request, in seconds. If it has passed, the search returns its results in the original order."""
+"""Timeout of a request, in seconds. After the timeout, the search returns its results in the original order."""
 CHECK_SECONDS = 20.0
 """Timeout of the check, in seconds. It is longer, because the check imports the client, which takes several seconds."""
 
 
-def _connected() -> "RankServiceClient":
+def _open_client() -> "RankServiceClient":
     from google.cloud.discoveryengine_v1 import RankServiceClient
 
     return RankServiceClient()
@@ -31,13 +31,13 @@ def _connected() -> "RankServiceClient":
 class VertexReranker:
     """The Reranker on the ranking API. It is unavailable until its client has been loaded in the background."""
 
-    def __init__(self, project: str, model: str, connect: "Callable[[], RankServiceClient]" = _connected) -> None:
+    def __init__(self, project: str, model: str, connect: "Callable[[], RankServiceClient]" = _open_client) -> None:
         self._ranking_config = f"projects/{project}/locations/global/rankingConfigs/default_ranking_config"
         self._model = model
         self._connect = connect
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="reranker")
         self._lock = Lock()
-        self._loading = self._threads.submit(self._load)
+        self._loading = self._threads.submit(self._load_client)
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         return self._score(query, texts, DEADLINE_SECONDS)
@@ -67,29 +67,29 @@ class VertexReranker:
         try:
             answer = client.rank(request=request, retry=None, timeout=max(0.0, until - time.monotonic()))
         except (GoogleAPICallError, GoogleAuthError) as exc:
-            raise self._error(exc) from exc
-        return _in_order({record.id: record.score for record in answer.records}, len(texts))
+            raise self._translate_error(exc) from exc
+        return _order_scores({record.id: record.score for record in answer.records}, len(texts))
 
     def _client(self) -> "Future[RankServiceClient]":
         """Return the client as a Future. After a failure, load the client again."""
         with self._lock:
             if self._loading.done() and self._loading.exception():
-                self._loading = self._threads.submit(self._load)
+                self._loading = self._threads.submit(self._load_client)
             return self._loading
 
-    def _load(self) -> "RankServiceClient":
+    def _load_client(self) -> "RankServiceClient":
         from google.auth.exceptions import GoogleAuthError
 
         try:
             return self._connect()
         except GoogleAuthError as exc:
-            raise self._error(exc) from exc
+            raise self._translate_error(exc) from exc
 
-    def _error(self, exc: Exception) -> MnemosyneError:
+    def _translate_error(self, exc: Exception) -> MnemosyneError:
         return service_errors.google_error(service_error_tables.RANKING, exc, model=self._model)
 
 
-def _in_order(scores: dict[str, float], count: int) -> list[float]:
+def _order_scores(scores: dict[str, float], count: int) -> list[float]:
     """Return the scores in the order of the texts; raises Unavailable if a score is missing or invalid."""
     relevances = [scores.get(str(place), math.nan) for place in range(count)]
     if not all(0 <= relevance <= 1 for relevance in relevances):
