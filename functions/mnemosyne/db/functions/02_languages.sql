@@ -167,8 +167,8 @@ DECLARE
     english CONSTANT jsonb := evidence_for_english(true);
     others CONSTANT jsonb := evidence_for_english(false);
     beginning text := left(p_text, 1000);
-    -- Remove paths, URLs and names of files, because their parts are no words of a language: "/usr/bin" is not German.
-    -- In a text with small letters, remove words of two or three capital letters, too: "MIT" is an abbreviation.
+    -- Remove paths, URLs and names of files, because their parts are not words of a language: "/usr/bin" is not German.
+    -- If the text has lower-case letters, remove words of two or three capital letters, too: "MIT" is an abbreviation.
     prose text := regexp_replace(beginning, '[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*'
         || CASE WHEN beginning ~ '[[:lower:]]' THEN '|\m[A-Z]{2,3}\M' ELSE '' END, ' ', 'g');
     -- Replace punctuation by spaces. An apostrophe separates words, too: "l'eau" becomes "l eau".

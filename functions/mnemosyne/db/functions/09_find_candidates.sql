@@ -64,7 +64,7 @@ DECLARE
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
-    word_keys integer[];  -- of the query's eight rarest words; a memory contains few words of a long prompt
+    word_keys integer[];  -- keys of the query's eight rarest words, because a memory has few words of a long query
     word_shares double precision[];  -- for each word of word_keys: its share of the words' total weight
     word_names integer[];  -- for each word of word_keys: the name that it belongs to; null if the query has no names
     mean_length double precision;

@@ -209,7 +209,8 @@ BEGIN
 END
 $$;
 
--- `ingest` and `dead_letter` read a dead letter, with its due time, to learn whether it is kept.
+-- The query that reads a dead letter calls dead_letter_due. `ingest` and `dead_letter` run this query to find out
+-- whether a dead letter is stored.
 GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION cause_group(text), select_dead_letters(text, jsonb),
