@@ -50,7 +50,7 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    With `any_space`, the memories may be in another embedding space than the settings name. This is for operators.
+    With `any_space`, as in operators' commands, the memories may be in another embedding space than the settings name.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class ConfiguredServices:
         self.settings = settings
         self._statement_seconds = statement_seconds
         self._any_space = any_space
-        # With `any_space`, expect the embedding space of the settings only if they name an embedder; otherwise accept
-        # the space of the database.
+        # If the caller accepts any space and the settings name no embedder, no space is expected: the defaults of the
+        # settings say nothing about the database.
         self.expected_space = (
             None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
         )
@@ -92,7 +92,7 @@ class ConfiguredServices:
         return MemoryStore(self._database, namespace)
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return a namespace's quota if it is cached; None before the first use of the database."""
+        """Return a namespace's quota if it is cached, otherwise None. Opens no connection to the database."""
         return self._database.known_quota(namespace) if "pool" in vars(self) else None
 
     @_once
@@ -207,7 +207,7 @@ def connection_factory_for(
 def change_topic(settings: Settings) -> ChangeTopic | None:
     """Return the topic for changes of memories, or None if the settings name none.
 
-    Changes and outcomes have the same topic.
+    Outcomes of requests are published to the same topic.
     """
     if not settings.outcome_topic:
         return None

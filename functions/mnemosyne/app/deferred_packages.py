@@ -22,9 +22,9 @@ class _LazyPackage(ModuleType):
 
 
 def defer(*packages: str) -> None:
-    """Do not run the `__init__` of these packages before it is needed. A parent comes before its subpackages.
+    """Delay the `__init__` of each package until a name that only `__init__` defines is used.
 
-    A package that is already imported, or not installed, stays as it is.
+    A parent must be named before its subpackages. Packages that are already imported, or not installed, do not change.
     """
     for name in packages:
         if name in sys.modules or not (spec := importlib.util.find_spec(name)):

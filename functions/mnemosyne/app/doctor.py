@@ -101,9 +101,10 @@ def check_database(
 
 
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
-    """Check that row-level security applies to the functions' role.
+    """Check that row-level security applies to the role of this connection.
 
-    If the owner of the schema runs this check, it checks the database users of the functions (`users`), not itself.
+    Row-level security does not apply to the schema's owner. On the owner's connection, check the database users of the
+    functions (`users`) instead.
     """
     role = connection.one(_ROLES, names=None)
     if not role["bypasses"] and not role["is_owner"]:
@@ -157,7 +158,7 @@ def check_embedder(embedder: Embedder) -> Check:
 
 
 def check_reranker(reranker: Reranker) -> Check:
-    """Call the reranker once, with more time than a search has."""
+    """Check that the reranker answers, with a longer timeout than in a search."""
     try:
         return Check("reranker", reranker.check())
     except ServiceError as exc:
@@ -205,13 +206,14 @@ def _extension(version: str | None) -> Check:
     return Check("pgvector", f"version {version}")
 
 
-def _with_connection(services: ConfiguredServices, checks: Callable[[Connection], Iterable[Check]]) -> Iterator[Check]:
-    """Run checks on a connection. If there is none, or if it is lost, the check `database` fails."""
+def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Iterable[Check]]) -> Iterator[Check]:
+    """Run checks on a database connection. If it cannot be opened or is lost, yield a failed check `database`."""
     try:
         with services.pool.connection() as connection:
             yield from checks(connection)
     except ServiceError as exc:
-        # Show the cause of the error: it has the address and the reason, which the error leaves out for callers.
+        # Show the exception that caused this error. It names the address and the reason, which the error's own message
+        # leaves out because callers see it.
         lost = isinstance(exc, Unavailable) and not error_fields(exc)
         yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
@@ -225,7 +227,7 @@ def _with_connection(services: ConfiguredServices, checks: Callable[[Connection]
 
 def examine_database(services: ConfiguredServices) -> Iterator[Check]:
     """Check the database."""
-    return _with_connection(services, lambda connection: check_database(connection, bundled(), services.expected_space))
+    return _run_checks(services, lambda connection: check_database(connection, bundled(), services.expected_space))
 
 
 def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:
@@ -238,7 +240,7 @@ def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        yield from _with_connection(services, lambda connection: [_role_check(connection.one(_ROLES, names=None))])
+        yield from _run_checks(services, lambda connection: [_role_check(connection.one(_ROLES, names=None))])
     if embeds:
         yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.settings.auth_mode in ("oauth", "oidc"):
@@ -253,7 +255,7 @@ def check_settings() -> Check:
 
 
 def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
-    """Check the embedder of the memories or, if the database cannot be reached, the embedder of the settings."""
+    """Check the embedder of the database's embedding space or, without the database, of the settings' space."""
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:
@@ -266,7 +268,7 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        yield from _with_connection(services, partial(_check_users, services))
+        yield from _run_checks(services, partial(_check_users, services))
     yield check_queue(services.queue)
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.reranker is not None:

@@ -100,10 +100,10 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 
 
 def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
-    """Return the check that a push comes from this deployment's subscription.
+    """Return a check of pushes: it raises Unauthorized unless a push comes from this deployment's subscription.
 
-    `checked` is true if Cloud Run has checked the signature of each token. Raises Misconfigured if settings are
-    missing.
+    The argument of the check is the Authorization header. `checked` is true if Cloud Run has already checked the
+    signature of the token. Raises Misconfigured if settings are missing.
     """
     if settings.push_secret:
         from mnemosyne.service.callers import check_secret
@@ -124,7 +124,7 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
 
 
 def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], LifespanApp]":
-    """Decorate a function that builds an app: the result returns an app that is built at the first request."""
+    """Decorate a function that builds an app, so that it returns an app that is built at the first request."""
 
     @lru_cache(maxsize=1)
     @wraps(build)
@@ -138,8 +138,9 @@ def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callab
 
 @_entry_point
 def mcp_app() -> Any:
-    """Return the `mcp` function."""
-    # Importing the SDK's server would also import its client and MCPServer, a tenth of the time to the first response.
+    """Return the app of the `mcp` function."""
+    # Without this, importing the SDK's low-level server also imports its client and MCPServer, which takes a tenth of
+    # the time to the first response.
     defer("mcp", "mcp.server")
     from mnemosyne.http.mcp.app import build_app
 
@@ -182,13 +183,13 @@ def _canary(services: ConfiguredServices) -> "Route | None":
         checks = _examine(services)
         return [*checks, check_canary(services)] if all(check.ok for check in checks) else checks
 
-    # Cloud Run checks the signatures of tokens only if it admits only identified callers (`iam`).
+    # Only in the mode `iam` does Cloud Run check the signatures of tokens, because it then rejects unknown callers.
     return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 
 @_entry_point
 def ingest_app() -> Any:
-    """Return the `ingest` function."""
+    """Return the app of the `ingest` function."""
     from mnemosyne.service.deliveries import store
     from mnemosyne.service.group_commit import GroupCommit
 
@@ -197,7 +198,7 @@ def ingest_app() -> Any:
 
 @_entry_point
 def dead_letter_app() -> Any:
-    """Return the `dead_letter` function. It does not load the embedder at the start, because it rarely embeds texts."""
+    """Return the app of `dead_letter`. It loads no embedder at the start, because it rarely embeds texts."""
     from mnemosyne.service.deliveries import give_up
 
     return _push_app(give_up)
@@ -205,7 +206,7 @@ def dead_letter_app() -> Any:
 
 @_entry_point
 def import_object_app() -> Any:
-    """Return the `import_object` function. It has few threads, because an object needs much memory."""
+    """Return the app of `import_object`. It has few threads, because an object needs much memory."""
     from mnemosyne.service.deliveries import import_object
 
     return _push_app(import_object, threads=IMPORT_THREADS, embeds=False)
@@ -237,7 +238,7 @@ def _push_app(
 
 @_entry_point
 def auth_app() -> Any:
-    """Return the `auth` function: the authorization server."""
+    """Return the app of the `auth` function, the authorization server."""
     from mnemosyne.app.authorization import flow_and_clients
     from mnemosyne.http.auth.app import build_app
     from mnemosyne.http.auth.call import Gateway
@@ -250,7 +251,7 @@ def auth_app() -> Any:
 
 @partial(_entry_point, explains=True)
 def migrate_app() -> Any:
-    """Return the `migrate` function, which runs as the schema's owner."""
+    """Return the app of the `migrate` function, which runs as the schema's owner."""
     from mnemosyne.app.migrate import deploy, log_failure
     from mnemosyne.app.operations import run_operations
     from mnemosyne.app.operator import announce_changes, expire_memories

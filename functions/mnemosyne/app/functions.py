@@ -9,8 +9,8 @@ import functions_framework.aio
 from starlette.requests import Request
 from starlette.responses import Response
 
-# Turn off garbage collection during imports. They leave no garbage, and collections would take a thirtieth of the time
-# to the first response.
+# Turn off garbage collection during the imports. Imports leave no garbage, and collections would take a thirtieth of
+# the time to the first response.
 gc.disable()
 from mnemosyne.app import entry_points  # noqa: E402
 from mnemosyne.http.common.upgrades import ignore_offers_of_http2  # noqa: E402

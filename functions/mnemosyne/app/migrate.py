@@ -19,11 +19,11 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unav
 from mnemosyne.observability import EventLog, configure_logging, grouped
 from mnemosyne.settings import Settings
 
-log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which gets no log level
+log = EventLog("mnemosyne.app.migrate")  # not __name__: in a job that is __main__, whose log level is not set
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
-"""Seconds for which the check is tried. Google Cloud may take minutes to propagate a grant or a newly enabled API."""
+"""Seconds for which a failing check is repeated. Google Cloud may take minutes to propagate a grant or a new API."""
 PAUSE_SECONDS: Final = 10.0
 
 
@@ -32,8 +32,8 @@ def check_embedding(
 ) -> None:
     """Embed one word in an embedding space. Raises Misconfigured with the variable to change.
 
-    The check finds a region without the model, a restricted model and a missing right. Without it, these would be
-    noticed only when memories are not stored.
+    The check finds a region without the model, a restricted model and a missing permission. Without the check, a
+    deployment would notice these errors only when memories are not stored.
     """
     embedder = registry.build(settings, space)
     deadline = time.monotonic() + patience
@@ -83,8 +83,8 @@ def migrate(settings: Settings, *, repair: bool = False) -> list[str]:
 def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS, repair: bool = False) -> list[str]:
     """Migrate, then embed one word with the model of the memories, and return the applied files.
 
-    If the check with one word fails, the schema stays migrated. Raises Misconfigured, also if the memories are in
-    another embedding space than the settings say.
+    If embedding fails, the schema stays migrated. Raises MigrationFailed, or Misconfigured if the word cannot be
+    embedded or the memories are in another embedding space than the settings name.
     """
     applied = migrate(settings, repair=repair)
     with closing(connection_factory_for(settings)()) as connection:

@@ -135,7 +135,7 @@ class SystemOperator(OwnerStores, MemoryStores):
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
     def migrate(self) -> Sequence[str]:
-        """Apply pending migrations, restore functions and rights, and return the names of the applied files."""
+        """Apply pending migrations, recreate SQL functions and grants, and return the names of the applied files."""
         return deploy(self._settings, repair=True)
 
     def embedding_space(self) -> EmbeddingSpace:

@@ -44,7 +44,7 @@ class RevokeGrants(Operation):
     person: FilledName | None = None
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _check_fields(self) -> Self:
         if not self.ids and self.person is None:
             raise ValueError("revoking grants needs ids or person")
         return self
@@ -84,7 +84,7 @@ class LockOut(Operation):
     """Address or subject of a person, or id of a client, or id of a key."""
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _check_fields(self) -> Self:
         if self.kind == "person":
             blocked_name(self.who)
         elif not self.who.strip():

@@ -1,4 +1,4 @@
-"""Operations on the change feed."""
+"""Operations on change feeds. A change feed records an event for each change of a memory in its namespace."""
 
 from dataclasses import asdict
 from typing import Any, Final

@@ -37,7 +37,7 @@ class Operation(Input):
     """Field of the answer whose value or length is the count in the audit trail. The audit trail also has the
     namespace."""
 
-    if not TYPE_CHECKING:  # hidden from type checkers, which then see the fields as parameters
+    if not TYPE_CHECKING:  # hidden: type checkers then take the fields as parameters
 
         def __init__(self, **values: Any) -> None:
             """Build the operation from the values of its fields. Raises InvalidRequest."""

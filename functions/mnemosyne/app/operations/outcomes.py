@@ -36,7 +36,7 @@ class ListOutcomes(Operation):
         """
         memories = operator.memories_of(self.namespace)
         page = memories.outcomes(PAGE, after=self.after, source=self.source)
-        unread = (_unreadable(letter, memories, self.source) for letter in page.unreported)
+        unread = (_unreadable_row(letter, memories, self.source) for letter in page.unreported)
         unreadable = [row for row in unread if self.source in (None, row["source"])]
         return {
             "outcomes": [*map(_row, page.outcomes), *unreadable],
@@ -49,7 +49,7 @@ class ListOutcomes(Operation):
 
 
 class ListOutcomesOfKeys(Operation):
-    """Return, for each key of a source, the outcome of the request that changed last."""
+    """Return the outcomes of keys of a source: for each key, of the request whose state changed last."""
 
     action = "outcome_of_keys"
 
@@ -76,16 +76,17 @@ class CountWaiting(Operation):
     namespace: Namespace
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the number of these requests, and the error of the last attempt."""
+        """Return the number of waiting requests, and the error of the last attempt."""
         memories = operator.memories_of(self.namespace)
         last = memories.ingest_requests(IngestState.QUEUED, 1)
         return {"waiting": memories.stats().pending, "error": last[0].error if last else None}
 
 
-def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
-    """Return the row of an unreadable message.
+def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
+    """Return the row of a listing for a message that cannot be read.
 
-    The data of the message is read only if the attributes do not name the source.
+    The data of the message may be large. It is read only if the listing selects a `source` and the message's attributes
+    name none.
     """
     letter = None
     if source is not None and "source" not in dead_letter.attributes:

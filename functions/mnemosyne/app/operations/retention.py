@@ -38,7 +38,7 @@ class PreviewRetention(Operation):
     maximum: Seconds | None = None
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _check_fields(self) -> Self:
         if self.default is None and self.maximum is None:
             raise ValueError("give default, maximum or both")
         return self
