@@ -63,10 +63,10 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
         header=f' --header "{authorization}"' if with_key else "",
         curl_header=f" -H '{authorization}'" if auth_mode != "none" else "",
         try_it=_TRY_IT,
-        desktop=_servers({"command": "npx", "args": remote}),
-        cursor=_servers({"url": url, **headers}),
-        vs_code=_servers({"type": "http", "url": url, **headers}, under="servers"),
-        gemini=_servers({"httpUrl": url, **headers}),
+        desktop=_servers_json({"command": "npx", "args": remote}),
+        cursor=_servers_json({"url": url, **headers}),
+        vs_code=_servers_json({"type": "http", "url": url, **headers}, under="servers"),
+        gemini=_servers_json({"httpUrl": url, **headers}),
     )
 
 
@@ -82,5 +82,5 @@ def command() -> str:
     return str(this if relative.parts[0] == ".." else relative)
 
 
-def _servers(server: dict[str, Any], under: str = "mcpServers") -> str:
+def _servers_json(server: dict[str, Any], under: str = "mcpServers") -> str:
     return json.dumps({under: {"mnemosyne": server}}, ensure_ascii=False)

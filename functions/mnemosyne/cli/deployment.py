@@ -43,16 +43,16 @@ class Deployment:
             "arguments": operation.model_dump(mode="json", exclude_defaults=True),
             "token": self._token,
         }
-        data, parts = self._part(call, 0)
+        data, parts = self._request_part(call, 0)
         for part in range(1, parts):
-            data += self._part(call, part)[0]
+            data += self._request_part(call, part)[0]
         result = json.loads(gzip.decompress(data))
         if "error" in result:
             raise _error(result["error"], result["message"])
         answer: dict[str, Any] = result["answer"]
         return answer
 
-    def _part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
+    def _request_part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
         """Request one part of the answer; return the part and the number of parts."""
         for _ in range(ATTEMPTS):
             sealed = {}
@@ -63,7 +63,7 @@ class Deployment:
             answer = self._post({"client": self._keys.public, **sealed})
             if "sealed" in answer:
                 return self._keys.channel(self._server).open(answer["sealed"], ANSWER), int(answer["parts"])
-            if part:  # the function was started again, and no longer has the answer
+            if part:  # the function has restarted, and no longer has the answer
                 raise Unavailable("the deployment lost the rest of its answer: run the command again")
             self._server = answer["server"]
         raise Unavailable("the function was started again at every call: try again")

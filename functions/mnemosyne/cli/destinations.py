@@ -34,7 +34,7 @@ class _PollingDestination:
     _is_waiting = False
 
     def _ask_if_available(self, ask: Callable[[], Outcomes]) -> Outcomes:
-        """Return the outcomes, or none while the system is unavailable. Print when the wait for it begins."""
+        """Return the outcomes, or none while the system is unavailable. Print a note at the first such failure."""
         try:
             outcomes = ask()
         except Unavailable as exc:
@@ -128,7 +128,7 @@ class McpDestination(_PollingDestination):
                 updated_at=instant(request["updated_at"]) if request["updated_at"] else None,
             )
             for request in answer["requests"]
-            if request["state"] != IngestState.UNKNOWN  # the request has not reached the server yet, or was never sent
+            if request["state"] != IngestState.UNKNOWN  # the request was never sent, or has not reached the server yet
         ]
         return {status.request_id: status for status in statuses}
 
@@ -159,5 +159,6 @@ def _line(record: Record) -> str:
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
         values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
     if isinstance(record.reading, Deletion):
-        values["timestamp"] = rfc3339(record.reading.timestamp)  # the server does not know when the file was written
+        # By default, the time is the modification time of the file, which the server does not know.
+        values["timestamp"] = rfc3339(record.reading.timestamp)
     return json.dumps(values | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

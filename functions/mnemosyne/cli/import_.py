@@ -76,7 +76,7 @@ def import_(
     as_json: bool,
 ) -> None:
     """Ingest memories from FILES and follow each to its outcome. An interrupted import continues where it stopped."""
-    files = _distinct(files)
+    files = _distinct_files(files)
     if restore:
         if url or via or source or format_ not in (None, "jsonl"):
             raise click.UsageError("--restore excludes --url, --via, --source and other formats than jsonl")
@@ -85,7 +85,8 @@ def import_(
     listings = {path: _listing(path, format_) for path in files}
     if source:
         check_notes(listings.values())
-    counts = {path: _count(listing) for path, listing in listings.items()}  # check all files before anything is sent
+    # Count before anything is sent, because this checks all files.
+    counts = {path: _count_memories(listing) for path, listing in listings.items()}
     for path in files:
         FailuresFile(path).check()
     totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})
@@ -108,10 +109,10 @@ def import_(
         sys.exit(1)
 
 
-def _distinct(files: Sequence[Path]) -> tuple[Path, ...]:
+def _distinct_files(files: Sequence[Path]) -> tuple[Path, ...]:
     """Return each file once, under its first name, because all names of a file have the same journal."""
     distinct: dict[Path, Path] = {}
-    for path in files:  # the journal of a folder is next to it, under the folder's name, which `.` and `..` lack
+    for path in files:  # resolve `.` and `..`, because a journal has the name of its folder, and is next to it
         distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())
     return tuple(distinct.values())
 
@@ -183,7 +184,7 @@ def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
     """Print the omitted fields: an unknown field with its number of memories, and each property of a note."""
     path, notes = listing.root, {unpacked_name(listing.relative_path(file)) for file, _ in listing.files}
 
-    def is_notice(text: str) -> bool:  # a note's path, then a comma or bracket
+    def is_notice(text: str) -> bool:  # it begins with a note's path, then a comma or bracket
         return any(text[: match.start()] in notes for match in re.finditer(r", | \(", text))
 
     names = {name: count for name, count in left_out.items() if not is_notice(name)}
@@ -209,7 +210,7 @@ def _listing(path: Path, format_: str | None) -> Listing:
         raise InvalidRequest(f"{path} cannot be read: {exc}") from exc
 
 
-def _count(listing: Listing) -> int:
+def _count_memories(listing: Listing) -> int:
     """Count the memories to import.
 
     Raises InvalidRequest if there are none, or if they cannot be counted.
@@ -254,7 +255,7 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     is not from a complete export, and Conflict if a content is stored under another id.
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
-    with _owner(data_dir) as system:
+    with _owners_system(data_dir) as system:
         for batch in batches(_lines(files), itemgetter(1), most=LINES, largest=ITEM_BYTES):
             answer = system.run(RestoreLines(namespace=namespace, lines=[fields for fields, _ in batch]))
             totals = {name: count + answer[name] for name, count in totals.items()}
@@ -284,10 +285,10 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
 
 
 @contextmanager
-def _owner(data_dir: str | None) -> Iterator[System]:
-    """Yield the system that the settings name or, without settings, the local system.
+def _owners_system(data_dir: str | None) -> Iterator[System]:
+    """Yield a system for operations as the role that owns the schema.
 
-    It is used as the schema's owner.
+    It is the system that the settings name or, without settings, the local system.
     """
     if settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))

@@ -20,9 +20,9 @@ class Source:
     timezone: str = "UTC"
     """Time zone of local times in records that name no zone."""
     vault: str = ""
-    """Source of notes. The key of a note is its path."""
+    """The `source` that identifies notes together with a key, which is the note's path."""
     root: str = ""
-    """Path at the beginning of the locations of records. Empty if it is the same as `name`."""
+    """Path of the file or folder, with which the location of each record begins. Empty if it is the same as `name`."""
 
     @classmethod
     def at(cls, path: Path, timezone: str = "UTC", vault: str | None = None) -> "Source":

@@ -27,7 +27,7 @@ WINDOW = 40
 """Maximum number of unfinished batches at a time. This is enough to keep the subscriber busy, and few enough that the
 progress bar does not run ahead."""
 NOT_STORED = "not stored"
-"""In the counts of an import: memories that were deleted or have expired."""
+"""Key for the number of memories that an import does not store because they were deleted or have expired."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 
 
@@ -81,7 +81,7 @@ class _Batch:
     @property
     def contents(self) -> str:
         """Digest of the batch's records, to detect that the source has changed."""
-        records = [_comparable(record) for record in self.records]
+        records = [_reproducible_parts(record) for record in self.records]
         return hashlib.sha256(repr(records).encode(errors="replace")).hexdigest()
 
     @property
@@ -101,8 +101,8 @@ class _Batch:
         return Counter(name for item in items for name in item.left_out)
 
 
-def _comparable(record: Record) -> tuple[Reading, object]:
-    """Return the part of a record that is the same in each run: no new request id, and a ttl instead of its end."""
+def _reproducible_parts(record: Record) -> tuple[Reading, object]:
+    """Return the parts of a record that are equal in each run: not a new request id, and the ttl instead of its end."""
     reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
     return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
@@ -154,7 +154,7 @@ def run(
         if published and published.is_finished:
             progress(len(batch.records))
             continue
-        unsent = _unsent(batch, published, destination, journal)
+        unsent = _prepare(batch, published, destination, journal)
         if unsent:
             destination.send(unsent, source)
         batch.open = set(batch.request_ids)
@@ -164,8 +164,8 @@ def run(
     journal.forget_batches(batch_count)
 
 
-def _unsent(batch: _Batch, published: Published | None, destination: Destination, journal: Journal) -> list[Record]:
-    """Return the records to send. A published batch gets its request ids from the journal; any other is recorded."""
+def _prepare(batch: _Batch, published: Published | None, destination: Destination, journal: Journal) -> list[Record]:
+    """Prepare a batch: take its ids from the journal, or record it there. Returns the records that must be sent."""
     if published:
         pairs = zip(batch.records, published.request_ids, strict=True)
         batch.records = [replace(record, reading=replace(record.reading, request_id=id_)) for record, id_ in pairs]

@@ -62,7 +62,7 @@ def list_files(path: Path, format_: str | None) -> Listing:
     """
     listing = Listing(path)
     if not path.is_dir():
-        listing.files.append((path, format_ or _format(path)))
+        listing.files.append((path, format_ or _detect_format(path)))
         return listing
     for file in _walk(listing):
         _add(listing, file, format_)
@@ -89,7 +89,7 @@ def check_notes(listings: Iterable[Listing]) -> None:
 
 
 def _may_be_note(place: str, format_: str) -> bool:
-    """Whether a file is a note, or a text file that is a note unless it contains chronicles."""
+    """Whether a file is a note, or a text file. A text file is a note unless it contains chronicles."""
     return format_ == "markdown" or place.lower().endswith(reading.TEXT)
 
 
@@ -104,7 +104,7 @@ def guess(path: Path) -> str | None:
     return reading.format_of(path.name)
 
 
-def _format(path: Path) -> str:
+def _detect_format(path: Path) -> str:
     """Return the format of a single file. Raises InvalidRequest if the file cannot be imported."""
     format_ = guess(path)
     if unsupported := unsupported_files.unsupported_kind(path):

@@ -36,15 +36,15 @@ def check_source(context: click.Context, parameter: click.Parameter, value: str 
     return value
 
 
-def _not_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    if value == "":  # probably a shell variable that is not set
+def _refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    if value == "":  # probably an unset shell variable, which must not mean all namespaces
         raise click.BadParameter("must not be empty: leave the option out for all namespaces")
     return value or ""
 
 
 def namespace_or_all(*, help: str) -> Decorator:  # noqa: A002 - as click's own
     """Return a decorator that adds --namespace. Without the option, the value is empty and means all namespaces."""
-    return click.option("--namespace", callback=_not_empty, help=help)
+    return click.option("--namespace", callback=_refuse_empty, help=help)
 
 
 def options(*decorators: Decorator) -> Decorator:

@@ -20,14 +20,14 @@ WAIT = 10
 """Seconds to wait for the outcome. This is the maximum that the server accepts."""
 
 
-def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _split_tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Split tags at commas, as the tools do. This is a callback for click."""
     return tuple(tag for value in values for tag in map(str.strip, value.split(",")) if tag)
 
 
 @click.command()
 @click.argument("text", nargs=-1, required=True)
-@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Tags, separated by commas.")
+@click.option("--tag", "tags", multiple=True, callback=_split_tags, metavar="TAGS", help="Tags, separated by commas.")
 @click.option("--ttl", metavar="30d", help="How long to keep the memory: 90m, 12h, 30d, 2w [default: for good].")
 @target(URL, DATA_DIR, by_settings=False)
 def remember(
@@ -74,7 +74,7 @@ def _standard_input() -> str:
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option(
-    "--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Only memories with one of these tags."
+    "--tag", "tags", multiple=True, callback=_split_tags, metavar="TAGS", help="Only memories with one of these tags."
 )
 @click.option("--when", metavar="WORDS", help="Only memories of this time: 'last week', 'since May'.")
 @timezone_option(machine_zone, help="Time zone of --when, the query and the printed dates; an IANA name.")

@@ -15,7 +15,7 @@ from mnemosyne.errors import InvalidRequest
 _METADATA: Final = "PATH=VALUE"
 
 
-def _single_tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _refuse_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse a comma, which would select too few memories for a hold, or too many to forget. A callback for click."""
     for value in values:
         if "," in value:
@@ -32,7 +32,7 @@ selection_options: Final = options(
         "--tag",
         "tags",
         multiple=True,
-        callback=_single_tags,
+        callback=_refuse_commas,
         help="Memories with one of these tags; repeat for several.",
     ),
     click.option("--session", help="Memories of this session."),
@@ -73,15 +73,15 @@ def selection(
         "ids": list(map(str, ids)),
         "tags": list(tags),
         "session": session,
-        "after": _text(window.after if window else None),
-        "before": _text(window.before if window else None),
+        "after": _utc_text(window.after if window else None),
+        "before": _utc_text(window.before if window else None),
         "metadata": [_condition(text) for text in metadata],
         "all": everything,
     }
     return {name: value for name, value in arguments.items() if value}
 
 
-def _text(time: datetime | None) -> str | None:
+def _utc_text(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).isoformat()
 
 

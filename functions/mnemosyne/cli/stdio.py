@@ -71,8 +71,8 @@ class _BackgroundServices:
             if self._services.done():
                 raise
             if isinstance(exc, MnemosyneError):
-                say(f"mnemosyne: {exc}", err=True)  # clients keep what their servers write to standard error
-            self._services.set_exception(exc)  # every tool call then fails with this error
+                say(f"mnemosyne: {exc}", err=True)  # clients log what their servers write to standard error
+            self._services.set_exception(exc)  # every later tool call fails with this error
 
     def stop(self) -> None:
         """Stop the local system and wait until it has stopped."""

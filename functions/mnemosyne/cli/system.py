@@ -40,7 +40,7 @@ class LocalSystem:
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation and return its answer."""
         if operation.as_owner and operation.changes:
-            configure_logging("WARNING", sys.stderr)  # not INFO: the table audit_events has the operation
+            configure_logging("WARNING", sys.stderr)  # not INFO: the audit trail has the operation
         return operations.run(operation, self._operator, f"local:{_user()}")
 
 

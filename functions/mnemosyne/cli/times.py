@@ -58,11 +58,11 @@ def timezone_option(default: str | Callable[[], str], *, help: str) -> Callable[
     """Return a decorator that adds the option --timezone."""
     default_text = default if isinstance(default, str) else "this machine's"
     return click.option(
-        "--timezone", metavar="ZONE", default=default, show_default=default_text, callback=_zone, help=help
+        "--timezone", metavar="ZONE", default=default, show_default=default_text, callback=_check_zone, help=help
     )
 
 
-def _zone(context: click.Context, parameter: click.Parameter, value: str) -> str:
+def _check_zone(context: click.Context, parameter: click.Parameter, value: str) -> str:
     try:
         zone(value)
     except InvalidRequest as exc:

@@ -145,7 +145,7 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
     problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
-    if response.status_code in (401, 403):  # Cloud Run, in front of a server whose auth_mode is iam
+    if response.status_code in (401, 403):  # from a proxy such as Cloud Run, if auth_mode is iam
         raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
     if response.has_redirect_location:
         raise Unavailable(f"{problem}; it redirects to {response.headers['location']}: give this address with --url")

@@ -61,7 +61,7 @@ _IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
 _IS_CHAT = re.compile(r"(^|/)conversations(-\d+)?\.json$")
 """ChatGPT writes a large export as `conversations-000.json`, `conversations-001.json`, …"""
 CHAT_BYTES = 100_000
-"""Bytes in which a chat export has a field that identifies it. Claude's `summary` before this field may be long."""
+"""Bytes of a JSON file that are searched for a field of chat exports. A long `summary` may precede Claude's field."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
@@ -75,7 +75,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     extension = path.suffix.lower().removeprefix(".")
     beginning = _beginning(path, SAMPLE_BYTES)
     if beginning.startswith(b"PK\x03\x04"):
-        return _package(path)
+        return _zip_kind(path)
     if beginning.startswith(b"\x1f\x8b") and extension not in (*_BY_EXTENSION, "gz"):
         return "a gzip file without the extension .gz", "add .gz to its name"
     for mark, kind in _BY_BEGINNING:
@@ -93,7 +93,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
         return "JSON lines", "name it .jsonl, or import it alone with --format jsonl"
     if extension == "json":
-        return _conversations(_beginning(path, CHAT_BYTES))
+        return _chat_export_kind(_beginning(path, CHAT_BYTES))
     return _BY_EXTENSION.get(extension)
 
 
@@ -116,14 +116,14 @@ def _beginning(path: Path, size: int) -> bytes:
 
 
 def is_chronicle(path: Path) -> bool:
-    """Whether a chronicle begins in the first part of a file, which may be compressed."""
+    """Whether the first million bytes of a file, decompressed, contain a `formats.chronicle.START`."""
     with path.open("rb") as file, suppress(InvalidRequest):
         return START.encode() in unpacked(file, path.name).read(1_000_000)
     return False
 
 
-def _package(path: Path) -> tuple[str, str]:
-    """Return the kind of a ZIP file: an export, a book or document, or some other archive."""
+def _zip_kind(path: Path) -> tuple[str, str]:
+    """Describe a ZIP file by the names of the files in it, and say how to import its contents."""
     extension = path.suffix.lower().removeprefix(".")
     try:
         with zipfile.ZipFile(path) as package:
@@ -142,10 +142,10 @@ def _package(path: Path) -> tuple[str, str]:
     return "a ZIP archive", _UNPACK
 
 
-def _conversations(beginning: bytes) -> tuple[str, str] | None:
-    """Recognise the export of a chat by the names of the first fields of a JSON file.
+def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:
+    """Recognise a chat export by field names at the beginning of a JSON file.
 
-    Return its kind and the fix, or None.
+    Returns the kind and the fix, or None if the file is no chat export.
     """
     text = beginning.decode("utf-8", errors="replace")
     if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):

@@ -270,6 +270,6 @@ def test_the_files_of_an_import_are_next_to_its_folder_whatever_the_folder_is_ca
     vault = tmp_path / "vault"
     (vault / "sub" / "sub").mkdir(parents=True)
     monkeypatch.chdir(vault if name in (".", "./", "sub/..") else vault / "sub")
-    (path,) = import_._distinct([Path(name), vault])
+    (path,) = import_._distinct_files([Path(name), vault])
     assert FailuresFile(path).path.resolve() == tmp_path / "vault.failures.jsonl"
     assert list_files(path, None).root.name == "vault"

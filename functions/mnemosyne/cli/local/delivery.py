@@ -27,8 +27,8 @@ DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # the name of the a
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
 TIMEOUT_SECONDS = 120.0
-"""Timeout of a push in seconds. It is the same as the function's timeout in Terraform, and longer than a message of
-many slices takes."""
+"""Timeout of a push in seconds. It is the same as the function's timeout in Terraform, and longer than the storing
+of a message in many transactions takes."""
 MAX_DELIVERY_ATTEMPTS = 20
 """Maximum number of pushes of a message, in about seven minutes. Then the message is pushed to the function
 `dead_letter`."""
@@ -84,11 +84,11 @@ class Delivery:
             self._thread.join()
 
     def _run(self) -> None:
-        self._retried(self._acquire)
+        self._run_step(self._acquire)
         while not self._delivery_lock.acquired:
             if self._stop.wait(LOCK_POLL_SECONDS):
                 return
-            self._retried(self._acquire)
+            self._run_step(self._acquire)
         try:
             with (
                 httpx.Client(
@@ -100,21 +100,21 @@ class Delivery:
                 ) as client,
                 ThreadPoolExecutor(self._concurrency, thread_name_prefix="push") as pool,
             ):
-                self._retried(self._queue.reset_backoff)
+                self._run_step(self._queue.reset_backoff)
                 while not self._stop.is_set():
-                    self._retried(lambda: self._deliver(client, pool))
+                    self._run_step(lambda: self._deliver(client, pool))
                 wait(self._under_way.values())
-                self._retried(self._acknowledge)
+                self._run_step(self._acknowledge)
         finally:
             self._delivery_lock.release()
 
     def _acquire(self) -> None:
         acquire_now(self._delivery_lock)
 
-    def _retried(self, step: Callable[[], None]) -> None:
-        """Run a step.
+    def _run_step(self, step: Callable[[], None]) -> None:
+        """Run a step. If it fails, log the error, pause and return.
 
-        If it fails, pause and return. No message is lost, because the messages are still in the queue's file.
+        No message is lost, because the messages are still in the queue's file.
         """
         try:
             step()
@@ -167,7 +167,7 @@ class Delivery:
             if response.is_success:
                 return True
             error = f"HTTP {response.status_code}: {response.text[:200]}"
-        except (httpx.HTTPError, Misconfigured, OSError) as exc:  # the last two: `dead_letter` does not start
+        except (httpx.HTTPError, Misconfigured, OSError) as exc:  # the last two if `dead_letter` cannot start
             error = f"{type(exc).__name__}: {exc}"
         seconds = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
         self._queue.postpone(message.message_id, due=time.time() + seconds, error=error)

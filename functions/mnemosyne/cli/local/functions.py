@@ -47,9 +47,9 @@ def free_port(host: str = LOOPBACK) -> int:
 def keep_port(host: str, port: int) -> None:
     """Reserve a port for a minute.
 
-    The function opens a connection to the port and closes the port's side first, so that the port is in TIME_WAIT (RFC
-    9293, section 3.6). In this state, only sockets with SO_REUSEADDR, as servers use it, can bind to the port. Raises
-    OSError if a process already listens on the port, or if the port is reserved.
+    The function connects to the port and closes the accepted side first, which leaves the port in TIME_WAIT (RFC 9293,
+    section 3.6). In this state, only sockets with SO_REUSEADDR can bind to the port, and servers set this option.
+    Raises OSError if a process already listens on the port, or if the port is reserved.
     """
     with socket.socket() as probe:
         probe.bind((host, port))

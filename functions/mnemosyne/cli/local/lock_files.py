@@ -55,6 +55,7 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
         try:
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # A user may read the working directory of their own server. In a container, root may lack this right.
+            # Users may read the working directories of their own processes, so this is another user's server. In a
+            # container, however, root may lack this right, so the process may be the cluster's server.
             return is_root()
     return False

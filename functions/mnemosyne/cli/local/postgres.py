@@ -226,7 +226,7 @@ def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
     """Create the cluster if it is missing. A marker file remains if the creation is interrupted."""
     if not (directory.postgres / "PG_VERSION").exists():
         directory.making_cluster.touch()
-    with _plain_locale():
+    with _c_locale():
         server.ensure_pgdata_inited()
     directory.making_cluster.unlink(missing_ok=True)
 
@@ -251,7 +251,7 @@ def _socket_directory(cluster: Path, runtime: Path) -> Path:
 
 
 @contextmanager
-def _plain_locale() -> Iterator[None]:
+def _c_locale() -> Iterator[None]:
     """Set LC_ALL to C, because the locale of this process may not fit the cluster's encoding, UTF-8."""
     before = os.environ.get("LC_ALL")
     os.environ["LC_ALL"] = "C"

@@ -112,7 +112,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
         case "offline":
             return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
-            return chosen | {"OMP_WAIT_POLICY": "passive"}  # or waiting threads use CPU time
+            return chosen | {"OMP_WAIT_POLICY": "passive"}  # otherwise waiting threads use CPU time
     return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 

@@ -18,8 +18,8 @@ def tools_url(directory: DataDir, *, stores: bool) -> Iterator[str]:
     """Yield the URL of the `dev` that runs on the directory, or of a server that runs until the context ends.
 
     Several processes may serve one directory at a time, so commands do not wait for each other, and a `dev` can start
-    meanwhile. If `stores` is false and no message waits, `ingest` is not started, because that takes a second. Raises
-    Unavailable if a `dev` that is starting is not ready within START_SECONDS.
+    meanwhile. `stores` says that the command stores memories. If it is false and no message waits, `ingest` is not
+    started, because that takes a second. Raises Unavailable if a starting `dev` is not ready within START_SECONDS.
     """
     if url := _url_of_dev(directory):
         yield url
