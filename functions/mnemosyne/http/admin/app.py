@@ -70,7 +70,7 @@ def build_app(
         return post
 
     paths = {
-        "/": endpoint("migration_failed", lambda _: _migrated(migrate)),
+        "/": endpoint("migration_failed", lambda _: _migrate_and_log(migrate)),
         "/operations": endpoint("operation_failed", operations.answer),
         "/expire": endpoint("expiry_failed", lambda _: expire()),
         "/announce": endpoint("announcement_failed", lambda _: announce()),
@@ -89,7 +89,7 @@ def _respond(event: str, work: Callable[[], dict[str, Any]], report: Callable[[s
         return JSONResponse({"error": report(event, exc)}, status_code=500)
 
 
-def _migrated(migrate: Callable[[], Sequence[str]]) -> dict[str, Any]:
+def _migrate_and_log(migrate: Callable[[], Sequence[str]]) -> dict[str, Any]:
     applied = migrate()
     log.info("migrated", count=len(applied), files=list(applied))
     return {"applied": list(applied)}

@@ -109,39 +109,39 @@ class AuthHandlers:
         if problem is not None:
             client = self._clients.find_stored(request.payload.client_id, DOCUMENT_SECONDS)
             if client is None and isinstance(problem, Unavailable):
-                # Not a 5xx: the application's site is at fault, and the operator of this server cannot correct it.
+                # Not a 5xx: the client's web site is at fault, and the operator of this server cannot correct it.
                 return pages.message(self._issuer, UNREADABLE_CLIENT, str(problem))
             if client is None:
                 raise problem
         cookie, id_ = new_secret(), new_secret()
         try:
-            url = self._flow.start(request, _key(cookie, id_), client, call.address)
+            url = self._flow.start(request, _flow_key(cookie, id_), client, call.address)
         except OAuth2Error as exc:
             # Do not redirect before a log-in, because anybody may register any redirect URI (RFC 9700, section 4.11.2).
             return pages.message(
                 self._issuer, WRONG_REQUEST, _description(exc), back=self._flow.error_redirect(request, exc)
             )
-        return self._to_log_in(url, cookie, id_)
+        return self._redirect_to_log_in(url, cookie, id_)
 
     def account(self, call: Call) -> Response:
         """Show the grants of the person (access given to clients), or begin a log-in."""
         if not (id_ := call.parameter("request")):
             cookie, id_ = new_secret(), new_secret()
-            return self._to_log_in(self._flow.start_account(_key(cookie, id_), call.address), cookie, id_)
-        return self._account(_key(call.cookie, id_), id_, None)
+            return self._redirect_to_log_in(self._flow.start_account(_flow_key(cookie, id_), call.address), cookie, id_)
+        return self._account_page(_flow_key(call.cookie, id_), id_, None)
 
     def change_account(self, call: Call) -> Response:
         """Revoke the grants that the person has given to a client, or log out."""
         self._check_origin(call)
         if call.parameter("log_out"):
             return self._log_out(call)
-        key = _key(call.cookie, id_ := call.parameter("request"))
+        key = _flow_key(call.cookie, id_ := call.parameter("request"))
         _, grants = self._flow.account(key)
         self._flow.withdraw(key, client := call.parameter("client"))
-        return self._account(key, id_, pages.client_names(grants).get(client, "the application"))
+        return self._account_page(key, id_, pages.client_names(grants).get(client, "the application"))
 
     def _log_out(self, call: Call) -> Response:
-        self._flow.log_out(_key(call.cookie, call.id))
+        self._flow.log_out(_flow_key(call.cookie, call.id))
         page = pages.message(self._issuer, "You are logged out", "Your applications keep their access.", 200)
         self.gateway.delete_cookie(page, call.id)
         return page
@@ -149,30 +149,30 @@ class AuthHandlers:
     def log_in_page(self, call: Call) -> Response:
         """Show the form for the code that the terminal prints."""
         id_ = call.parameter("request")
-        return pages.log_in(self._issuer, id_, self._flow.redirect_uri(_key(call.cookie, id_)))
+        return pages.log_in(self._issuer, id_, self._flow.redirect_uri(_flow_key(call.cookie, id_)))
 
     def log_in(self, call: Call) -> Response:
         """Finish a log-in with the typed code, or at the identity provider's callback."""
-        key, cookie = _key(call.cookie, id_ := call.id), new_secret()
+        key, cookie = _flow_key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
             # Keep the cookie, because the browser is already logged in and has sent the form twice.
-            return self._after_log_in(id_, client_waits=waits)
+            return self._redirect_after_log_in(id_, client_waits=waits)
         try:
-            waits = self._flow.log_in(key, _key(cookie, id_), dict([*call.query, *call.form]))
+            waits = self._flow.log_in(key, _flow_key(cookie, id_), dict([*call.query, *call.form]))
         except Unauthorized as exc:
             if call.form:
                 return pages.log_in(self._issuer, id_, self._flow.redirect_uri(key), str(exc))
             return pages.message(self._issuer, "You cannot log in", str(exc), 403)
-        response = self._after_log_in(id_, client_waits=waits)
+        response = self._redirect_after_log_in(id_, client_waits=waits)
         self.gateway.set_cookie(response, id_, cookie)
         return response
 
-    def _after_log_in(self, id_: str, *, client_waits: bool) -> Response:
+    def _redirect_after_log_in(self, id_: str, *, client_waits: bool) -> Response:
         return redirect(f"{self._issuer}/{'consent' if client_waits else 'account'}?request={id_}")
 
     def consent_page(self, call: Call) -> Response:
         """Show the consent page, or redirect to the client if the person has consented before."""
-        key = _key(call.cookie, id_ := call.parameter("request"))
+        key = _flow_key(call.cookie, id_ := call.parameter("request"))
         if answer := self._flow.decided(key):
             return self._answer_page(answer)
         try:
@@ -189,7 +189,9 @@ class AuthHandlers:
         """Store the person's decision and redirect to the client."""
         self._check_origin(call)
         approved = call.parameter("answer") == "allow"
-        return self._answer_page(self._flow.decide(_key(call.cookie, call.parameter("request")), approved=approved))
+        return self._answer_page(
+            self._flow.decide(_flow_key(call.cookie, call.parameter("request")), approved=approved)
+        )
 
     def _answer_page(self, answer: Answer) -> Response:
         if answer.location:
@@ -198,12 +200,12 @@ class AuthHandlers:
             return pages.message(self._issuer, "You have already answered", "Return to your application.", 200)
         return pages.message(self._issuer, WRONG_REQUEST, START_OVER)
 
-    def _to_log_in(self, url: str, cookie: str, id_: str) -> Response:
+    def _redirect_to_log_in(self, url: str, cookie: str, id_: str) -> Response:
         response = redirect(url or f"{self._issuer}/log-in?request={id_}")
         self.gateway.set_cookie(response, id_, cookie)
         return response
 
-    def _account(self, key: str, id_: str, revoked: str | None) -> Response:
+    def _account_page(self, key: str, id_: str, revoked: str | None) -> Response:
         person, grants = self._flow.account(key)
         return pages.account(self._issuer, id_, person.name, grants, revoked)
 
@@ -246,7 +248,7 @@ def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
     )
     # Do not redirect, because a redirect would go to the unvalidated Host header.
     app.router.redirect_slashes = False
-    # Clients in browsers read metadata and get tokens, without cookies.
+    # Allow all origins, because clients in browsers read metadata and get tokens. These requests have no cookies.
     app.add_middleware(
         CORSMiddleware, allow_origins=("*",), allow_methods=("GET", "POST"), allow_headers=("*",), max_age=7_200
     )
@@ -259,7 +261,7 @@ def _metadata_paths(prefix: str) -> list[str]:
     return [f"{path}{slash}" for path in paths for slash in ("", "/")]
 
 
-def _key(cookie: str, id_: str) -> str:
+def _flow_key(cookie: str, id_: str) -> str:
     """Combine the browser's cookie and the id of the request. Neither is enough without the other."""
     return f"{cookie}.{id_}"
 

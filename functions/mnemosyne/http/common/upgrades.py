@@ -22,7 +22,7 @@ def ignore_offers_of_http2() -> None:
 
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-    except ImportError:  # Uvicorn parses with h11.
+    except ImportError:  # Uvicorn then parses with h11, which ignores the offer
         return
     if auto.AutoHTTPProtocol is HttpToolsProtocol:
         auto.AutoHTTPProtocol = _protocol(HttpToolsProtocol)

@@ -81,7 +81,7 @@ class Access:
             own, _ = scope.get("server") or ("", 0)
             return LOCAL if _is_loopback(own) else error_response(403, "AUTH_MODE=none serves this machine only")
         try:
-            return self._cached(headers) or await self._look_up(headers, self._address(scope, headers))
+            return self._cached_principal(headers) or await self._look_up(headers, self._address(scope, headers))
         except Unauthorized as exc:
             address = self._address(scope, headers)
             if "authorization" in headers:  # a request without a credential does not count as a guess
@@ -103,9 +103,9 @@ class Access:
     def _address(self, scope: AsgiScope, headers: Headers) -> str:
         return client_address(scope, headers, self._proxies)
 
-    def _cached(self, headers: Headers) -> Principal | None:
-        # Reject the header only if Cloud Run would check it instead of Authorization. Behind Identity-Aware Proxy,
-        # which sets this header itself, it is ignored.
+    def _cached_principal(self, headers: Headers) -> Principal | None:
+        # Reject X-Serverless-Authorization only if Cloud Run would check it instead of Authorization. Otherwise ignore
+        # it, because Identity-Aware Proxy sets it.
         replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
         if len(headers.getlist("authorization")) > 1 or replaced:
             raise Unauthorized("one credential is needed, as Authorization")
@@ -146,7 +146,7 @@ class Access:
             if not principal.scopes or (required is not None and not principal.may(required)):
                 log.warning(
                     "audit",
-                    action=_name(call) or "request",
+                    action=_tool_name(call) or "request",
                     **_refusal_fields(principal),
                     reason=f"scope {required or 'none held'}",
                 )
@@ -247,7 +247,7 @@ def _refusal_fields(principal: Principal) -> dict[str, object]:
     return {**logged_caller(principal), **key, "namespace": principal.namespace, "outcome": "refused"}
 
 
-def _name(call: Any) -> str | None:
+def _tool_name(call: Any) -> str | None:
     """Return the name of the called tool.
 
     The result is `get_memory` for `resources/read`, and None for other methods.
@@ -263,7 +263,7 @@ def _name(call: Any) -> str | None:
 
 def _tool(call: Any) -> Tool[Any] | None:
     """Return the called tool; None for other methods and unknown tools."""
-    name = _name(call)
+    name = _tool_name(call)
     return None if name is None else find(name)
 
 
@@ -288,7 +288,7 @@ def _units(call: Any) -> float:
 def _is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(address).is_loopback
-    except ValueError:  # a socket file, or a test
+    except ValueError:  # no IP address: the path of a socket, or a name in a test
         return True
 
 

@@ -127,14 +127,14 @@ class McpMiddleware:
         if (spent := self._access.spend(principal, paid - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
             return spent
         try:
-            posted, problem = await self._parsed(body)
+            posted, problem = await self._parse_body(body)
         except InvalidRequest as exc:
             return error_response(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem:
             return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
         if jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted):
             body = json.dumps(posted).encode()
-        if (unsupported := _unsupported(headers, posted)) is not None:
+        if (unsupported := _reject_unsupported_version(headers, posted)) is not None:
             return unsupported
         id_ = jsonrpc.id_of(posted)
         wait = self._database.wait_seconds(principal)
@@ -170,7 +170,7 @@ class McpMiddleware:
         await reply.send(self._transport, {**scope, STREAMS: streamed}, receive)
         return None
 
-    async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
+    async def _parse_body(self, body: bytes) -> tuple[Any, str | None]:
         """Return the parsed JSON and, if it is invalid, the reason.
 
         Large bodies are parsed in a thread, so that the event loop stays free.
@@ -200,7 +200,7 @@ def _parse(body: bytes) -> tuple[Any, str | None]:
     return posted, jsonrpc.problem(posted, escaped=b"\\u" in body, brackets=brackets)
 
 
-def _unsupported(headers: Headers, posted: Any) -> Response | None:
+def _reject_unsupported_version(headers: Headers, posted: Any) -> Response | None:
     """Return 400 for an unsupported protocol version; None if it is supported.
 
     Requests with `_meta` name the version there, and the SDK validates it.
