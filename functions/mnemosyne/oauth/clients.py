@@ -62,7 +62,7 @@ class Clients:
         InvalidRequest if the document is not valid, and Unavailable if it cannot be fetched.
         """
         if not client_id.startswith("https://"):
-            return _registered(client_id)
+            return _decode_registration(client_id)
         if problem := _id_problem(client_id):
             raise InvalidRequest(f"client_id {problem}, got {client_id[:100]!r}")
         if (client := self._fresh.get(client_id)) is not None:
@@ -83,14 +83,14 @@ class Clients:
         Raises Unavailable if the database is not available.
         """
         if not client_id.startswith("https://"):
-            return _registered(client_id)
+            return _decode_registration(client_id)
         with self._store.transaction() as rows:
             client_and_age = rows.client(client_id)
         return client_and_age[0] if client_and_age and client_and_age[1] < seconds else None
 
     def register(self, body: bytes) -> Mapping[str, Any]:
         """Register a client and return the response as in RFC 7591. Raises InvalidRequest."""
-        client = _with_id(_client(parse_json(body, of="the registration"), ""))
+        client = _with_id(_build_client(parse_json(body, of="the registration"), ""))
         log.info("audit", action="register_client", outcome="done", client=client.id, name=client.name)
         return {
             "client_id": client.id,
@@ -131,7 +131,7 @@ def _with_id(client: Client) -> Client:
     raise InvalidRequest(f"redirect_uris must have at most about 700 characters together, got {length:,}")
 
 
-def _registered(client_id: str) -> Client | None:
+def _decode_registration(client_id: str) -> Client | None:
     """Decode the registration in the id; None if the id contains none.
 
     The id is not signed, because anybody may register anything.
@@ -143,7 +143,7 @@ def _registered(client_id: str) -> Client | None:
         fields = json.loads(base64.b64decode(encoded + "=" * (-len(encoded) % 4), b"-_", validate=True))
         name, refreshes, *uris = fields
         types = ["authorization_code", "refresh_token"] if refreshes is True else ["authorization_code"]
-        return _client({"client_name": name, "redirect_uris": uris, "grant_types": types}, client_id)
+        return _build_client({"client_name": name, "redirect_uris": uris, "grant_types": types}, client_id)
     except (binascii.Error, ValueError, TypeError, RecursionError, InvalidRequest):
         return None
 
@@ -170,10 +170,10 @@ def _client_from_document(document: bytes, client_id: str) -> Client:
     metadata = parse_json(document, of="the client's metadata document")
     if not isinstance(metadata, Mapping) or metadata.get("client_id") != client_id:
         raise InvalidRequest(f"the document at {client_id} must name itself as its client_id")
-    return _client(metadata, client_id)
+    return _build_client(metadata, client_id)
 
 
-def _client(metadata: Any, client_id: str) -> Client:
+def _build_client(metadata: Any, client_id: str) -> Client:
     """Build a client from its metadata. Raises InvalidRequest with the unsupported value."""
     if not isinstance(metadata, Mapping):
         raise InvalidRequest("the client's metadata must be a JSON object")

@@ -132,7 +132,7 @@ class Flow:
                 raise Conflict(START_OVER)
             if pending.log_in_hash is not None:
                 wrong = not hmac.compare_digest(
-                    hash_secret(_normalized(parameters.get("code", ""))), pending.log_in_hash
+                    hash_secret(_normalize(parameters.get("code", ""))), pending.log_in_hash
                 )
                 if pending.attempts >= ATTEMPTS:
                     raise Conflict(f"too many wrong codes: {AGAIN}")
@@ -179,7 +179,7 @@ class Flow:
             request = _request(pending, self.issuer)
             rows.set_status(hash_secret(key), "decided")
             server = Server(self.issuer, rows, client)
-            server.code = _code(key)
+            server.code = _derive_code(key)
             answer = server.answer(request, person if approved else None)
             if approved and client and "code=" in urlsplit(answer.location).query:
                 resource = server.resource.of(request)
@@ -200,12 +200,12 @@ class Flow:
         With an address, the client would use the code a second time, which would revoke the grant.
         """
         request = _request(pending, self.issuer)
-        if (code := rows.code(hash_secret(_code(key)))) is None:
+        if (code := rows.code(hash_secret(_derive_code(key)))) is None:
             return Server(self.issuer, rows, pending.client).answer(request, None)
         if code.used or not code.valid:
             return Answer(200, None, {})
         state = [("state", request.payload.state)] if request.payload.state else []
-        parameters = [("code", _code(key)), *state, ("iss", self.issuer.url)]
+        parameters = [("code", _derive_code(key)), *state, ("iss", self.issuer.url)]
         return Answer(303, None, {"Location": add_params_to_uri(code.redirect_uri, parameters)})
 
     def log_out(self, key: str) -> None:
@@ -264,7 +264,7 @@ class Flow:
         rows.begin(hash_secret(key), parameters, client, networks_of(address))
         url, code = self._log_in.begin(key, client.name if client else "this page")
         if code:
-            rows.expect_log_in(hash_secret(key), hash_secret(_normalized(code)))
+            rows.expect_log_in(hash_secret(key), hash_secret(_normalize(code)))
         return url
 
     @contextmanager
@@ -285,10 +285,10 @@ def _request(pending: PendingAuthorization, issuer: Issuer) -> OAuthRequest:
     return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
 
 
-def _code(key: str) -> str:
+def _derive_code(key: str) -> str:
     """Derive the authorization code from the browser's secret, so that the database cannot reveal it."""
     return hmac.new(key.encode(), b"code", hashlib.sha256).hexdigest()
 
 
-def _normalized(code: str) -> str:
+def _normalize(code: str) -> str:
     return "".join(code.upper().split()).replace("-", "")

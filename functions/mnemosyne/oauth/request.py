@@ -43,7 +43,7 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
 
     def __init__(self, method: str, url: str, pairs: Iterable[tuple[str, str]]) -> None:
         super().__init__(method, url)
-        self.payload = _Payload(_validated(list(pairs)))
+        self.payload = _Payload(_validate(list(pairs)))
 
     @property
     def form(self) -> Mapping[str, str]:
@@ -59,7 +59,7 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
         return {name: value for name, value in self.form.items() if name in PARAMETER_NAMES | {"state"}}
 
 
-def _validated(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _validate(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the known parameters that are not empty. Raises InvalidRequest for invalid or repeated parameters."""
     if len(pairs) > PARAMETERS:
         raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")
