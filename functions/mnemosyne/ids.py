@@ -22,11 +22,11 @@ def issue_request_id(namespace: str) -> UUID:
     `issued_at` verifies the checksum.
     """
     bits = _uuid7(time.time_ns() // 1_000_000)
-    return UUID(int=bits | _check(bits, namespace))
+    return UUID(int=bits | _checksum(bits, namespace))
 
 
 def _uuid7(milliseconds: int) -> int:
-    """Return the bits of a UUIDv7 of that time since the epoch, without `_RAND_A`."""
+    """Return the bits of a UUIDv7 for a time in milliseconds since 1970, with zeros in place of `_RAND_A`."""
     return milliseconds << 80 | 0x7 << 76 | 0b10 << 62 | secrets.randbits(62)
 
 
@@ -35,7 +35,7 @@ def issued_at(request_id: UUID, namespace: str) -> datetime | None:
 
     The checksum is not a security feature. One in 4,096 other UUIDs passes it.
     """
-    if request_id.version != 7 or _check(request_id.int & ~_RAND_A, namespace) != request_id.int & _RAND_A:
+    if request_id.version != 7 or _checksum(request_id.int & ~_RAND_A, namespace) != request_id.int & _RAND_A:
         return None
     try:
         return datetime.fromtimestamp((request_id.int >> 80) / 1000, UTC)
@@ -43,7 +43,7 @@ def issued_at(request_id: UUID, namespace: str) -> datetime | None:
         return None
 
 
-def _check(rest: int, namespace: str) -> int:
+def _checksum(rest: int, namespace: str) -> int:
     digest = hashlib.sha256(rest.to_bytes(16) + namespace.encode(errors="replace")).digest()
     return int.from_bytes(digest[:2]) << 64 & _RAND_A
 

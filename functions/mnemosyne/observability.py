@@ -243,7 +243,7 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
 
     `project` is the Google Cloud project of the traces.
     """
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # lines do not include them
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # not in the lines
     handler = _LineHandler(stream)
     handler.setFormatter(JsonFormatter(project))
     root = logging.getLogger()

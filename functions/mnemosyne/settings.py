@@ -15,7 +15,7 @@ from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
 OF_CLIENTS = ("MNEMOSYNE_TOKEN", "MNEMOSYNE_URL", "MNEMOSYNE_API_KEY")
-"""Variables that commands and clients read. A shell may have them too."""
+"""Variables with the prefix that are no settings. Commands and clients read them, and a shell may set them."""
 FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object", "auth")
 _SECRETS = ("database_url", "db_password", "push_secret", "oauth_client_secret")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
