@@ -101,8 +101,8 @@ def main() -> None:
     arguments = parser.parse_args()
     print("| set | hints | precision | changed facts | recall |\n|---|---|---|---|---|")
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
-    for part, chosen in (("tuned on", pairs[::2]), ("held out", pairs[1::2])):
-        print(f"| pairs by hand, {part} | {pair_figures(chosen)}")
+    for part, part_pairs in (("tuned on", pairs[::2]), ("held out", pairs[1::2])):
+        print(f"| pairs by hand, {part} | {pair_figures(part_pairs)}")
     with opened_store(arguments.embedder) as (embedder, memories, _):
         conversations = Collection.read("conversations", OURS["many_conversations"])
         for collection, sample in ((short_facts(), 1), (assistant_logs(), SAMPLE), (conversations, 1)):

@@ -67,12 +67,12 @@ def people(collection: Collection) -> set[str]:
 def unanswerable(stored: Stored, others: Collection | None) -> dict[str, list[Question]]:
     """Return questions without an answer, by kind. `others` are conversations of other people."""
     by_kind: dict[str, list[Question]] = {}
-    known = people(stored.collection)
+    names = people(stored.collection)
     for question in stored.collection.unanswerable if others is None else others.answerable:
         kind = question.kind
         if others is not None:
-            named = any(re.search(rf"\b{name}\b", question.text) for name in known)
-            kind = "known people" if named else "strangers"
+            is_named = any(re.search(rf"\b{name}\b", question.text) for name in names)
+            kind = "known people" if is_named else "strangers"
         by_kind.setdefault(kind, []).append(question)
     return by_kind
 
@@ -82,8 +82,8 @@ def measure(stored: Stored, kind: str, questions: Sequence[Question]) -> None:
     answerable, near = values(stored, stored.collection.answerable[:QUESTIONS])
     without, far = values(stored, questions[:QUESTIONS])
     areas = [auc(answerable[:, column], without[:, column]) for column in (2, 0, 1)]
-    missed = np.mean([one is Confidence.WEAK for one in near])
-    wrong = np.mean([one is Confidence.STRONG for one in far])
+    missed = np.mean([confidence is Confidence.WEAK for confidence in near])
+    wrong = np.mean([confidence is Confidence.STRONG for confidence in far])
     name = f"{stored.collection.name}, {kind}"
     print(f"| {name:36} |" + "".join(f" {figure:.2f} |" for figure in (*areas, missed, wrong)), flush=True)
 

@@ -76,7 +76,7 @@ def figures(size: int, rounds: int, visits: int) -> list[Figure]:
     ]
 
 
-def _timed(dev: DevServer, tool: str, arguments: Mapping[str, Any]) -> tuple[float, Any]:
+def _time_call(dev: DevServer, tool: str, arguments: Mapping[str, Any]) -> tuple[float, Any]:
     began = time.perf_counter()
     answer = dev.call(tool, dict(arguments))
     return (time.perf_counter() - began) * 1000, answer
@@ -89,14 +89,14 @@ def _pages(dev: DevServer, query_texts: Sequence[str]) -> dict[str, list[float]]
         queries = {"results": question, "typing": " ".join(question.split()[:3])[:-1]}
         for name, calls in PAGES.items():
             own = {"query": queries[name]} if name in queries else {}
-            costs[name].append(sum(_timed(dev, tool, {**arguments, **own})[0] for tool, arguments in calls))
+            costs[name].append(sum(_time_call(dev, tool, {**arguments, **own})[0] for tool, arguments in calls))
     return {name: times[3:] for name, times in costs.items()}
 
 
 def _paging(dev: DevServer, pages: int) -> list[float]:
     times, cursor = [], None
     for _ in range(pages):
-        took, page = _timed(dev, "list_memories", {"limit": PAGE, "cursor": cursor})
+        took, page = _time_call(dev, "list_memories", {"limit": PAGE, "cursor": cursor})
         times.append(took)
         cursor = page["next_cursor"]
     return times

@@ -97,8 +97,8 @@ def visit(port: int, question: str) -> float:
 def typing(port: int, questions: Sequence[str]) -> list[float]:
     """Return the milliseconds from the last key of each text to its results.
 
-    Each text is the first two words of a question and the beginning of the third, typed into a new page. One page would
-    make longer pauses after a hundred searches in a minute.
+    Each text is the first two words of a question and the beginning of the third. It is typed into a new page, because
+    a page searches less often after a hundred searches in a minute.
     """
     times = []
     with chromium() as browser:
@@ -108,11 +108,11 @@ def typing(port: int, questions: Sequence[str]) -> list[float]:
             browser.driver.execute_script(TYPING)
             first, second, third = question.split()[:3]
             text = f"{first} {second} {third[:LETTERS]}"
-            times.append(_typed(browser, text))
+            times.append(_type(browser, text))
     return times
 
 
-def _typed(browser: Chromium, text: str) -> float:
+def _type(browser: Chromium, text: str) -> float:
     browser.driver.find_element(By.ID, "query").click()
     actions = ActionChains(browser.driver, duration=0)
     for key in text:

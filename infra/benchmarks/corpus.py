@@ -11,29 +11,29 @@ WORDS = range(8, 121)
 
 
 def texts(count: int) -> list[str]:
-    """Return this many different texts, which are the same in each run in the same environment.
+    """Return `count` different texts, which are the same in each run in the same environment.
 
     If there are too few paragraphs, some texts are two paragraphs.
     """
-    chosen = random.Random(7)
+    rng = random.Random(7)
     distinct: dict[str, None] = {}
-    for file in chosen.sample(files := _files(), len(files)):
+    for file in rng.sample(files := _files(), len(files)):
         distinct |= dict.fromkeys(paragraphs_of(file, WORDS))
         if len(distinct) >= count:
             break
     paragraphs = list(distinct)
     while len(distinct) < count:
-        distinct[f"{chosen.choice(paragraphs)} {chosen.choice(paragraphs)}"] = None
-    return chosen.sample(list(distinct), count)
+        distinct[f"{rng.choice(paragraphs)} {rng.choice(paragraphs)}"] = None
+    return rng.sample(list(distinct), count)
 
 
 def questions(paragraphs: list[str], count: int) -> list[str]:
     """Return six consecutive words of each of the first `count` paragraphs."""
-    chosen = random.Random(11)
+    rng = random.Random(11)
     texts_ = []
     for paragraph in paragraphs[:count]:
         words = paragraph.split()
-        start = chosen.randrange(max(1, len(words) - 6))
+        start = rng.randrange(max(1, len(words) - 6))
         texts_.append(" ".join(words[start : start + 6]))
     return texts_
 

@@ -16,7 +16,7 @@ from mnemosyne.cli.local import postgres
 
 ROUNDS = 12
 SEARCHES = 10
-"""Searches of each kind, in each half of a round."""
+"""Number of searches of each kind, both without and during the removal, in a round."""
 KINDS = ("meaning", "hybrid", "newest")
 EXPIRE: Final = (
     "UPDATE memories SET expires_at = now() WHERE mod(CAST(extract(epoch FROM timestamp) / 60 AS bigint), 10) = 3"
@@ -65,10 +65,10 @@ def figures(rows: int) -> list[Figure]:
     ):
         isolation.prepare(owner, rows, EXPIRE)
         connect = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)
-        return _measured(owner, Sweep(Retention(connect)), memories, rows)
+        return _measure(owner, Sweep(Retention(connect)), memories, rows)
 
 
-def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: int) -> list[Figure]:
+def _measure(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: int) -> list[Figure]:
     kinds = {name: work for name, work in isolation.searches(database).items() if name in KINDS}
     for work in kinds.values():
         _seconds(work)  # warms the caches

@@ -59,18 +59,18 @@ Row = tuple[IngestRequest, Vector]
 def make_rows(count: int, dimension: int) -> list[Row]:
     """Create memories of real text, each with a random embedding."""
     random = np.random.default_rng(7)
-    made = []
+    memory_rows = []
     for n, paragraph in enumerate(corpus.texts(count)):
         text = f"memory {n} of {time.time_ns()}: {paragraph}"
         vector = random.standard_normal(dimension).astype(np.float32)
         request = IngestRequest.of(new_id(), content=text, timestamp=datetime(2026, 5, 20, tzinfo=UTC))
-        made.append((request, np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)))
-    return made
+        memory_rows.append((request, np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)))
+    return memory_rows
 
 
-def batches(made: Sequence[Row], size: int = BATCH) -> list[Sequence[Row]]:
-    """Split the rows into batches of at most `size` rows."""
-    return [made[start : start + size] for start in range(0, len(made), size)]
+def batches(memory_rows: Sequence[Row], size: int = BATCH) -> list[Sequence[Row]]:
+    """Split rows of memories into batches of at most `size` rows."""
+    return [memory_rows[start : start + size] for start in range(0, len(memory_rows), size)]
 
 
 def rate(count: int, work: Callable[[], object]) -> float:
@@ -101,23 +101,23 @@ def upsert_rates(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> 
         owner.script("CHECKPOINT")
 
     for _ in range(rounds):
-        made = make_rows(count, SPACE.dimension)
+        memory_rows = make_rows(count, SPACE.dimension)
         emptied()
-        rates["asyncpg COPY"].append(rate(count, lambda: asyncio.run(_asyncpg_copy(server, made))))  # noqa: B023
+        rates["asyncpg COPY"].append(rate(count, lambda: asyncio.run(_asyncpg_copy(server, memory_rows))))  # noqa: B023
         emptied()
-        rates["upsert"].append(rate(count, lambda: _upsert(connection, made)))  # noqa: B023
+        rates["upsert"].append(rate(count, lambda: _upsert(connection, memory_rows)))  # noqa: B023
     connection.close()
     owner.close()
     return rates
 
 
-async def _asyncpg_copy(server: postgres.EmbeddedPostgres, made: Sequence[Row]) -> None:
+async def _asyncpg_copy(server: postgres.EmbeddedPostgres, memory_rows: Sequence[Row]) -> None:
     connection = await asyncpg.connect(
         host=str(server.socket_directory), user=postgres.OWNER, database=postgres.DATABASE
     )
     await pgvector.asyncpg.register_vector(connection)
     await connection.execute(CREATE_BARE_INCOMING)
-    for batch in batches(made):
+    for batch in batches(memory_rows):
         async with connection.transaction():
             records = [(*_values(r), HalfVector(v)) for r, v in batch]
             await connection.copy_records_to_table("incoming", records=records, columns=_INCOMING)
@@ -128,8 +128,8 @@ async def _asyncpg_copy(server: postgres.EmbeddedPostgres, made: Sequence[Row]) 
     await connection.close()
 
 
-def _upsert(connection: Connection, made: Sequence[Row]) -> None:
-    for batch in batches(made):
+def _upsert(connection: Connection, memory_rows: Sequence[Row]) -> None:
+    for batch in batches(memory_rows):
         with connection.transaction():
             connection.run(memories_sql.ENTER_NAMESPACE, namespace=NAMESPACE)
             connection.copy(ingest_sql.COPY_INCOMING, binary_rows((new_id(), *row) for row in batch))
@@ -138,7 +138,7 @@ def _upsert(connection: Connection, made: Sequence[Row]) -> None:
             )
 
 
-def bare_upsert_rate(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:
+def bare_upsert_rate(server: postgres.EmbeddedPostgres, memory_rows: Sequence[Row], size: int, workers: int) -> float:
     """Return the rows per second of plain pg8000 upserts with the vector index. Embeddings are computed beforehand."""
 
     def work(part: Sequence[Sequence[Row]]) -> None:
@@ -151,9 +151,9 @@ def bare_upsert_rate(server: postgres.EmbeddedPostgres, made: Sequence[Row], siz
             connection.commit()
         connection.close()
 
-    parts = batches(made, size)
+    parts = batches(memory_rows, size)
     with ThreadPoolExecutor(workers) as pool:
-        return rate(len(made), lambda: list(pool.map(work, [parts[n::workers] for n in range(workers)])))
+        return rate(len(memory_rows), lambda: list(pool.map(work, [parts[n::workers] for n in range(workers)])))
 
 
 @contextmanager
@@ -188,9 +188,9 @@ def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, cou
     embedder = OfflineEmbedder(None)
     for size, total in ((1, count // 4), (BATCH, count)):
         for workers in (1, 4):
-            made = [r for r, _ in make_rows(total, OFFLINE.dimension)]
-            vectors = embedder.embed_documents([request.content for request in made])
-            by_hand = bare_upsert_rate(server, list(zip(made, vectors, strict=True)), size, workers)
+            requests = [r for r, _ in make_rows(total, OFFLINE.dimension)]
+            vectors = embedder.embed_documents([request.content for request in requests])
+            by_hand = bare_upsert_rate(server, list(zip(requests, vectors, strict=True)), size, workers)
             owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("TRUNCATE memories CASCADE")
             with ingest_pipeline(directory, server, workers) as queue:
@@ -198,7 +198,7 @@ def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, cou
                     NAMESPACE, [request for request, _ in make_rows(1, OFFLINE.dimension)]
                 )  # the function's first push loads its embedder
                 _wait_stored(owner, 1)
-                whole = rate(total, lambda: _publish_and_wait(queue, made, size, owner))  # noqa: B023
+                whole = rate(total, lambda: _publish_and_wait(queue, requests, size, owner))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")
             owner.close()
             messages = "single messages" if size == 1 else f"batches of {size}"
@@ -206,10 +206,10 @@ def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, cou
     return ratios
 
 
-def _publish_and_wait(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Connection) -> None:
-    for start in range(0, len(made), size):
-        queue.publish(NAMESPACE, made[start : start + size])
-    _wait_stored(owner, len(made) + 1)
+def _publish_and_wait(queue: LocalQueue, requests: Sequence[IngestRequest], size: int, owner: Connection) -> None:
+    for start in range(0, len(requests), size):
+        queue.publish(NAMESPACE, requests[start : start + size])
+    _wait_stored(owner, len(requests) + 1)
 
 
 def _wait_stored(owner: Connection, count: int) -> None:
@@ -225,7 +225,7 @@ def figures(count: int, rounds: int) -> list[Figure]:
     with new_database(SPACE) as (server, _):
         rates = upsert_rates(server, count, rounds)
     upserts = [own / other for own, other in zip(rates["upsert"], rates["asyncpg COPY"], strict=True)]
-    made = [Figure.of("upsert / asyncpg COPY", upserts, 0.9, more_is_better=True)]
+    results = [Figure.of("upsert / asyncpg COPY", upserts, 0.9, more_is_better=True)]
     ratios: dict[str, list[float]] = defaultdict(list)
     with new_database(OFFLINE) as (server, directory):
         for _ in range(rounds):
@@ -233,5 +233,5 @@ def figures(count: int, rounds: int) -> list[Figure]:
                 ratios[name].append(ratio)
     for name, each in ratios.items():
         goal = 0.5 if name.startswith("single") else None
-        made.append(Figure.of(f"publish to stored / bare upserts, {name}", each, goal, more_is_better=True))
-    return made
+        results.append(Figure.of(f"publish to stored / bare upserts, {name}", each, goal, more_is_better=True))
+    return results

@@ -21,7 +21,7 @@ from mnemosyne.domain.search import SearchMode
 
 LONG_CHARACTERS = 1_700
 PARAGRAPHS = 13
-"""Paragraphs for each long memory. It has fewer than twelve on average."""
+"""Number of paragraphs to read for each long memory. A long memory has fewer than twelve on average."""
 WARM_UP = 5
 EXACT = """
 SELECT id FROM (

@@ -89,12 +89,12 @@ def plan(rows: int) -> list[Batch]:
 
 def requests(batch: Batch, corpus: Sequence[str]) -> list[IngestRequest]:
     """Return the memories of a batch, which are the same in each run."""
-    chosen = random.Random(f"{batch.namespace} {batch.first}")
+    rng = random.Random(f"{batch.namespace} {batch.first}")
     paragraphs = (20,) if batch.namespace == "long" else (1, 2)
     return [
         IngestRequest.of(
             new_id(),
-            content=f"{' '.join(chosen.choices(corpus, k=chosen.choice(paragraphs)))} ({n})",
+            content=f"{' '.join(rng.choices(corpus, k=rng.choice(paragraphs)))} ({n})",
             timestamp=START + timedelta(minutes=n),
             tags=[f"topic {n % 100}"],
             metadata={"page": n % 1_000},
@@ -136,10 +136,10 @@ class Writer:
             )
 
     def _incoming(self, batch: Batch) -> list[tuple[Any, IngestRequest, Any]]:
-        made = requests(batch, self._corpus)
+        batch_requests = requests(batch, self._corpus)
         embed = self._embedder.for_namespace(batch.namespace).embed_documents
-        vectors = embed_whole([one.embedded_text for one in made], self._embedder.chunk_limit, embed)
-        return [(new_id(), request, each) for request, each in zip(made, vectors, strict=True)]
+        vectors = embed_whole([request.embedded_text for request in batch_requests], self._embedder.chunk_limit, embed)
+        return [(new_id(), request, each) for request, each in zip(batch_requests, vectors, strict=True)]
 
     def _database_seconds(self) -> float:
         return int(Path(f"/proc/{self._process}/schedstat").read_text().split()[0]) / 1e9
@@ -167,13 +167,13 @@ def import_memories(directory: DataDir, rows: int, show: Callable[[int], None]) 
             return batch.memories
 
         with ThreadPoolExecutor(WRITERS) as threads:
-            left = [threads.submit(store, batch) for batch in plan(rows) if batch.number not in stored]
+            futures = [threads.submit(store, batch) for batch in plan(rows) if batch.number not in stored]
             try:
-                for done in as_completed(left):
-                    count += done.result()
+                for future in as_completed(futures):
+                    count += future.result()
                     show(count)
             finally:
-                threads.shutdown(cancel_futures=True)  # the batches that are being stored are completed
+                threads.shutdown(cancel_futures=True)  # waits for the batches that are being stored
         for _ in range(WRITERS):
             idle.get().close()
         return _import_figures(owner)
@@ -204,9 +204,9 @@ def _corpus(directory: DataDir, rows: int) -> list[str]:
 
 def write_json(file: Path, value: object) -> None:
     """Replace a file in one step, so that a killed process does not leave an incomplete file."""
-    written = file.with_suffix(".new")
-    written.write_text(json.dumps(value, indent=2) + "\n")
-    written.replace(file)
+    new_file = file.with_suffix(".new")
+    new_file.write_text(json.dumps(value, indent=2) + "\n")
+    new_file.replace(file)
 
 
 def progress(rows: int, every: float) -> Callable[[int], None]:
@@ -225,18 +225,18 @@ def progress(rows: int, every: float) -> Callable[[int], None]:
 def run(directory: DataDir, rows: int, phases: Mapping[str, Callable[[], object]]) -> dict[str, Any]:
     """Run the phases that are not complete, and return the figures of all phases."""
     file = directory.path / "figures.json"
-    kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"rows": rows}
-    if kept["rows"] != rows:
-        raise SystemExit(f"--rows must be {kept['rows']} in {directory.path}, got {rows}: choose another --directory")
-    write_json(file, kept)
+    values: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"rows": rows}
+    if values["rows"] != rows:
+        raise SystemExit(f"--rows must be {values['rows']} in {directory.path}, got {rows}: choose another --directory")
+    write_json(file, values)
     for name, phase in phases.items():
-        if name not in kept:
+        if name not in values:
             print(f"{name}: begins", flush=True)
             began = time.monotonic()
-            kept[name] = phase()
-            write_json(file, kept)
+            values[name] = phase()
+            write_json(file, values)
             print(f"{name}: complete after {time.monotonic() - began:.0f} s", flush=True)
-    return kept
+    return values
 
 
 def report(figures: Mapping[str, Any]) -> str:
@@ -266,9 +266,9 @@ def report(figures: Mapping[str, Any]) -> str:
     lines = [f"| {stored['memories']:,} memories | |", "|---|---|", *(f"| {name} | {rows[name]} |" for name in rows)]
     lines += ["", "| memories | dimension | vCPU | memory | SSD | US dollars a month |", "|---|---|---|---|---|---|"]
     for memories, dimension in itertools.product((10**6, 10**7, 10**8), (256, 768)):
-        one = measures.machine(memories, figures, dimension)
+        vm = measures.machine(memories, figures, dimension)
         lines.append(
-            f"| {memories:,} | {dimension} | {one.processors} | {one.memory} GB | {one.disk:,} GB | {one.price:,.0f} |"
+            f"| {memories:,} | {dimension} | {vm.processors} | {vm.memory} GB | {vm.disk:,} GB | {vm.price:,.0f} |"
         )
     return "\n".join(lines)
 

@@ -107,25 +107,25 @@ def _sizes(owner: Connection) -> dict[str, Any]:
 
 def searches(store: Store) -> dict[str, Any]:
     """Return the milliseconds of searches over HTTP, the CPU time of a search, and the memory of all processes."""
-    asked = questions(store.corpus(), store.searches + WARM_UP)
+    query_texts = questions(store.corpus(), store.searches + WARM_UP)
     figures: dict[str, Any] = {}
     with _running(store) as running:
         mcp = running.functions[0]
         server = running.database.server.get_pid() or 0
         for name, (namespace, searchers) in LOADS.items():
             token = _token(running, namespace)
-            bodies = [call(question, token) for question in asked]
+            bodies = [call(question, token) for question in query_texts]
             asyncio.run(_search(mcp, bodies[:WARM_UP], 1))
             measured = bodies[WARM_UP:] * (1 if searchers == 1 else 4)
             before, began = (cpu_seconds(mcp.pid), cpu_seconds(server)), time.perf_counter()
-            took = asyncio.run(_search(mcp, measured, searchers))
+            durations = asyncio.run(_search(mcp, measured, searchers))
             figures[name] = {
-                "p50_ms": 1e3 * statistics.median(took),
-                "p95_ms": 1e3 * statistics.quantiles(took, n=20)[-1],
-                "per_second": len(took) / (time.perf_counter() - began),
-                "errors": len(measured) - len(took),
-                "python_cpu_ms": 1e3 * (cpu_seconds(mcp.pid) - before[0]) / len(took),
-                "database_cpu_ms": 1e3 * (cpu_seconds(server) - before[1]) / len(took),
+                "p50_ms": 1e3 * statistics.median(durations),
+                "p95_ms": 1e3 * statistics.quantiles(durations, n=20)[-1],
+                "per_second": len(durations) / (time.perf_counter() - began),
+                "errors": len(measured) - len(durations),
+                "python_cpu_ms": 1e3 * (cpu_seconds(mcp.pid) - before[0]) / len(durations),
+                "database_cpu_ms": 1e3 * (cpu_seconds(server) - before[1]) / len(durations),
             }
         figures["memory_mb"] = {"database": _memory(server), "mcp": _memory(mcp.pid)}
     return figures
@@ -146,7 +146,7 @@ def _token(running: stack.Stack, namespace: str) -> str:
 async def _search(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searchers: int) -> list[float]:
     """Return the seconds of each search that was not answered with an error."""
     address, waiting = urlsplit(mcp.url), iter(bodies)
-    took: list[float] = []
+    durations: list[float] = []
 
     async def search() -> None:
         reader, writer = await asyncio.open_connection(address.hostname, address.port)
@@ -154,21 +154,21 @@ async def _search(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searc
             since = time.perf_counter()
             try:
                 await exchange(reader, writer, body)
-                took.append(time.perf_counter() - since)
+                durations.append(time.perf_counter() - since)
             except RuntimeError:
                 writer.close()
-                await asyncio.sleep(1)  # the answer to too many requests has Retry-After: 1
+                await asyncio.sleep(1)  # as Retry-After says after too many requests
                 reader, writer = await asyncio.open_connection(address.hostname, address.port)
         writer.close()
 
     await asyncio.gather(*(search() for _ in range(searchers)))
-    return took
+    return durations
 
 
 def _memory(pid: int) -> float:
     """Return the megabytes of a process and its descendants. A shared page counts once (PSS)."""
     kilobytes = 0
-    for process in ((one := psutil.Process(pid)), *one.children(recursive=True)):
+    for process in ((parent := psutil.Process(pid)), *parent.children(recursive=True)):
         with suppress(FileNotFoundError, ProcessLookupError):
             lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
             kilobytes += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
@@ -245,7 +245,7 @@ PHASES: Mapping[str, Callable[[Store], object]] = {
 }
 """The phases after the import, in order."""
 PEAK = 10 * 100_000 / 86_400
-"""Searches in the busiest second: ten times the mean of a hundred thousand calls a day."""
+"""Number of searches in the busiest second: ten times the mean of a hundred thousand calls a day."""
 BUSY = 0.6
 """Share of the processors that searches use in the busiest second."""
 SEARCHED = ("memories_embedding", "memory_chunks_embedding", "memory_words", "memory_words_keys", "memories_session")

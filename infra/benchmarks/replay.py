@@ -94,13 +94,13 @@ def record(file: Path, names: Sequence[str]) -> None:
             store = Stored(collection, memories, embedder)
             ids: set[str] = set()
             for question in collection.answerable:
-                recorded = _recorded(store, question)
+                recorded = _record_question(store, question)
                 ids.update(row.id for row in recorded["candidates"]["rows"] if row.eligible)
                 lines.write(json.dumps({"collection": name} | recorded) + "\n")
             lines.write(json.dumps({"collection": name, "memories": _memories(store, sorted(ids), owner)}) + "\n")
 
 
-def _recorded(store: Stored, question: Question) -> dict[str, Any]:
+def _record_question(store: Stored, question: Question) -> dict[str, Any]:
     query, candidates, lexical_weight = store.candidates(question.text)
     return {
         "question": question.text,

@@ -122,8 +122,8 @@ def _print(collection: Collection, rows_by_search: dict[str, Rows]) -> None:
             )
     print(f"  {'nDCG@10 by kind':26}" + "".join(f"{name[:11]:>12}" for name in BY_KIND))
     for kind in sorted({question.kind for question in collection.answerable}):
-        chosen = np.array([question.kind == kind for question in collection.answerable])
-        print(f"    {kind[:24]:24}" + "".join(f"{rows_by_search[name][chosen][:, 2].mean():12.3f}" for name in BY_KIND))
+        mask = np.array([question.kind == kind for question in collection.answerable])
+        print(f"    {kind[:24]:24}" + "".join(f"{rows_by_search[name][mask][:, 2].mean():12.3f}" for name in BY_KIND))
 
 
 def figures() -> list[Figure]:
@@ -168,14 +168,14 @@ def main() -> None:
         print(reranker.check())
     if arguments.corpus:
         try:
-            chosen = [Collection.of_files(arguments.corpus.stem, arguments.corpus, arguments.queries)]
+            collections = [Collection.of_files(arguments.corpus.stem, arguments.corpus, arguments.queries)]
         except (OSError, InvalidRequest) as exc:
             parser.error(str(exc))
-        if not chosen[0].answerable:
+        if not collections[0].answerable:
             parser.error(f"{arguments.queries} has no question with relevant_ids")
     else:
-        chosen = [collection_of(name) for name in arguments.sets or names]
-    for collection in chosen:
+        collections = [collection_of(name) for name in arguments.sets or names]
+    for collection in collections:
         run(collection, arguments.embedder, weights=arguments.weights, reranker=reranker)
 
 

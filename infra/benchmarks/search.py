@@ -218,10 +218,10 @@ def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
     Above SMALL memories, the names of the figures contain the number.
     """
     among = f", among {sum(sizes):,}" if sum(sizes) > SMALL else ""
-    return [replace(figure, name=f"{figure.name}{among}") for figure in _measured(sizes, rounds)]
+    return [replace(figure, name=f"{figure.name}{among}") for figure in _measure(sizes, rounds)]
 
 
-def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
+def _measure(sizes: Sequence[int], rounds: int) -> list[Figure]:
     corpus = texts(sizes[-1] + rounds + sizes[1])
     query_texts = questions(corpus[sizes[-1] :], rounds)
     costs: dict[tuple[int, str], list[float]] = defaultdict(list)
@@ -245,14 +245,14 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
                     (" and a tenth's period", Filters(after=newest_tenth(size))),
                 )
             }
-            around = with_sessions(bench, corpus[-sizes[1] :], query_texts)
+            session_ratios = with_sessions(bench, corpus[-sizes[1] :], query_texts)
         with writing_bench(server, embedder) as writers:
             after = rates(writers, corpus[-sizes[0] :])
             writers.owner.script("TRUNCATE memories CASCADE")
             fill(writers, {f"n{size}": corpus[:size] for size in sizes[:-1]})
             before = rates(writers, corpus[-sizes[0] :])
     _print(sizes, costs)
-    results = [*_ratios(sizes, costs), Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", around, 2.0)]
+    results = [*_ratios(sizes, costs), Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", session_ratios, 2.0)]
     results += [_recall(size, name, recalls) for (size, name), recalls in shares.items()]
     results.append(
         Figure.of(

@@ -31,7 +31,7 @@ Search = Callable[[str], Sequence[str]]
 
 
 class Remembered:
-    """The candidates of questions, each looked up once, to rank them with several weights of words."""
+    """Cache of the candidates of questions, so that ranking them with other lexical weights needs no look-up."""
 
     def __init__(self, memories: CandidateSource) -> None:
         self._memories = memories
@@ -127,7 +127,7 @@ class Stored:
         return self.names(str(neighbour.id) for neighbour in neighbours.may_replace)
 
     def names(self, ids: Iterable[str]) -> list[str]:
-        """Return the id of each memory's document in the collection."""
+        """Return, for each id of a memory, the id of its document in the collection."""
         return [self._names[memory_id] for memory_id in ids]
 
     def documents(self, ids: Iterable[str]) -> list[str]:
@@ -167,12 +167,12 @@ def opened_store(embedder_name: str) -> Iterator[tuple[Embedder, MemoryDatabase,
 
 def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
     """Return the embedder of a provider, and its embedding space."""
-    chosen = {
+    variables = {
         "MNEMOSYNE_EMBEDDER": name,
         "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
-        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # required, but never opened
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # a required setting; no connection is opened
         "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
     }
-    settings = Settings.from_environment({**os.environ, **chosen})
+    settings = Settings.from_environment({**os.environ, **variables})
     space = container.embedding_space(settings)
     return registry.build(settings, space), space

@@ -34,14 +34,14 @@ MOST_EVIDENCE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class _Shape:
-    """What distinguishes the sets."""
+    """The properties in which the two sets of logs differ."""
 
     name: str
     sessions: int
     quoted: Sequence[int]
     """Numbers of paragraphs that a person's message quotes; one number is chosen for each message."""
     answered: range
-    """Paragraphs of an answer in addition to the first."""
+    """Numbers of paragraphs of an answer, after the first; one number is chosen for each answer."""
     repeated: float
     """Probability that the assistant repeats a stated fact."""
     asked_answers: float
@@ -75,7 +75,7 @@ ASKING = _Shape(
 
 @dataclass
 class _Log:
-    chosen: random.Random
+    rng: random.Random
     shape: _Shape
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     time: datetime = START
@@ -87,7 +87,7 @@ class _Log:
     """Some answers of the assistant: message, topic, and the paragraph with which the answer begins."""
 
     def say(self, session: str, speaker: str, text: str) -> str:
-        self.time += timedelta(seconds=self.chosen.randrange(20, 240))
+        self.time += timedelta(seconds=self.rng.randrange(20, 240))
         name = f"m{len(self.documents)}"
         self.documents[name] = {
             "id": name,
@@ -109,17 +109,17 @@ def short_requests() -> Collection:
 
 
 def _logs(shape: _Shape) -> Collection:
-    chosen = random.Random(1)
-    log = _Log(chosen, shape)
+    rng = random.Random(1)
+    log = _Log(rng, shape)
     subject_attributes = [(subject, attribute) for _, subject, attribute in pairs("service") if subject in SERVICES]
     subject_attributes += [(subject, attribute) for _, subject, attribute in pairs("person") if subject in PEOPLE]
-    chosen.shuffle(subject_attributes)
+    rng.shuffle(subject_attributes)
     unstated, stated = subject_attributes[:UNANSWERABLE], subject_attributes[UNANSWERABLE:]
     for number in range(shape.sessions):
         _session(log, f"session {number}", PEOPLE[number % len(PEOPLE)], stated)
     questions = _questions(log, {(subject, attribute.name): attribute for subject, attribute in subject_attributes})
     strangers = [(subject, attribute) for _, subject, attribute in pairs("customer", "host")]
-    questions += without_answer(chosen.sample(strangers, UNANSWERABLE), unstated, chosen)
+    questions += without_answer(rng.sample(strangers, UNANSWERABLE), unstated, rng)
     changes = [
         (earlier[0][0], later[0][0])
         for statements in log.facts.values()
@@ -136,43 +136,43 @@ def _logs(shape: _Shape) -> Collection:
 
 
 def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attribute]]) -> None:
-    chosen, shape = log.chosen, log.shape
-    log.time += timedelta(hours=chosen.randrange(8, 70))
-    names = chosen.sample(sorted(paragraphs_by_topic()), 3)
+    rng, shape = log.rng, log.shape
+    log.time += timedelta(hours=rng.randrange(8, 70))
+    names = rng.sample(sorted(paragraphs_by_topic()), 3)
     stretch, topic, service = 0, "", None
-    for _ in range(chosen.randrange(30, 101)):
+    for _ in range(rng.randrange(30, 101)):
         opening = stretch == 0
         if opening:
-            topic = chosen.choice(names)
-            stretch, service = (chosen.choice(shape.stretch), chosen.choice(SERVICES)) if shape.stretch else (1, None)
+            topic = rng.choice(names)
+            stretch, service = (rng.choice(shape.stretch), rng.choice(SERVICES)) if shape.stretch else (1, None)
         stretch -= 1
         paragraphs = paragraphs_by_topic()[topic]
-        paragraph = chosen.choice(paragraphs)
-        request = _request(chosen, topic, paragraph, service, opening=opening)
-        quoted = " ".join(chosen.choices(paragraphs, k=chosen.choice(shape.quoted)))
-        fact, key = _fact(log, person, stated, service) if chosen.random() < FACT else ("", None)
-        if service and key and key[0] == service and not opening and chosen.random() < shape.unnamed:
+        paragraph = rng.choice(paragraphs)
+        request = _request(rng, topic, paragraph, service, opening=opening)
+        quoted = " ".join(rng.choices(paragraphs, k=rng.choice(shape.quoted)))
+        fact, key = _fact(log, person, stated, service) if rng.random() < FACT else ("", None)
+        if service and key and key[0] == service and not opening and rng.random() < shape.unnamed:
             fact = fact.replace(f"the {service}", "it").replace(f"The {service}", "It")
         parts = [part for part in (request, fact, quoted) if part]
-        chosen.shuffle(parts)
+        rng.shuffle(parts)
         request_id = log.say(session, person.split()[0], " ".join(parts))
-        repeat = chosen.choice(REPEATS).format(fact=fact) if fact and chosen.random() < shape.repeated else ""
+        repeat = rng.choice(REPEATS).format(fact=fact) if fact and rng.random() < shape.repeated else ""
         answer = log.say(session, "Assistant", _answer(log, topic, paragraph, repeat, service))
         if key:
             log.facts[key][-1][0].extend([request_id, answer] if repeat else [request_id])
-        elif chosen.random() < shape.asked_answers:
+        elif rng.random() < shape.asked_answers:
             log.answers.append((answer, topic, paragraph))
 
 
-def _request(chosen: random.Random, topic: str, paragraph: str, service: str | None, *, opening: bool) -> str:
+def _request(rng: random.Random, topic: str, paragraph: str, service: str | None, *, opening: bool) -> str:
     """Return a request about a paragraph. With `opening`, the first request of a stretch, it also names the service.
 
     A stretch is a part of a session in which the person works on one service.
     """
     words = re.findall(r"[A-Za-z_]{4,}", paragraph) or [topic]
     asks = ASKS if opening else FOLLOW_UPS
-    request = chosen.choice(asks).format(topic=topic, words=" ".join(chosen.sample(words, min(6, len(words)))))
-    return f"{chosen.choice(OPENINGS).format(service=service)} {request}" if service and opening else request
+    request = rng.choice(asks).format(topic=topic, words=" ".join(rng.sample(words, min(6, len(words)))))
+    return f"{rng.choice(OPENINGS).format(service=service)} {request}" if service and opening else request
 
 
 def _fact(
@@ -182,50 +182,50 @@ def _fact(
 
     If there is a service, on which the person is working, two thirds of the facts are about this service.
     """
-    chosen = log.chosen
-    of_service = service is not None and chosen.random() < 2 / 3
+    rng = log.rng
+    of_service = service is not None and rng.random() < 2 / 3
     known_keys = sorted(key for key in log.facts if not of_service or key[0] == service)
-    if known_keys and chosen.random() < 0.3:
-        key = chosen.choice(known_keys)
+    if known_keys and rng.random() < 0.3:
+        key = rng.choice(known_keys)
         attribute = next(attribute for subject, attribute in stated if (subject, attribute.name) == key)
         old = log.facts[key][-1][1]
-        value = attribute.choose_other_value(old, chosen)
-        if chosen.random() < 0.6:
-            text = attribute.write_change(key[0], old, value, chosen)
+        value = attribute.choose_other_value(old, rng)
+        if rng.random() < 0.6:
+            text = attribute.write_change(key[0], old, value, rng)
         else:
-            text = attribute.write_statement(key[0], value, chosen)
+            text = attribute.write_statement(key[0], value, rng)
             log.contradicted.add(key)
     else:
         subjects = [service] if of_service else [person, *SERVICES]
-        subject, attribute = chosen.choice([pair for pair in stated if pair[0] in subjects])
-        key, value = (subject, attribute.name), chosen.choice(attribute.values)
+        subject, attribute = rng.choice([pair for pair in stated if pair[0] in subjects])
+        key, value = (subject, attribute.name), rng.choice(attribute.values)
         if key in log.facts:
             value = log.facts[key][-1][1]
-        text = attribute.write_statement(subject, value, chosen)
+        text = attribute.write_statement(subject, value, rng)
     log.facts.setdefault(key, []).append(([], value))
     return text, key
 
 
 def _answer(log: _Log, topic: str, paragraph: str, repeat: str, service: str | None) -> str:
     """Return a long answer. If there is a service, half of the answers name it."""
-    chosen = log.chosen
-    paragraphs = [paragraph, *chosen.choices(paragraphs_by_topic()[topic], k=chosen.choice(log.shape.answered))]
-    style = chosen.choice(("list", "prose", "code"))
+    rng = log.rng
+    paragraphs = [paragraph, *rng.choices(paragraphs_by_topic()[topic], k=rng.choice(log.shape.answered))]
+    style = rng.choice(("list", "prose", "code"))
     if style == "list":
         paragraphs = [f"{number}. {text}" for number, text in enumerate(paragraphs, 1)]
     elif style == "code":
         paragraphs[1] = f"```python\nfrom {topic} import {paragraphs[1].split()[0]}\n# {paragraphs[1]}\n```"
-    leads = SERVICE_LEADS if service and chosen.random() < 0.5 else LEADS
-    lead = chosen.choice(leads).format(service=service)
-    return "\n".join(part for part in (repeat, lead, *paragraphs, chosen.choice(ENDS)) if part)
+    leads = SERVICE_LEADS if service and rng.random() < 0.5 else LEADS
+    lead = rng.choice(leads).format(service=service)
+    return "\n".join(part for part in (repeat, lead, *paragraphs, rng.choice(ENDS)) if part)
 
 
 def _questions(log: _Log, attributes: dict[tuple[str, str], Attribute]) -> list[Question]:
-    chosen, questions = log.chosen, []
+    rng, questions = log.rng, []
     for (subject, name), statements in log.facts.items():
         values = {value for _, value in statements}
         relevant = frozenset(message for messages, _ in statements for message in messages)
-        question = attributes[subject, name].write_question(subject, chosen)
+        question = attributes[subject, name].write_question(subject, rng)
         kind = "contradiction" if (subject, name) in log.contradicted else "changed fact"
         kind = kind if len(values) > 1 else "single fact"
         questions.append(Question(question, kind, relevant))
@@ -236,7 +236,7 @@ def _questions(log: _Log, attributes: dict[tuple[str, str], Attribute]) -> list[
     for message, topic, paragraph in log.answers:
         words = sorted({word.lower() for word in re.findall(r"[A-Za-z]{5,}", paragraph)})
         if len(words) >= 8:
-            text = f"What did the assistant explain in {topic} about {' '.join(chosen.sample(words, 4))}?"
+            text = f"What did the assistant explain in {topic} about {' '.join(rng.sample(words, 4))}?"
             questions.append(Question(text, "answer of the assistant", frozenset([message])))
     return questions
 
@@ -262,6 +262,6 @@ def _several_facts(log: _Log, attributes: Mapping[tuple[str, str], Attribute]) -
                 message for name in (first, second) for messages, _ in log.facts[subject, name] for message in messages
             ]
             if len(evidence) <= MOST_EVIDENCE:
-                parts = [attributes[subject, name].write_question(subject, log.chosen) for name in (first, second)]
+                parts = [attributes[subject, name].write_question(subject, log.rng) for name in (first, second)]
                 questions.append(Question(" ".join(parts), "several facts", frozenset(evidence)))
     return questions

@@ -52,11 +52,11 @@ STRANGERS = (
 
 def documents(seed: int = 1) -> Collection:
     """Return the tuning set of documents."""
-    chosen = random.Random(seed)
+    rng = random.Random(seed)
     root = Path(sysconfig.get_path("purelib"))
     modules = [file for package in sorted(root.iterdir()) if package.is_dir() for file in files(package)]
     modules += sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
-    chosen.shuffle(modules)
+    rng.shuffle(modules)
     documents: dict[str, dict[str, str]] = {}
     sections: list[tuple[str, str]] = []
     texts: set[str] = set()
@@ -64,7 +64,7 @@ def documents(seed: int = 1) -> Collection:
         parts = list(docstrings(file))
         text = f"# {file.parent.name} {file.stem}\n\n" + "\n\n".join(f"## {name}\n\n{part}" for name, part in parts)
         text = text.replace("\0", "")  # PostgreSQL cannot store NUL
-        # Some packages contain a copy of another.
+        # Leave out equal documents, because some packages contain a copy of another package.
         if len(text.split()) in WORDS and len(text) <= CHARACTERS and text not in texts:
             texts.add(text)
             name = f"d{len(documents)}"
@@ -73,12 +73,14 @@ def documents(seed: int = 1) -> Collection:
             sections += [(name, part.split("\n\n")[0]) for _, part in parts]
         if len(documents) == DOCUMENTS:
             break
-    questions = [Question(text, "fact in a section", frozenset([name])) for name, text in _texts(sections, chosen)]
+    questions = [
+        Question(text, "fact in a section", frozenset([name])) for name, text in _question_texts(sections, rng)
+    ]
     questions += [Question(text, "unknown subject", frozenset()) for text in STRANGERS]
     return Collection("documents", documents, questions)
 
 
-def _texts(sections: list[tuple[str, str]], chosen: random.Random) -> list[tuple[str, str]]:
+def _question_texts(sections: list[tuple[str, str]], rng: random.Random) -> list[tuple[str, str]]:
     counted: dict[str, int] = {}
     for _, text in sections:
         counted[text] = counted.get(text, 0) + 1
@@ -87,10 +89,10 @@ def _texts(sections: list[tuple[str, str]], chosen: random.Random) -> list[tuple
         for name, text in sections
         if counted[text] == 1 and 9 <= len(text.split()) <= 40 and text.isprintable()
     ]
-    return [(name, chosen.choice(ASKS).format(text=_reworded(text))) for name, text in chosen.sample(usable, QUESTIONS)]
+    return [(name, rng.choice(ASKS).format(text=_reword(text))) for name, text in rng.sample(usable, QUESTIONS)]
 
 
-def _reworded(text: str) -> str:
+def _reword(text: str) -> str:
     """Return at most twelve words of the text, in lower case, without names in code, with synonyms."""
     plain = re.sub(r"``?[^`]+``?|:\w+:|\b\w*[_.]\w+\b|[^\w\s'-]", " ", text)
     words = [SYNONYMS.get(word.lower(), word.lower()) for word in plain.split()]

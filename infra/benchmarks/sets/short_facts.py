@@ -15,15 +15,15 @@ UNANSWERABLE = 60
 UNKNOWN = 40
 """Subjects that no memory names."""
 TOGETHER = 3
-"""Minimum facts that answer a question about several facts. All are attributes of one subject."""
+"""Minimum number of facts that answer a question about several facts. All are attributes of one subject."""
 
 
 def short_facts() -> Collection:
     """Return the tuning set of short facts. A changed fact is stated again later with another value."""
-    chosen = random.Random(1)
+    rng = random.Random(1)
     everything = list(pairs(*kinds()))
-    chosen.shuffle(everything)
-    unknown = set(chosen.sample(sorted({subject for _, subject, _ in everything}), UNKNOWN))
+    rng.shuffle(everything)
+    unknown = set(rng.sample(sorted({subject for _, subject, _ in everything}), UNKNOWN))
     strangers = [(subject, attribute) for _, subject, attribute in everything if subject in unknown]
     usual = [triple for triple in everything if triple[1] not in unknown]
     unstated, stated = [(subject, attribute) for _, subject, attribute in usual[:UNANSWERABLE]], usual[UNANSWERABLE:]
@@ -45,29 +45,29 @@ def short_facts() -> Collection:
         return name
 
     for _, subject, attribute in stated:
-        value = values[subject, attribute.name] = chosen.choice(attribute.values)
-        store(subject, attribute.name, value, attribute.write_statement(subject, value, chosen))
-    changed = chosen.sample(stated, CHANGED)
+        value = values[subject, attribute.name] = rng.choice(attribute.values)
+        store(subject, attribute.name, value, attribute.write_statement(subject, value, rng))
+    changed = rng.sample(stated, CHANGED)
     changes = []
     for _, subject, attribute in changed:
         key = subject, attribute.name
-        value = attribute.choose_other_value(values[key], chosen)
-        later = store(subject, attribute.name, value, attribute.write_change(subject, values[key], value, chosen))
+        value = attribute.choose_other_value(values[key], rng)
+        later = store(subject, attribute.name, value, attribute.write_change(subject, values[key], value, rng))
         changes.append((by_fact[key][0], later))
-    questions = _questions(stated, changed, by_fact, chosen)
-    questions += without_answer(chosen.sample(strangers, UNANSWERABLE), unstated, chosen)
+    questions = _questions(stated, changed, by_fact, rng)
+    questions += without_answer(rng.sample(strangers, UNANSWERABLE), unstated, rng)
     return Collection("short facts", documents, questions, changes, facts)
 
 
 def _questions(
-    stated: list[Any], changed: list[Any], by_fact: dict[tuple[str, str], list[str]], chosen: random.Random
+    stated: list[Any], changed: list[Any], by_fact: dict[tuple[str, str], list[str]], rng: random.Random
 ) -> list[Question]:
     again = {(subject, attribute.name) for _, subject, attribute in changed}
     once = [triple for triple in stated if (triple[1], triple[2].name) not in again]
     questions = [
-        Question(attribute.write_question(subject, chosen), kind, frozenset(by_fact[subject, attribute.name]))
+        Question(attribute.write_question(subject, rng), kind, frozenset(by_fact[subject, attribute.name]))
         for kind, facts in (("single fact", once), ("changed fact", changed))
-        for _, subject, attribute in chosen.sample(facts, QUESTIONS[kind])
+        for _, subject, attribute in rng.sample(facts, QUESTIONS[kind])
     ]
     subjects: dict[str, list[str]] = {}
     for (subject, _), names in by_fact.items():
@@ -75,5 +75,5 @@ def _questions(
     several = [subject for subject, names in subjects.items() if len(names) >= TOGETHER]
     return questions + [
         Question(f"Tell me everything we know about {subject}.", "several facts", frozenset(subjects[subject]))
-        for subject in chosen.sample(several, QUESTIONS["several facts"])
+        for subject in rng.sample(several, QUESTIONS["several facts"])
     ]

@@ -24,21 +24,21 @@ class Attribute:
     questions: Sequence[str]
     values: Sequence[str]
 
-    def write_statement(self, subject: str, value: str, chosen: random.Random) -> str:
+    def write_statement(self, subject: str, value: str, rng: random.Random) -> str:
         """Return a sentence that states the value."""
-        return chosen.choice(self.statements).format(s=subject, v=value)
+        return rng.choice(self.statements).format(s=subject, v=value)
 
-    def write_change(self, subject: str, old: str, value: str, chosen: random.Random) -> str:
+    def write_change(self, subject: str, old: str, value: str, rng: random.Random) -> str:
         """Return a sentence that states that a new value replaces the old one."""
-        return chosen.choice(self.changes).format(s=subject, v=value, old=old)
+        return rng.choice(self.changes).format(s=subject, v=value, old=old)
 
-    def write_question(self, subject: str, chosen: random.Random) -> str:
+    def write_question(self, subject: str, rng: random.Random) -> str:
         """Return a question that asks for the value."""
-        return chosen.choice(self.questions).format(s=subject)
+        return rng.choice(self.questions).format(s=subject)
 
-    def choose_other_value(self, value: str, chosen: random.Random) -> str:
+    def choose_other_value(self, value: str, rng: random.Random) -> str:
         """Return a value of the attribute that differs from `value`."""
-        return chosen.choice([other for other in self.values if other != value])
+        return rng.choice([other for other in self.values if other != value])
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ def pairs(*names: str) -> Iterator[tuple[Kind, str, Attribute]]:
 
 
 def without_answer(
-    unknown: Sequence[tuple[str, Attribute]], unstated: Sequence[tuple[str, Attribute]], chosen: random.Random
+    unknown: Sequence[tuple[str, Attribute]], unstated: Sequence[tuple[str, Attribute]], rng: random.Random
 ) -> list[Question]:
     """Return questions about subjects that no memory names, and about attributes that no memory states."""
     return [
-        Question(attribute.write_question(subject, chosen), kind, frozenset())
+        Question(attribute.write_question(subject, rng), kind, frozenset())
         for kind, facts in (("unknown subject", unknown), ("unstated attribute", unstated))
         for subject, attribute in facts
     ]
