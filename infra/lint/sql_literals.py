@@ -18,8 +18,8 @@ STORE_CALLS = ("_run", "_one", "_call", "_call_one")
 """Methods of a store (OwnerStore, NamespaceStore) that pass their parameter `sql` on to a Connection."""
 CONNECTIONS = "mnemosyne.adapters.database"
 SCHEMA_FILES = ("connections.py", "migrations.py")
-"""The modules that may call `run_file`, because they define it or apply the schema. It runs a file instead of a
-constant."""
+"""The modules that may call `run_file`, because they define it or apply the schema. `run_file` runs a file
+instead of a constant."""
 
 
 @dataclass
