@@ -107,13 +107,13 @@ def client_names(grants: Sequence[Grant]) -> dict[str, str]:
 def _client_fields(grants: Sequence[Grant], name: str) -> dict[str, Any]:
     """Fields of a client on the account page. `grants` has one grant for each log-in, the newest first."""
     newest = grants[0]
-    used = max((grant.last_used_at for grant in grants if grant.last_used_at), default=None)
+    last_use = max((grant.last_used_at for grant in grants if grant.last_used_at), default=None)
     return {
         "id": newest.client_id,
         "name": name,
         "scopes": ", ".join(sorted({scope for grant in grants for scope in grant.scopes})),
         "namespace": newest.namespace,
-        "used": used and used.astimezone(UTC),
+        "used": last_use and last_use.astimezone(UTC),
     }
 
 

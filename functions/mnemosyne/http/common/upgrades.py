@@ -14,7 +14,7 @@ _OFFER = re.compile(rb"^upgrade:[ \t]*h2c[ \t]*\r?$", re.IGNORECASE | re.MULTILI
 
 
 def ignore_offers_of_http2() -> None:
-    """Make Uvicorn servers that start after this call ignore the offer.
+    """Make Uvicorn servers ignore offers of HTTP/2, if they start after this call.
 
     Only servers that parse with httptools need this.
     """
@@ -34,24 +34,24 @@ def _protocol(base: Any) -> Any:
     class Protocol(base):  # type: ignore[misc]
         """Parses with httptools, and passes a connection to h11 at the first request with an offer."""
 
-        begun = b""
+        incomplete_head = b""
         """Received part of an incomplete request head."""
 
         def data_received(self, data: bytes) -> None:
             if self.cycle is not None and (self.cycle.more_body or not self.cycle.response_complete):
                 super().data_received(data)
                 return
-            data, self.begun = self.begun + data, b""
+            data, self.incomplete_head = self.incomplete_head + data, b""
             head, end, _ = data.partition(b"\r\n\r\n")
             if not end and len(data) < HEAD_BYTES:
-                self.begun = data
+                self.incomplete_head = data
             elif _OFFER.search(head):
                 self._unset_keepalive_if_required()
                 self.connections.discard(self)
-                other = H11Protocol(config=self.config, server_state=self.server_state, app_state=self.app_state)
-                other.connection_made(self.transport)
-                self.transport.set_protocol(other)
-                other.data_received(data)
+                h11 = H11Protocol(config=self.config, server_state=self.server_state, app_state=self.app_state)
+                h11.connection_made(self.transport)
+                self.transport.set_protocol(h11)
+                h11.data_received(data)
             else:
                 super().data_received(data)
 

@@ -37,8 +37,8 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
 @cache
 def files() -> Mapping[str, bytes]:
     """Contents of all files of the console by name. The icon and `time.js` are shared with the MCP server."""
-    read = {str(file.relative_to(STATIC)): file.read_bytes() for file in STATIC.rglob("*.*")}
-    return read | {"icon.svg": SVG.encode(), "time.js": time_script().encode()}
+    contents = {str(file.relative_to(STATIC)): file.read_bytes() for file in STATIC.rglob("*.*")}
+    return contents | {"icon.svg": SVG.encode(), "time.js": time_script().encode()}
 
 
 @cache
