@@ -117,8 +117,8 @@ def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
             is_warning=True,
         )
     checks = [_role_check(row) for row in connection.run(_ROLES, names=text_array(users))]
-    wrong = next((check for check in checks if not check.ok), None)
-    return wrong or Check("role", f"{', '.join(users)}: bound by row-level security")
+    failed_check = next((check for check in checks if not check.ok), None)
+    return failed_check or Check("role", f"{', '.join(users)}: bound by row-level security")
 
 
 def _role_check(role: Row) -> Check:
@@ -214,8 +214,8 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
     except ServiceError as exc:
         # Show the exception that caused this error. It names the address and the reason, which the error's own message
         # leaves out because callers see it.
-        lost = isinstance(exc, Unavailable) and not error_fields(exc)
-        yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
+        is_unreachable = isinstance(exc, Unavailable) and not error_fields(exc)
+        yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if is_unreachable else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
         remedy = (

@@ -126,21 +126,21 @@ class Flow:
         The status ensures that each code of the identity provider is exchanged only once. Returns whether an OAuth
         client waits for the log-in.
         """
-        wrong = False
+        is_wrong = False
         with self._pending(key) as (rows, pending):
             if pending.status != "started":
                 raise Conflict(START_OVER)
             if pending.log_in_hash is not None:
-                wrong = not hmac.compare_digest(
+                is_wrong = not hmac.compare_digest(
                     hash_secret(_normalize(parameters.get("code", ""))), pending.log_in_hash
                 )
                 if pending.attempts >= ATTEMPTS:
                     raise Conflict(f"too many wrong codes: {AGAIN}")
-            if wrong:
+            if is_wrong:
                 rows.count_attempt(hash_secret(key))
             else:
                 rows.set_status(hash_secret(key), "logging_in")
-        if wrong:
+        if is_wrong:
             raise Unauthorized("this is not the code: check it and try again")
         return bool(pending.parameters)
 

@@ -15,7 +15,7 @@ from mnemosyne.domain.search import Filters
 
 KeyPosition = Annotated[KeysetCursor, BeforeValidator(TypeAdapter(KeysetCursor).validate_python)]
 IdPosition = Annotated[Cursor, BeforeValidator(TypeAdapter(Cursor).validate_python)]
-"""Cursors, also in the form of JSON that answers have."""
+"""Cursors. They can also be parsed from the JSON of an earlier answer."""
 Namespace = Annotated[Text, Field(max_length=200)]
 FilledName = Annotated[Text, Field(min_length=1, max_length=200)]
 

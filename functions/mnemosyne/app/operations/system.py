@@ -69,10 +69,10 @@ class BeginMove(MoveStep):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the current and the new embedding space, and the number of memories without a new embedding."""
-        before, target = operator.embedding_space(), operator.space_of(self.model, self.dimension)
+        current, target = operator.embedding_space(), operator.space_of(self.model, self.dimension)
         with operator.move_to(target) as move:
             move.begin()
-            return {"from": str(before), "to": str(target), "missing": move.missing()}
+            return {"from": str(current), "to": str(target), "missing": move.missing()}
 
 
 class FillMove(MoveStep):
