@@ -54,10 +54,10 @@ def audit(**values: Any) -> None:
 
 def _print(*, since: str | None, timezone: str, as_json: bool, **values: Any) -> None:
     names = ("key", "person", "client", "grant", "namespace", "of_action")
-    chosen = {name: values.pop(name) for name in names}
+    filters = {name: values.pop(name) for name in names}
     counts: Counter[str] = Counter()
     with owners_system(**values) as system:
-        for page in pages(system, ListAudit(**chosen, since=seconds_since(since, timezone))):
+        for page in pages(system, ListAudit(**filters, since=seconds_since(since, timezone))):
             for event in page["events"]:
                 counts[event["action"]] += 1
                 say(json.dumps(event) if as_json else plain(_line(event)))
@@ -67,7 +67,7 @@ def _print(*, since: str | None, timezone: str, as_json: bool, **values: Any) ->
 
 def _line(event: Mapping[str, Any]) -> str:
     ids = [*event["ids"][:SHOWN], *([f"and {event['count'] - SHOWN:,} more"] if event["count"] > SHOWN else [])]
-    who = " ".join(filter(None, [event["principal"], event["credential"], event["client"]]))
+    actor = " ".join(filter(None, [event["principal"], event["credential"], event["client"]]))
     count = f"{event['count']:,}" if event["count"] else ""
-    parts = [event["at"][:19] + "Z", f"{event['action']:18}", f"{event['outcome']:8}", event["namespace"], who, count]
+    parts = [event["at"][:19] + "Z", f"{event['action']:18}", f"{event['outcome']:8}", event["namespace"], actor, count]
     return "  ".join(filter(None, [*parts, ", ".join(ids)]))

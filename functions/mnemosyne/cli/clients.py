@@ -72,14 +72,14 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
 
 def command() -> str:
     """Return `mnemosyne` with the path by which it can be called in this directory."""
-    this = Path(sys.argv[0]).absolute()
-    if this.name != "mnemosyne":
+    program = Path(sys.argv[0]).absolute()
+    if program.name != "mnemosyne":
         return "mnemosyne"
     on_path = shutil.which("mnemosyne")
-    if on_path and Path(on_path).absolute() == this:
+    if on_path and Path(on_path).absolute() == program:
         return "mnemosyne"
-    relative = Path(os.path.relpath(this))
-    return str(this if relative.parts[0] == ".." else relative)
+    relative = Path(os.path.relpath(program))
+    return str(program if relative.parts[0] == ".." else relative)
 
 
 def _servers_json(server: dict[str, Any], under: str = "mcpServers") -> str:

@@ -76,15 +76,15 @@ def list_(
     **target_values: Any,
 ) -> None:
     """Show a line per letter: message id, first failure, memories, failures, next redrive, cause."""
-    chosen = choice(younger_than, older_than, cause) | {"namespace": namespace}
+    criteria = choice(younger_than, older_than, cause) | {"namespace": namespace}
     count = 0
     with memory_system(**target_values, delivers=False) as system:
         if by_cause:
-            for group in system.run(CountDeadLetters(**chosen))["causes"]:
+            for group in system.run(CountDeadLetters(**criteria))["causes"]:
                 count += group["letters"]
                 say(json.dumps(group) if as_json else plain(_group_line(group)))
         else:
-            for page in pages(system, ListDeadLetters(**chosen)):
+            for page in pages(system, ListDeadLetters(**criteria)):
                 for letter in page["letters"]:
                     count += 1
                     say(json.dumps(letter) if as_json else plain(_line(letter)))
@@ -134,11 +134,11 @@ def drop(
 
     No confirmation is asked for message ids.
     """
-    chosen = choice(younger_than, older_than, cause)
-    if everything == bool(message_ids or chosen):
+    criteria = choice(younger_than, older_than, cause)
+    if everything == bool(message_ids or criteria):
         raise click.UsageError("name message ids, --cause, --younger-than or --older-than, or --all alone")
     with memory_system(**target_values, delivers=False) as system:
-        ids = system.run(FindDeadLetters(namespace=namespace, **chosen))["message_ids"]
+        ids = system.run(FindDeadLetters(namespace=namespace, **criteria))["message_ids"]
         if message_ids:
             if missing := sorted(set(message_ids) - set(ids)):
                 raise not_found(namespace, missing[0])

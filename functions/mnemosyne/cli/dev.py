@@ -97,9 +97,9 @@ def _space(embedder: str | None) -> EmbeddingSpace | None:
     if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):
         raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
     names = ("embedding_model", "embedding_dimension")
-    chosen = {name: value for name in map(variable, names) if (value := os.environ.get(name))}
+    variables = {name: value for name in map(variable, names) if (value := os.environ.get(name))}
     required = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
-    return embedding_space(Settings.from_environment({**required, **chosen, variable("embedder"): "gemini"}))
+    return embedding_space(Settings.from_environment({**required, **variables, variable("embedder"): "gemini"}))
 
 
 _HOW_CALLERS_AUTHENTICATE = {

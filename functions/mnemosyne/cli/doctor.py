@@ -41,8 +41,8 @@ def doctor(as_json: bool, **target_values: Any) -> None:
             for check in checks
         ]
         say(json.dumps(values))
-    wrong = sum(not check.ok for check in checks)
-    if wrong:
+    failures = sum(not check.ok for check in checks)
+    if failures:
         sys.exit(1)
     if not as_json:
         say("All works, with warnings." if any(check.is_warning for check in checks) else "All is well.")

@@ -59,14 +59,14 @@ def forget(
     target_options = f"--namespace {shlex.quote(namespace)}{target_arguments(target_values)}"
     with memory_system(**target_values) as system:
         if continued is None:
-            chosen = selection(**options)
-            preview = system.run(PreviewForgetting(**chosen))
+            selected = selection(**options)
+            preview = system.run(PreviewForgetting(**selected))
             if dry_run:
-                _list(system, chosen, preview, options["timezone"], target_options)
+                _list(system, selected, preview, options["timezone"], target_options)
                 return
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(preview, options["timezone"])
-            continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or preview["token"]))["id"])
+            continued = UUID(system.run(BeginForgetting(**selected, token=confirm or preview["token"]))["id"])
         forgotten = _run(system, namespace, continued, target_options)
         say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
@@ -103,14 +103,14 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
 
 
 def _list(
-    system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, target_options: str
+    system: System, selected: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, target_options: str
 ) -> None:
     page = preview
     while True:
         _show(page["page"], timezone)
         if not page["cursor"]:
             break
-        page = system.run(PreviewForgetting(**chosen, cursor=page["cursor"]))
+        page = system.run(PreviewForgetting(**selected, cursor=page["cursor"]))
     say(f"{counted(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
     for hold in preview["holds"]:
         say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of them, so none can be forgotten.")

@@ -34,10 +34,10 @@ def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
         say(json.dumps(grants_))
         return
     for grant in grants_:
-        who, client = plain(grant["person"]), plain(grant["client"] or grant["client_id"])
+        name, client = plain(grant["person"]), plain(grant["client"] or grant["client_id"])
         scopes, until = ",".join(sorted(grant["scopes"])), grant["expires_at"][:10]
-        used = f"used {minute(grant['last_used_at'])}" if grant["last_used_at"] else "never used"
-        say(f"{grant['id']}  until {until}  {used:22}{scopes:12}{plain(grant['namespace']):30}{who}: {client}")
+        last_use = f"used {minute(grant['last_used_at'])}" if grant["last_used_at"] else "never used"
+        say(f"{grant['id']}  until {until}  {last_use:22}{scopes:12}{plain(grant['namespace']):30}{name}: {client}")
     if not grants_:
         say("There are no valid grants.")
 

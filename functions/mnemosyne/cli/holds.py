@@ -35,9 +35,9 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
         say(json.dumps(holds))
         return
     for hold in holds:
-        chosen = plain(json.dumps(hold["selection"], ensure_ascii=False))
+        selection_text = plain(json.dumps(hold["selection"], ensure_ascii=False))
         since = f"since {hold['placed_at'][:10]}, placed by {plain(hold['placed_by'])}"
-        say(f"{hold['id']}  {plain(hold['namespace'])}  {chosen}  {since}")
+        say(f"{hold['id']}  {plain(hold['namespace'])}  {selection_text}  {since}")
         say(f"    {plain(hold['reason'])}")
     if not holds:
         say("There are no holds.")

@@ -102,7 +102,7 @@ class _Batch:
 
 
 def _reproducible_parts(record: Record) -> tuple[Reading, object]:
-    """Return the parts of a record that are equal in each run: not a new request id, and the ttl instead of its end."""
+    """Return the parts of a record that are equal in each run: no request id, and `ttl` instead of `expires_at`."""
     reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
     return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
@@ -194,7 +194,7 @@ def _find_earlier(batch: _Batch, destination: Destination) -> None:
 
 
 def _belongs_to(status: IngestStatus, record: Record, destination: Destination) -> bool:
-    """Whether an earlier import's outcome belongs to this record, and not to another record with its request id."""
+    """Whether an earlier import's outcome is of this record, and not of another record with the same request id."""
     if not record.names_request or status.state is IngestState.DELETED:
         return True
     if not isinstance(record.reading, IngestRequest):

@@ -87,9 +87,9 @@ def list_(as_json: bool, **target_values: Any) -> None:
         expires = key["expires_at"]
         state = _state(key, now)
         until = f"until {expires[:10]}" if expires else "for ever"
-        used = f"used {minute(key['last_used_at'])}" if key["last_used_at"] else "never used"
+        last_use = f"used {minute(key['last_used_at'])}" if key["last_used_at"] else "never used"
         namespace, name = plain(key["namespace"]), plain(key["name"])
-        say(f"{key['id']}  {state:8}{until:18}{used:22}{','.join(key['scopes']):24} {namespace:20} {name}")
+        say(f"{key['id']}  {state:8}{until:18}{last_use:22}{','.join(key['scopes']):24} {namespace:20} {name}")
     if not rows:
         say("There are no keys.")
 

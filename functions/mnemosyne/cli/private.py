@@ -45,16 +45,16 @@ def private_path(path: Path, suffix: str) -> Path:
         return adjacent
     import platformdirs  # here, because only the extra `local` installs it
 
-    place = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
+    state_dir = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
         raise InvalidRequest(
-            f"the journal and the list of failures cannot be written next to {plain(path)}, nor to {plain(place)} "
+            f"the journal and the list of failures cannot be written next to {plain(path)}, nor to {plain(state_dir)} "
             f"({(exc.strerror or str(exc)).lower()}): set XDG_STATE_HOME to a directory of yours, or import a copy"
         ) from exc
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:16]
-    return place / f"{digest}-{path.name[:100]}{suffix}"
+    return state_dir / f"{digest}-{path.name[:100]}{suffix}"
 
 
 def require_own(path: Path, label: str) -> None:

@@ -52,13 +52,13 @@ def redrive(
     Exits with 1 if a letter could not be published.
     """
     _check_target(namespace, into)
-    chosen = choice(younger_than, older_than, cause) | {"namespace": namespace}
+    criteria = choice(younger_than, older_than, cause) | {"namespace": namespace}
     redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
     letters: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with memory_system(**target_values) as system:
-        every = system.run(FindDeadLetters(**chosen))["message_ids"]
-        due = system.run(FindDeadLetters(**chosen, redrivable=redrivable))["message_ids"]
+        every = system.run(FindDeadLetters(**criteria))["message_ids"]
+        due = system.run(FindDeadLetters(**criteria, redrivable=redrivable))["message_ids"]
         waiting = len(every) - len(due)
         ids = _in_redrive_order(message_ids, due) if message_ids else due
         for answer in _redrive(system, namespace, ids, now=redrivable is Redrivable.NOW, into=into, dry_run=dry_run):

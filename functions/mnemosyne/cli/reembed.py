@@ -46,12 +46,12 @@ def reembed(
         if model is None or dimension is None:
             raise click.UsageError("give --model and --dimension, or --abandon")
         space: dict[str, Any] = {"model": model, "dimension": dimension}
-        begun = system.run(BeginMove(**space))
-        _embed_and_switch(system, space, begun["missing"], batch_size)
+        move = system.run(BeginMove(**space))
+        _embed_and_switch(system, space, move["missing"], batch_size)
     if as_json:
-        say(json.dumps({"from": begun["from"], "to": begun["to"]}))
+        say(json.dumps({"from": move["from"], "to": move["to"]}))
         return
-    say(f"Moved from {begun['from']} to {begun['to']}.")
+    say(f"Moved from {move['from']} to {move['to']}.")
     say(
         f"Now set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to {model} and embedding_dimension "
         f"(MNEMOSYNE_EMBEDDING_DIMENSION) to {dimension}, and run `make deploy`."

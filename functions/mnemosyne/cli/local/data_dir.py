@@ -131,11 +131,11 @@ def _path(chosen: str | None) -> Path:
 
 def _local_systems() -> set[Path]:
     """Return the known local systems: the user's data directory, and those whose PostgreSQL runs."""
-    own = _path(None)
-    systems = {own} if (own / "postgres" / "PG_VERSION").exists() else set()
+    default = _path(None)
+    systems = {default} if (default / "postgres" / "PG_VERSION").exists() else set()
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
-        clusters = [Path(after) for option, after in pairwise(command) if option == "-D"]
+        clusters = [Path(value) for option, value in pairwise(command) if option == "-D"]
         systems |= {cluster.parent for cluster in clusters if (cluster.parent / "queue.db").exists()}
     return systems
 

@@ -66,9 +66,9 @@ def new_process(
     target: str, directory: DataDir, settings: dict[str, str], database: postgres.EmbeddedPostgres
 ) -> FunctionProcess:
     """Return the process of a function at a free port. It is not started yet."""
-    own = settings | login(target, database)
+    own_settings = settings | login(target, database)
     return FunctionProcess(
-        target, host=functions.LOOPBACK, port=functions.free_port(), environment=own, directory=directory
+        target, host=functions.LOOPBACK, port=functions.free_port(), environment=own_settings, directory=directory
     )
 
 

@@ -106,14 +106,14 @@ def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[st
 
 def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
     """Return the embedder's settings for an embedding space."""
-    chosen = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
+    variables = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
     require_embedder(space.provider)
     match space.provider:
         case "offline":
-            return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
+            return variables | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
-            return chosen | {"OMP_WAIT_POLICY": "passive"}  # otherwise waiting threads use CPU time
-    return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
+            return variables | {"OMP_WAIT_POLICY": "passive"}  # otherwise waiting threads use CPU time
+    return variables | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 
 @contextmanager
@@ -157,8 +157,8 @@ def full_stack(
         settings = environment(directory, server, access=access, host=host)
 
         def process(target: str, port: int) -> FunctionProcess:
-            own = settings | services.login(target, server)
-            return FunctionProcess(target, host=host, port=port, environment=own, directory=directory)
+            own_settings = settings | services.login(target, server)
+            return FunctionProcess(target, host=host, port=port, environment=own_settings, directory=directory)
 
         mcp = process("mcp", port)
         others = [process("auth", port + 1)] if auth_mode == "oauth" else []

@@ -36,7 +36,9 @@ def grant_traversal(user: int, path: Path) -> None:
         entries[_MASK, _NOBODY] = 0
         for (tag, _), allowed in list(entries.items()):
             entries[_MASK, _NOBODY] |= allowed if tag in masked else 0
-        packed = b"".join(struct.pack("<HHI", tag, allowed, who) for (tag, who), allowed in sorted(entries.items()))
+        packed = b"".join(
+            struct.pack("<HHI", tag, allowed, qualifier) for (tag, qualifier), allowed in sorted(entries.items())
+        )
         try:
             os.setxattr(directory, _ACCESS, struct.pack("<I", _VERSION) + packed)
         except OSError as exc:
@@ -59,5 +61,5 @@ def _entries(directory: Path, mode: int) -> Iterator[tuple[tuple[int, int], int]
         yield (_GROUP, _NOBODY), mode >> 3 & 0o7
         yield (_OTHERS, _NOBODY), mode & 0o7
         return
-    for tag, allowed, who in struct.iter_unpack("<HHI", packed):
-        yield (tag, who), allowed
+    for tag, allowed, qualifier in struct.iter_unpack("<HHI", packed):
+        yield (tag, qualifier), allowed
