@@ -245,9 +245,9 @@ PHASES: Mapping[str, Callable[[Store], object]] = {
 }
 """The phases after the import, in order."""
 PEAK = 10 * 100_000 / 86_400
-"""Number of searches in the busiest second: ten times the mean of a hundred thousand calls a day."""
+"""Searches per second at the peak: ten times the mean of a hundred thousand calls a day."""
 BUSY = 0.6
-"""Share of the processors that searches use in the busiest second."""
+"""Share of the processors' time that searches use at the peak."""
 SEARCHED = ("memories_embedding", "memory_chunks_embedding", "memory_words", "memory_words_keys", "memories_session")
 """Tables and indexes that hybrid searches read at random, so that they must fit in memory."""
 

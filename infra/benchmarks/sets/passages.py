@@ -75,7 +75,7 @@ def _statements(module: ast.Module) -> Iterator[ast.AST]:
 
 
 def paragraphs_of(file: Path, words: range = WORDS) -> Iterator[str]:
-    """Yield the paragraphs of a file's docstrings that have one of these numbers of words, each in one line."""
+    """Yield the paragraphs of a file's docstrings whose number of words is in `words`, each as one line."""
     for _, text in docstrings(file):
         for paragraph in re.split(r"\n\s*\n", text):
             line = " ".join(paragraph.split())
