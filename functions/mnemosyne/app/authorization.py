@@ -31,10 +31,10 @@ def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
     )
     store = OAuthStore(pool)
     clients = Clients(store, WebDocuments())
-    return Flow(issuer, store, clients, _log_in(settings, url), settings.oauth_people), clients
+    return Flow(issuer, store, clients, _build_log_in(settings, url), settings.oauth_people), clients
 
 
-def _log_in(settings: Settings, url: str) -> LogIn:
+def _build_log_in(settings: Settings, url: str) -> LogIn:
     if settings.oauth_log_in_codes:
         if settings.k_service:
             raise Misconfigured(

@@ -30,7 +30,7 @@ BuiltT = TypeVar("BuiltT")
 
 
 class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
-    """A property that one thread builds on first use. A failed build is tried again on the next use."""
+    """A property that is built once, on first use, even by several threads. The next use retries a failed build."""
 
     def __init__(self, build: Callable[[Any], BuiltT]) -> None:
         self._build = build

@@ -153,7 +153,7 @@ def mcp_app() -> Any:
         allowed_origins=services.settings.allowed_origins,
         warm=services.warm,
         examine=lambda: _examine(services),
-        canary=_canary(services),
+        canary=_canary_route(services),
     )
 
 
@@ -170,7 +170,7 @@ def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Chec
     return list(doctor.examine_dependencies(services, embeds=embeds))
 
 
-def _canary(services: ConfiguredServices) -> "Route | None":
+def _canary_route(services: ConfiguredServices) -> "Route | None":
     """Return the route that checks the deployment. None if the settings name no caller that may use it."""
     from mnemosyne.http.mcp.canary import canary_route
     from mnemosyne.service.canary import check_canary
