@@ -42,17 +42,17 @@ def access(**values: Any) -> None:
     """Show what a key, a person, a client or a grant read and changed: times, ids and counts, no contents."""
     if not any(values[name] for name in ("key", "person", "client", "grant", "namespace")):
         raise click.UsageError("name --key, --person, --client, --grant or --namespace; `mnemosyne audit` shows all")
-    _print(**values)
+    _print_events(**values)
 
 
 @click.command()
 @_options
 def audit(**values: Any) -> None:
     """Show the audit trail, oldest first: who did what, without contents."""
-    _print(**values)
+    _print_events(**values)
 
 
-def _print(*, since: str | None, timezone: str, as_json: bool, **values: Any) -> None:
+def _print_events(*, since: str | None, timezone: str, as_json: bool, **values: Any) -> None:
     names = ("key", "person", "client", "grant", "namespace", "of_action")
     filters = {name: values.pop(name) for name in names}
     counts: Counter[str] = Counter()

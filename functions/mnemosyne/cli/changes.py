@@ -87,7 +87,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 def on(namespace: str, contents: bool, **target_values: Any) -> None:
     """Record the changes of memories from now on."""
-    _set(target_values, SetFeed(namespace=namespace, enabled=True, contents=contents))
+    _set_feed(target_values, SetFeed(namespace=namespace, enabled=True, contents=contents))
 
 
 @change_feed.command()
@@ -95,10 +95,10 @@ def on(namespace: str, contents: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 def off(namespace: str, **target_values: Any) -> None:
     """Record no further changes. Recorded ones are still published and listed."""
-    _set(target_values, SetFeed(namespace=namespace, enabled=False))
+    _set_feed(target_values, SetFeed(namespace=namespace, enabled=False))
 
 
-def _set(target_values: dict[str, Any], feed: SetFeed) -> None:
+def _set_feed(target_values: dict[str, Any], feed: SetFeed) -> None:
     with owners_system(**target_values) as system:
         system.run(feed)
     concerned = f"namespace {feed.namespace!r}" if feed.namespace else "all namespaces without a setting of their own"

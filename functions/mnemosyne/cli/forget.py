@@ -67,7 +67,7 @@ def forget(
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**selected, token=confirm or preview["token"]))["id"])
-        forgotten = _run(system, namespace, continued, target_options)
+        forgotten = _delete_memories(system, namespace, continued, target_options)
         say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
             with private(receipt) as file:
@@ -76,7 +76,7 @@ def forget(
         say(f"`mnemosyne receipt show {target_options} {continued}` writes the receipt.")
 
 
-def _run(system: System, namespace: str, forgetting_id: UUID, target_options: str) -> int:
+def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target_options: str) -> int:
     """Delete the memories, and return their number. `target_options` choose the same namespace in another command."""
     try:
         *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))

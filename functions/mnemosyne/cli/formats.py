@@ -66,9 +66,10 @@ def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Item]:
-    """Yield the memories of an export of mcp-memory-service. `text` returns its text in UTF-8, from the beginning.
+    """Yield the memories of an export of mcp-memory-service.
 
-    The export is `{"memories": [{"content", "tags", "created_at", …}]}`, or the array alone.
+    `text` returns a stream of the export in UTF-8, from its beginning. The export is
+    `{"memories": [{"content", "tags", "created_at", …}]}`, or the array alone.
     """
     import ijson
     from ijson.common import JSONError

@@ -75,7 +75,7 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
             count = counted(expired, "stored memory is", "stored memories are")
             click.confirm(f"{count} older than that and will be deleted. Continue?", abort=True)
         system.run(SetRetention(**lifetimes.model_dump()))
-        _apply(system, namespace)
+        _apply_retention(system, namespace)
 
 
 @retention.command()
@@ -85,10 +85,10 @@ def clear(namespace: str, **target_values: Any) -> None:
     """Remove the lifetimes, also of stored memories. Then the lifetimes of all namespaces apply, if there are any."""
     with owners_system(**target_values) as system:
         system.run(ClearRetention(namespace=namespace))
-        _apply(system, namespace)
+        _apply_retention(system, namespace)
 
 
-def _apply(system: System, namespace: str) -> None:
+def _apply_retention(system: System, namespace: str) -> None:
     changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     say(f"Done: {counted(changed, 'stored memory has', 'stored memories have')} another expiry now.")
 

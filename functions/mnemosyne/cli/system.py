@@ -76,7 +76,7 @@ def memory_system(
 ) -> Iterator[System]:
     """Yield a system for operations on memories and messages.
 
-    The system works with the database role of the settings or, without settings, of the command line. `delivers` has
+    The system uses the database user of the settings or, without settings, the user `mnemosyne`. `delivers` has
     the same meaning as in `open_services`.
     """
     if project is not None:

@@ -45,7 +45,7 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
         @functools.wraps(command)
         def checked(*, url: str | None, data_dir: str | None, project: str | None, **options: Any) -> None:
             values = {URL: url, DATA_DIR: data_dir, PROJECT: project}
-            _check(click.get_current_context(), values, usable)
+            _check_target(click.get_current_context(), values, usable)
             command(**options, **{way: values[way] for way in ways})
 
         if PROJECT in ways:
@@ -71,7 +71,7 @@ def target_arguments(target_values: Mapping[str, str | None]) -> str:
     )
 
 
-def _check(context: click.Context, values: dict[str, str | None], usable: list[str]) -> None:
+def _check_target(context: click.Context, values: dict[str, str | None], usable: list[str]) -> None:
     """Check that the options or the environment name exactly one target, and that the command supports it.
 
     Raises UsageError or Misconfigured.
