@@ -190,8 +190,8 @@ class Gateway:
             raise InvalidRequest(f"a body may have at most {BODY_BYTES:,} bytes, and a query {QUERY_LENGTH:,}")
         form = body if "x-www-form-urlencoded" in request.headers.get("content-type", "") else b""
         call = Call(
-            query=_pairs(query),
-            form=_pairs(form.decode("utf-8", "replace")),
+            query=_parse_pairs(query),
+            form=_parse_pairs(form.decode("utf-8", "replace")),
             body=body,
             address=client_address(request.scope, request.headers, self.proxies),
             origin=request.headers.get("origin"),
@@ -237,7 +237,7 @@ def _status(exc: MnemosyneError) -> tuple[int, str]:
     return 400, "invalid_request"
 
 
-def _pairs(encoded: str) -> list[tuple[str, str]]:
+def _parse_pairs(encoded: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(encoded, keep_blank_values=True, max_num_fields=50)
     except ValueError as exc:

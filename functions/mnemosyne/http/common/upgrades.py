@@ -25,10 +25,10 @@ def ignore_offers_of_http2() -> None:
     except ImportError:  # Uvicorn then parses with h11, which ignores the offer
         return
     if auto.AutoHTTPProtocol is HttpToolsProtocol:
-        auto.AutoHTTPProtocol = _protocol(HttpToolsProtocol)
+        auto.AutoHTTPProtocol = _protocol_class(HttpToolsProtocol)
 
 
-def _protocol(base: Any) -> Any:
+def _protocol_class(base: Any) -> Any:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(base):  # type: ignore[misc]
