@@ -71,13 +71,13 @@ def figures(rows: int) -> list[Figure]:
 def _measure(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: int) -> list[Figure]:
     kinds = {name: work for name, work in isolation.searches(database).items() if name in KINDS}
     for work in kinds.values():
-        _seconds(work)  # warms the caches
+        _median_seconds(work)  # warms the caches
     before = owner.one(SIZE)["megabytes"]
     ratios: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(ROUNDS):
-        quiet = {name: _seconds(work) for name, work in kinds.items()}
+        quiet = {name: _median_seconds(work) for name, work in kinds.items()}
         with sweep:
-            during = {name: _seconds(work) for name, work in kinds.items()}
+            during = {name: _median_seconds(work) for name, work in kinds.items()}
         if sweep.is_done:  # the removal ended during this round, so the round does not count
             break
         for name, values in ratios.items():
@@ -98,7 +98,7 @@ def _measure(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: in
     ]
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def _median_seconds(work: Callable[[], object]) -> float:
     """Return the median seconds of SEARCHES calls of `work`."""
     seconds = []
     for _ in range(SEARCHES):
