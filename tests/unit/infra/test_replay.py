@@ -15,9 +15,9 @@ from infra.benchmarks.replay import try_weights
 def _recorded(question: str, relevant: str) -> dict[str, object]:
     """Three memories: the first has the best cosine, the others begin with the speaker in the question."""
     rows = [
-        ["a", 0, None, 0.5, 0.9, 1.0, None, None, True, 0, None, None],
-        ["b", 0, None, 0.5, 0.8, 1.0, "Ada", None, True, 0, None, None],
-        ["c", 0, None, 0.5, 0.1, 1.0, "Ada", None, True, 0, None, None],
+        ["a", 0, None, 0.5, 0.9, 1.0, None, None, True, 0, None, None, False],
+        ["b", 0, None, 0.5, 0.8, 1.0, "Ada", None, True, 0, None, None, False],
+        ["c", 0, None, 0.5, 0.1, 1.0, "Ada", None, True, 0, None, None, False],
     ]
     return {
         "collection": "tea",
