@@ -150,7 +150,7 @@ def closest_name(name: str, known_names: Collection[str]) -> str | None:
 
 
 def model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel]:
-    """Return the model of the object at a location in the arguments."""
+    """Return the Pydantic model of a nested object. `location` is its path in the arguments."""
     for part in location:
         if isinstance(part, str) and (field := model.model_fields.get(part)):
             model = next(_nested_models(field.annotation), model)

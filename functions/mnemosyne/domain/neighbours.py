@@ -20,6 +20,6 @@ class Neighbours:
     @property
     def may_replace(self) -> Sequence[MemorySummary]:
         """Up to three earlier memories that state another value of a fact than the memory."""
-        from mnemosyne.domain import changed_facts  # only here, to keep cold starts short
+        from mnemosyne.domain import changed_facts  # imported at its first use, for a shorter cold start
 
         return changed_facts.replaced(self.content, self.earlier) if self.earlier else ()

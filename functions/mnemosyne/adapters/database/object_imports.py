@@ -100,9 +100,9 @@ class ObjectImports(NamespaceRows):
         return ObjectImport(**rows[0].named) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
-        """Record the progress of an import, and the id of the request of each line.
+        """Record the progress of an import, and of each line the id of its request.
 
-        Later progress in the database is not overwritten.
+        If the database has progress that is further ahead, it stays.
         """
         with self._transaction() as connection:
             if lines:
