@@ -63,8 +63,8 @@ CALIBRATIONS: Mapping[str, Calibration] = {
         both=Thresholds(related=0.55, strong=1.0), cosine=Thresholds(related=0.3, strong=0.45)
     ),
     # The cosine of two unrelated texts is .8 with this model. The thresholds were measured on a collection of
-    # conversations. Of 125 questions with an answer, 78 % had a strong first hit and 18 % a related one. Of 123 questions
-    # without an answer, 4 % had a strong first hit and 32 % a related one.
+    # conversations. Of 125 questions with an answer, 78 % had a strong first hit and 18 % a related one. Of 123
+    # questions without an answer, 4 % had a strong first hit and 32 % a related one.
     "multilingual-e5-small-q4": Calibration(
         both=Thresholds(related=0.82, strong=0.86), cosine=Thresholds(related=0.82, strong=0.85), words=0.1
     ),

@@ -7,17 +7,21 @@ from mnemosyne.domain.time.vocabulary import MONTHS, WEEKDAYS
 _TIMES = frozenset(MONTHS) | frozenset(WEEKDAYS) | {"q1", "q2", "q3", "q4"}
 _WORD = re.compile(r"\w{3,}")
 _SENTENCE_START = re.compile(r"(?:^|[.?!:]\s)\W{,3}(?=\w)")
+_MOST_NAMES = 4
+"""A query with more names has several topics, such as a prompt for a coding agent. A good hit is about one of them."""
 _IDENTIFIER = re.compile(r"\b[^\W\d_]+[-.]?\d\w*")
 
 
 def names_in_query(query: str) -> list[str]:
-    """Return at most 30 names: capitalised words, and the parts of identifiers, such as `mail` and `23` of `mail-23`.
+    """Return capitalised words, and the parts of identifiers, such as `mail` and `23` of `mail-23`.
 
     The first word of a sentence, abbreviations in capitals, months and days are not names. In German every noun is
-    capitalised, so the SQL function `search_terms` ignores names without digits in German.
+    capitalised, so the SQL function `search_terms` ignores names without digits in German. A query with more than four
+    names counts as a query without names.
     """
     starts = {match.end() for match in _SENTENCE_START.finditer(query)}
     words = [match.group() for match in _WORD.finditer(query) if match.start() not in starts]
     names = [word for word in words if word[0].isupper() and word != word.upper()]
     names += [part for identifier in _IDENTIFIER.findall(query) for part in re.split("[-.]", identifier)]
-    return [name for name in dict.fromkeys(names) if name.casefold() not in _TIMES][:30]
+    distinct = [name for name in dict.fromkeys(names) if name.casefold() not in _TIMES]
+    return distinct if len(distinct) <= _MOST_NAMES else []
