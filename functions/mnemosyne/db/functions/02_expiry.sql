@@ -12,9 +12,9 @@ RETURN p_expires_at IS NULL OR p_expires_at > now();
 
 -- Return the time at which a memory of the namespace expires, or null if the memory does not expire.
 --
--- The memory expires at p_given, the expiry that its publisher gave. If the publisher gave none, and the memory is not
--- pinned, the memory expires at the end of the default lifetime. In each case the memory expires at the end of the
--- maximum lifetime at the latest. Lifetimes begin at p_sent, when the content was last sent.
+-- If the publisher gave an expiry (p_given), the memory expires at this time. Otherwise the memory expires at the end
+-- of the namespace's default lifetime, unless the memory is pinned. No memory lives longer than the maximum lifetime,
+-- not even a pinned memory. Both lifetimes begin at p_sent, the time when the content was last sent.
 CREATE OR REPLACE FUNCTION memory_expiry(p_namespace text, p_given timestamptz, p_pinned boolean, p_sent timestamptz)
 RETURNS timestamptz
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
@@ -45,13 +45,13 @@ BEGIN
 END
 $$;
 
--- Extend the expiry of memories whose content was sent again with a later expiry. p_sent is [{"content_hash": …,
--- "expires_at": …, "pinned": …}, …]. If the sent expiry is earlier than the expiry of the memory, the memory is not
--- changed.
+-- Extend the expiry of memories whose content was sent again with a later expiry. An earlier expiry changes nothing.
+-- p_sent has one object for each request: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
--- If the stored memory, or a request with its content, is pinned and has no given expiry, the memory becomes pinned
--- without a given expiry. Without this rule, the memory would expire when the namespace gets a default lifetime, although
--- the last request pinned it.
+-- A pinned memory without a given expiry outlasts all others, because the default lifetime does not end it. If the
+-- stored memory or one of the requests is pinned without a given expiry, the memory becomes pinned without a given
+-- expiry. This applies even in a namespace without a default lifetime. Otherwise the memory would expire when the
+-- namespace gets a default lifetime, although a request has pinned it.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -87,9 +87,9 @@ BEGIN
 END
 $$;
 
--- Remove the rows of expired memories that would be in the way of the requests, so that a request can store its content
--- as a new memory. These are expired memories with the content of a request, and expired memories that are the current
--- version of a record named in a request. An expired memory under a legal hold is kept, and its expiry is cleared.
+-- Remove the rows of expired memories that would prevent the requests from being stored as new memories. These are
+-- expired memories with the content of a request, and expired memories that are the current version of a record named
+-- in a request. An expired memory under a legal hold is kept, and its expiry is cleared.
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -205,8 +205,8 @@ CREATE OR REPLACE FUNCTION searched_text(p_title text, p_content text) RETURNS t
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN position(p_title IN translate(p_content, E'\n\t\r', '   ')) > 0 THEN p_content ELSE p_title || ' ' || p_content END;
 
--- Return the text in which a search by words looks for a memory's words, with the tags: searched_text(p_title,
--- p_content), followed by the tags.
+-- Return the title, the content and the tags of a memory as one text, in which a search by words looks for the query's
+-- words. If the content contains the title, the title is left out.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));

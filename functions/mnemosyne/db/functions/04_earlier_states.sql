@@ -9,8 +9,8 @@
 -- `as_of` is refused for each time at which such a memory was visible. The table incomplete_periods has these times for
 -- each namespace.
 
--- Raise the error of a search with `as_of` that is refused. p_at is the time in `as_of`. p_known_from is the earliest
--- later time that is not refused; the message recommends it.
+-- Raise the error that refuses a search with `as_of`. p_at is the time in `as_of`. p_known_from is the earliest time
+-- after p_at for which a search is possible; the message recommends this time.
 CREATE OR REPLACE FUNCTION raise_incomplete(p_at timestamptz, p_known_from timestamptz) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -26,8 +26,9 @@ CREATE OR REPLACE FUNCTION utc_text(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE
 RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
--- Record a period of a namespace for which searches with `as_of` are refused. Overlapping periods are merged, except a
--- period that another transaction is changing at the moment.
+-- Record a period of a namespace for which searches with `as_of` are refused. Overlapping periods are merged into one
+-- row. A row that another transaction is changing at the moment is not merged, because the function would have to wait
+-- for that transaction.
 CREATE OR REPLACE FUNCTION note_incomplete_period(p_namespace text, p_since timestamptz, p_until timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -125,8 +126,8 @@ CREATE OR REPLACE FUNCTION metadata_as_of(m memories, p_at timestamptz) RETURNS 
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN (memory_as_of(m, p_at)).metadata ELSE (m).metadata END;
 
--- Return the statement_key of the memory m as it was at the time p_at. If p_at is null, return the present key.
--- Near-duplicate memories have an equal statement_key.
+-- Return a hash that is equal for near-duplicate memories (see statement_key), computed for the memory m as it was at
+-- the time p_at. If p_at is null, compute the hash for the present memory.
 CREATE OR REPLACE FUNCTION statement_key_as_of(m memories, p_at timestamptz) RETURNS uuid
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN statement_key(memory_as_of(m, p_at)) ELSE statement_key(m) END;
@@ -187,14 +188,15 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
     most CONSTANT integer := 200;
-    -- The time of this change, which must be later than the time of the last change. now() alone may be earlier: a
-    -- transaction may begin before the last change of the memory and change the memory after it.
+    -- The time of this change. It must be later than the time of the memory's last change. now() alone may be earlier,
+    -- because now() is the start of this transaction, and another transaction may have changed the memory since that
+    -- start.
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- An import that restores an export sets created_at to an earlier time. The states of the memory since that time
-    -- are unknown. The memories that were deleted before the export are unknown, too. Therefore searches with `as_of`
-    -- are refused for all times up to now.
+    -- Only the restore of an export sets created_at to an earlier time. The export does not have the earlier states of
+    -- the memory, nor the memories that were deleted before the export. Therefore searches with `as_of` are refused for
+    -- all times up to now.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;

@@ -28,9 +28,11 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 
 -- Return the filters in the JSON object p_filters. Unknown names are ignored. A missing filter matches all memories.
 --
--- Tags and metadata terms are converted to index keys, which include the namespace of the database session. All
--- memories whose metadata give more than 500 index keys have a single common key in the index, the key of the word
--- 'metadata'. Every filter by metadata includes this common key, so that the index also finds these memories.
+-- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
+--
+-- If the metadata of a memory give more than 500 keys, the index has a single common key for the memory instead: the
+-- key of the word 'metadata'. Therefore every filter by metadata also includes this common key, so that the index finds
+-- these memories, too.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

@@ -58,8 +58,8 @@ $$;
 CREATE OR REPLACE TRIGGER keep_held_rows AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION keep_held_rows();
 
--- Trigger function: clear the expiry of a memory under a hold, because such a memory does not expire. A change of labels
--- can bring a memory under a hold.
+-- Trigger function: clear the expiry of a memory under a hold, because such a memory does not expire. The trigger also
+-- runs when labels change, because a change of labels can bring a memory under a hold.
 CREATE OR REPLACE FUNCTION suspend_expiry() RETURNS trigger
 LANGUAGE plpgsql
 AS $$

@@ -20,8 +20,9 @@ AS $$
     FROM united
 $$;
 
--- Replace the tag with the key p_key by p_new_tag in at most p_limit memories of a namespace. If p_new_tag is null,
--- remove the tag. Return the number of changed memories and the number of memories that still need the change.
+-- Rename a tag in at most p_limit memories of a namespace, or remove the tag if p_new_tag is null. p_key is the
+-- case-folded tag to rename, and p_new_key is the case-folded p_new_tag. Return the number of changed memories and the
+-- number of memories that still need the change.
 CREATE OR REPLACE FUNCTION change_tag(p_namespace text, p_key text, p_new_tag text, p_new_key text, p_limit integer)
 RETURNS TABLE (changed bigint, remaining bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -30,8 +30,8 @@ BEGIN
 END
 $$;
 
--- Return the forms of an English query's words. A form is a word as it is written, if it differs from its stem. `share`
--- is the part of the stem's weight that the form gets. The forms of one stem get half of its weight together.
+-- Return the forms of an English query's words. A form is a word as it is written, if it differs from its stem. A stem
+-- passes half of its weight on to its forms, in equal parts. `share` is the part that the form gets.
 CREATE OR REPLACE FUNCTION query_forms(p_namespace text, p_query text)
 RETURNS TABLE (stem_key integer, form_key integer, share double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan

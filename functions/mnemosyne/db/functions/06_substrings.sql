@@ -51,12 +51,13 @@ $$;
 -- Return the ids of the newest memories that contain a text and match the filters, at most p_limit. p_matching is the
 -- number of memories that match the filters.
 --
--- The function chooses between three searches:
---   newest_memories    compares every memory that matches the filters. Used if at most 1,000 memories match the
---                      filters, or if the text has fewer than three bytes and therefore no trigrams.
---   newest_containing  compares the newest 1,000 memories. Used in all other cases, because it is enough for a frequent
---                      text.
---   all_containing     uses the trigram index. Used if newest_containing gives fewer than p_limit memories.
+-- The function uses three searches:
+--   newest_memories    compares every memory that matches the filters. It is the only search if at most 1,000 memories
+--                      match the filters, or if the text has fewer than three bytes and therefore no trigrams.
+--   newest_containing  compares the newest 1,000 memories. It comes first in all other cases, because it finds enough
+--                      memories if the text is frequent.
+--   all_containing     uses the trigram index. It comes second, if newest_containing has found fewer than p_limit
+--                      memories.
 CREATE OR REPLACE FUNCTION match_substring(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint
 ) RETURNS uuid[]

@@ -23,8 +23,8 @@ BEGIN
 END
 $$;
 
--- Return the number of memories that match the filters, or p_limit + 1 if there are more than p_limit. Counting a memory
--- takes as long as comparing its vector.
+-- Return the number of memories that match the filters, or p_limit + 1 if there are more than p_limit. The limit bounds
+-- the cost: counting a memory takes as long as comparing its vector.
 CREATE OR REPLACE FUNCTION count_matching(p_namespace text, filters memory_filters, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
@@ -55,8 +55,8 @@ BEGIN
 END
 $$;
 
--- Return the share of the namespace's memories that match the filters, estimated from 400 of them. If the share is a
--- tenth, the standard error of the estimate is .015.
+-- Estimate the share of the namespace's memories that match the filters, from a sample of 400 memories. If the share is
+-- a tenth, the standard error of the estimate is .015.
 --
 -- The sample consists of the memories with the lowest content hashes. A content hash is a SHA-256, so it does not
 -- depend on the tags, times and metadata of a memory. Bitmap scans and sorting are disabled, so that the planner reads
@@ -75,8 +75,11 @@ BEGIN
 END
 $$;
 
--- Estimate the number of memories that match the filters. The caller has found that more than p_few memories match. The
--- function counts up to p_exactly memories if the estimate is low, so a result of at most p_exactly is exact.
+-- Estimate the number of memories that match the filters, from the share that estimate_share returns.
+--   p_memories  the number of memories of the namespace
+--   p_few       the caller has found that more memories than p_few match
+--   p_exactly   a result up to this number is exact: if the estimate is below 2 * p_exactly, the function counts the
+--               memories
 CREATE OR REPLACE FUNCTION estimate_matching(
     p_namespace text, filters memory_filters, p_memories bigint, p_few integer, p_exactly integer
 ) RETURNS bigint
@@ -112,7 +115,8 @@ $$;
 -- p_keys and match the filters.
 --
 -- Each key includes a hash of the namespace. The query also compares the namespace, because two namespaces may have the
--- same hash. `OFFSET 0` stops the planner from scanning the table `memories` before the words.
+-- same hash. `OFFSET 0` makes the planner look up the words first. Otherwise the planner may scan the table `memories`
+-- first.
 CREATE OR REPLACE FUNCTION match_memories(
     p_namespace text, filters memory_filters, p_keys integer[], p_terms sparsevec, p_mean_length double precision,
     p_limit integer, p_rows integer

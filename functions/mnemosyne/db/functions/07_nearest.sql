@@ -1,13 +1,14 @@
 -- Find the candidates of a search by vector. 07_candidates.sql describes candidates and the planner settings of these
 -- functions.
 
--- Return the memories nearest to a vector, among the memories that match the filters. `matching` is the number of
--- memories that match. The filters must contain `any_tags`, and a memory needs only one of these tags. The result is
--- exact, because the vectors of all matching memories are compared. If more than p_rows memories match, the function
--- compares only p_rows + 1 of them, and `matching` is p_rows + 1.
+-- Return the memories nearest to a vector, among the memories that match the filters, and the number of memories that
+-- match (`matching`). The filters must contain `any_tags`: a matching memory has at least one of these tags.
+--
+-- The result is exact, because the vectors of all matching memories are compared. But if more than p_rows memories
+-- match, the function stops after p_rows + 1 memories. Then `matching` is p_rows + 1, and the result is not exact.
 --
 -- This function has a generic plan, because making a custom plan takes as long as comparing fifty vectors. For many
--- memories it is slower than knn_exact, because it also compares the tags of each row.
+-- memories this function is slower than knn_exact, because it also compares the tags of each row.
 CREATE OR REPLACE FUNCTION knn_few_tagged(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_rows integer
 ) RETURNS TABLE (id uuid, vector_score double precision, matching bigint)
@@ -57,7 +58,7 @@ BEGIN
 END
 $$;
 
--- Return the name of the namespace's own HNSW index. Most namespaces have none.
+-- Return the name for an HNSW index of only this namespace's memories. Most namespaces do not have such an index.
 CREATE OR REPLACE FUNCTION own_index_name(p_namespace text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN 'memories_embedding_' || md5(p_namespace);
@@ -82,7 +83,8 @@ $$;
 
 -- Return the memories nearest to a vector, among the memories that match the filters. The result is approximate: the
 -- function reads the HNSW index until p_limit memories match the filters. Sorting is disabled, so that the planner uses
--- this index even if the planner's estimates are wrong. Only a custom plan can use the namespace's own index.
+-- this index even if the planner's estimates are wrong. The plan is custom, because a generic plan cannot use an index
+-- of only one namespace.
 CREATE OR REPLACE FUNCTION knn_hnsw(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_custom_plan
@@ -152,11 +154,12 @@ BEGIN
 END
 $$;
 
--- Whether the namespace has so many chunks that a search in the HNSW index of chunks costs less than a comparison of all
--- of them. p_limit is the number of chunks to find.
+-- Whether the namespace has so many chunks that a search in the HNSW index of chunks costs less than a comparison of
+-- all its chunks. p_limit is the number of chunks to find.
 --
--- The index has the chunks of all namespaces. Their number is the estimate of the last VACUUM or ANALYZE. `exact_up_to`
--- in 09_find_candidates.sql has the same formula for memories, and its explanation.
+-- The cost of the index depends on the number of chunks of all namespaces, because all namespaces share the index.
+-- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. The formula for `few_chunks`
+-- is explained at `exact_up_to` in 09_find_candidates.sql, which is the same for memories.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -188,9 +191,9 @@ BEGIN
 END
 $$;
 
--- Return the memories nearest to a vector, in a namespace with many chunks. The vectors of all memories are compared. The
--- nearest chunks come from the HNSW index, because knn_exact would look up the chunks of each memory, which costs
--- several times as much as the comparison of its vector.
+-- Return the memories nearest to a vector, in a namespace with many chunks. The vectors of all memories are compared,
+-- but the nearest chunks come from the HNSW index. knn_exact would look up the chunks of each memory, which costs
+-- several times as much as the comparison of the memory's vector.
 CREATE OR REPLACE FUNCTION knn_exact_and_chunk_index(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)

@@ -1,10 +1,10 @@
 -- Return the candidates of a search as JSON, with their scores and neighbours. The Python module
 -- functions/mnemosyne/domain/ranking.py ranks the candidates.
 
--- Return the neighbours of some candidates, which are called heads. The neighbours of a head are the two memories
--- before it and the two memories after it in the same session. `place` is the distance from the head: -1 and -2 for the
--- memories before it, 1 and 2 for the memories after it. If p_as_of is not null, a memory that was stored after p_as_of
--- is not a neighbour.
+-- Return the neighbours of some candidates in their sessions. These candidates are called heads. The neighbours of a
+-- head are the two memories before it and the two memories after it in the same session. `place` is the distance from
+-- the head: -1 and -2 for the memories before it, 1 and 2 for the memories after it. If p_as_of is not null, a memory
+-- that was stored after p_as_of is not a neighbour.
 CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[], p_as_of timestamptz)
 RETURNS TABLE (head uuid, id uuid, place bigint)
 LANGUAGE plpgsql STABLE
@@ -28,26 +28,30 @@ END
 $$;
 
 -- Return the candidates of a hybrid search as JSON. A hybrid search has two lists of candidates, one by vector and one
--- by words. The arrays p_ids, p_vector_scores and p_lexical_scores have the same length and contain both lists, so an
--- id may occur twice. In the result, every candidate has both scores, even if only one of the lists contains it. The
--- neighbours of p_heads are further rows of the result.
+-- by words. In the result, every candidate has both scores, even if only one of the lists contains it.
 --
--- The rows are first the memories in p_ids, then the neighbours. The JSON object has three fields:
+-- These parameters describe the search:
+--   p_ids          the ids of both lists, so an id may occur twice; p_vector_scores and p_lexical_scores have their
+--                  scores
+--   p_heads        candidates whose neighbours are added to the result
+--   p_word_keys    the keys of the query's words
+--   p_word_shares  for each of these words: its weight as a share of their total weight
+--   p_word_names   for each of these words: the number of the name that it belongs to, or null; the array is null if
+--                  the query has no names
+--
+-- The rows of the result are first the memories in p_ids, then the neighbours. The JSON object has three fields:
 --   columns     an array with one array of values for each column of the rows
 --   listed      the number of rows for the memories in p_ids
 --   neighbours  three arrays: `head`, `place` and `row`. Entry i of each array says that the memory in row row[i] is at
 --               place place[i] relative to the memory in row head[i].
 --
--- The column `words_share` is the share of the query's words that the memory contains. p_word_keys has the keys of the
--- query's words. p_word_shares has the weight of each of these words as a share of their total weight.
---
--- The column `lacks_name` is true if the memory lacks a name of the query. p_word_names has the name that each word of
--- p_word_keys belongs to, as a number; null for other words. A name may have several words, its stems in several
--- languages, and the memory needs one of them. p_word_names is null if the query has no names.
---
--- The column `eligible` is false for a neighbour that does not match the filters. Such a neighbour adds to the scores
--- of other memories, but is not itself a result. The column `statement_key` is computed only for memories that have the
--- same wording as another row.
+-- Some of the columns:
+--   words_share    the share of the query's words that the memory contains
+--   lacks_name     true if the memory lacks a name of the query. A name may have several words, for example its stems
+--                  in several languages. A memory that contains one of these words does not lack the name.
+--   eligible       true for the memories in p_ids, and for neighbours at the place -1 or 1 that match the filters. Other
+--                  neighbours add to the scores of other memories, but are not themselves results.
+--   statement_key  computed only for memories that have the same wording as another row
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
     p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_word_keys integer[],
@@ -130,10 +134,12 @@ BEGIN
 END
 $$;
 
--- Return candidates as JSON in the form of candidate_rows, for a search with one list of candidates, either by vector
--- or by words. Such a search uses no neighbours, so the field `neighbours` is an empty array, and the columns for
--- session and speaker contain only nulls. The column for the score that the search does not have contains only nulls,
--- too: in a search by vector, this is the lexical score. This function takes half the time of candidate_rows.
+-- Return candidates as JSON in the form of candidate_rows, for a search with only one list of candidates, either by
+-- vector or by words. This function takes half the time of candidate_rows.
+--
+-- Such a search uses no neighbours, so the field `neighbours` is an empty array, and the columns for session and
+-- speaker contain only nulls. A search by vector has no lexical scores, and a search by words has no vector scores: the
+-- column for the missing scores contains only nulls, too.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_terms sparsevec,
     p_word_keys integer[], p_word_shares double precision[], p_word_names integer[], p_mean_length double precision,

@@ -6,11 +6,14 @@
 --   semantic  finds memories by vector, or by words if p_vector is null
 --   exact     finds memories that contain the text p_query
 --
--- If p_query is null, the candidates are the newest memories. p_names has the words of the query that are names. p_candidates is the maximum length of each list of
--- candidates, and p_limit is the number of results that the search will show.
+-- Further parameters:
+--   p_query       the text to search for; if it is null, the candidates are the newest memories
+--   p_names       the words of the query that are names
+--   p_limit       the number of results that the search will show
+--   p_candidates  the maximum length of each list of candidates
 --
 -- In the result, `full` is true if there may be more candidates than returned. With the filter `as_of`, the candidates
--- are found by their present words and vectors, and returned as they were at that time.
+-- are found by their present words and vectors, and returned as they were at the time of the filter.
 CREATE OR REPLACE FUNCTION find_candidates(
     p_namespace text, p_mode text, p_query text, p_names text[], p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
@@ -25,10 +28,10 @@ DECLARE
     own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
     query_vector halfvec := CAST(p_vector AS halfvec);
-    -- The number of memories in the HNSW index that this search can read. The cost of a search in an index depends on
-    -- this number. If the namespace has its own index, the index has only the memories of the namespace. Otherwise the
-    -- search uses the shared index, which has the memories of all namespaces. Their number is the estimate of the last
-    -- VACUUM or ANALYZE.
+    -- The number of memories in the HNSW index that this search would use. The cost of a search in the index depends on
+    -- this number. If the namespace has its own index, the number is the namespace's number of memories. Otherwise the
+    -- search uses the index that all namespaces share. Then the number is PostgreSQL's estimate for the whole table,
+    -- from the last VACUUM or ANALYZE.
     all_memories double precision := CASE WHEN has_own_index(p_namespace) THEN own_memories ELSE (
         SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass)) END;
     -- Whether filters may exclude many memories. The filters `not_session`, `folded` and `shown` exclude only a few
@@ -41,14 +44,15 @@ DECLARE
     -- The maximum number of memories that the search takes from the HNSW index. With filters, the number is lower,
     -- because the search must read about all_memories / matching rows of the index to find one memory that matches.
     nearest integer := CASE WHEN filtered THEN least(p_candidates, greatest(60, 3 * p_limit)) ELSE p_candidates END;
-    -- Up to this number of matching memories, the search compares all vectors, because this is exact and as fast as the
-    -- HNSW index.
+    -- Up to this number of matching memories, the search compares all vectors. The comparison is exact, and up to this
+    -- number it is as fast as the HNSW index.
     --
-    -- A search in the index must read about nearest * all_memories / matching rows to find enough matching rows. Reading
-    -- one row of the index costs as much as 36 comparisons of vectors (256 dimensions: 9 to 45 microseconds for one row,
-    -- 0.6 to 1.4 microseconds for one comparison). If the compared rows are scattered in the table, as with a filter by
-    -- tag, one row costs as much as 16 comparisons. If vectors are stored out of line, one row costs as much as 8
-    -- comparisons (3,072 dimensions: 42 to 104 microseconds for one row, 7.4 microseconds for one comparison).
+    -- To find enough matching memories, a search in the index reads about nearest * all_memories / matching rows.
+    -- Reading one row of the index costs as much as 36 comparisons of vectors. So both ways cost the same if matching
+    -- is sqrt(nearest * all_memories * 36). The factor 36 was measured with 256 dimensions: 9 to 45 microseconds for
+    -- one row, 0.6 to 1.4 microseconds for one comparison. The factor is 16 if the compared rows are scattered in the
+    -- table, as with a filter by tag. It is 8 if vectors are stored out of line, measured with 3,072 dimensions: 42 to
+    -- 104 microseconds for one row, 7.4 microseconds for one comparison.
     exact_up_to integer := greatest(2000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
         * CASE WHEN out_of_line THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
     -- The search counts matching memories up to this number. If more memories match, the search estimates their number.
@@ -115,9 +119,9 @@ BEGIN
     IF strategy = 'hnsw' THEN
         -- The index returns its rows in steps of hnsw.ef_search rows, until enough of them match the filters. A higher
         -- value gives better recall at a higher cost. Among 10,000 memories, the recall of the ten nearest is 1.00 with
-        -- the value 400. In a namespace that had half of 32,000 memories, it was 0.987 with the value 400, and 0.996
-        -- with the value 800, at 1.4 times the cost. If only a part of the rows match the filters, the value is 1.2
-        -- times the expected number of rows to read, so that the first step is usually enough.
+        -- the value 400. In a namespace that had half of 32,000 memories, the recall was 0.987 with the value 400, and
+        -- 0.996 with the value 800, at 1.4 times the cost. If only a part of the rows match the filters, the value is
+        -- 1.2 times the expected number of rows to read, so that the first step is usually enough.
         PERFORM set_config('hnsw.ef_search', CAST(CAST(least(1000, greatest(
             400, least(800, all_memories / 40), 1.2 * nearest * all_memories / matching)) AS integer) AS text), true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count

@@ -43,9 +43,9 @@ BEGIN
 END
 $$;
 
--- Return the query words that each of several memories contains, at most 100, as a JSON object by the id of the memory.
--- p_texts has the texts of the memories. A query may be a whole page of text, so only its first 2,000 characters count,
--- and its words are stemmed only once for each language.
+-- Return which words of a query each of several memories contains. The result is a JSON object that maps the id of each
+-- memory to an array of at most 100 words. p_texts has the texts of the memories p_ids. A query may be a whole page of
+-- text, so only its first 2,000 characters count, and its words are stemmed only once for each language.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_ids uuid[], p_texts text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -174,8 +174,8 @@ BEGIN
 END
 $$;
 
--- Return the cosine similarity of each pair of memories. The result has one array for each memory, in the order of
--- p_ids. The values of a deleted memory are null.
+-- Return the cosine similarity of each pair of memories. The result has one array for each memory in p_ids: its
+-- similarities to all memories in p_ids, in the same order. The similarities of a deleted memory are null.
 CREATE OR REPLACE FUNCTION pairwise_cosines(p_namespace text, p_ids uuid[]) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan

@@ -116,8 +116,9 @@ BEGIN
 END
 $$;
 
--- Add p_texts to the number of texts that the session's namespace has embedded today. p_texts is the number of second and
--- later chunks of long memories; the trigger count_stored counts the first chunk of each memory.
+-- Add p_texts to the number of texts that the session's namespace has embedded today. p_texts is the number of second
+-- and later chunks of long memories. The first chunk of each memory is not in p_texts, because the trigger count_stored
+-- counts it.
 CREATE OR REPLACE FUNCTION count_chunks(p_texts bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

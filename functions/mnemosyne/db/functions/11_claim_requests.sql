@@ -1,4 +1,4 @@
--- Lock the ingest requests of a delivery, and return which of these requests need not be stored. A delivery is one
+-- Claim the ingest requests of a delivery: lock them, and return which of them need not be stored. A delivery is one
 -- attempt to process a message. The function also sets the session's namespace to p_namespace.
 --
 -- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]. A request for a version of
@@ -11,13 +11,19 @@
 --   already_final  requests that have a final state, and requests whose outcome this call has recorded
 --   conflicting    requests whose id was used earlier for another content
 --
--- This function records the outcome of four kinds of requests, because they need no storing: a duplicate of a stored
--- content, a version that a deletion of the record covers, a version whose given expiry has passed, and a refused change
--- of an immutable record. A request that has failed or was dead-lettered is tried again.
+-- The caller must store the requests that are in none of these lists. A request that has failed or was dead-lettered is
+-- tried again, so it can be one of them.
+--
+-- This function records the outcome of four kinds of requests, because they need no storing:
+--   * a duplicate of a stored content
+--   * a version of a record that counts as deleted (see is_covered)
+--   * a version whose given expiry has passed
+--   * a refused change of an immutable record
 --
 -- The function locks request ids, record keys and contents. The locks ensure that two deliveries do not store two
--- contents under one request id, two versions of one record at the same time, or one content twice. The function does
--- not wait for a lock, because a waiting delivery would keep a pooled connection from others.
+-- contents under one request id, two versions of one record at the same time, or one content twice. If another session
+-- has one of the locks, the request is busy: the function does not wait, because a waiting delivery would keep a pooled
+-- connection from others.
 --
 -- If p_to_store is true, the locks belong to the session. The caller embeds the texts, stores the memories in another
 -- transaction, and then releases the locks. No transaction is open while the texts are embedded, because an open

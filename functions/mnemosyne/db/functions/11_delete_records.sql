@@ -2,23 +2,21 @@
 -- and key; its successive contents are versions. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …,
 -- "deleted_at": …, "published": …}, …].
 --
--- Each deletion deletes the memories of all versions that it covers (see 11_record_versions.sql), except a memory that
--- is the current version of another record. The outcome has the memory of the current version, if the deletion has
--- deleted it, and a note that names up to five memories that are kept. The latest version that the deletion does not
--- cover becomes the current version. The times of the deletion are stored, so that a covered version that arrives later
--- is not stored.
+-- A deletion deletes the older versions of the record. The beginning of 11_record_versions.sql defines which versions a
+-- deletion covers. The memories of these versions are deleted, except a memory that is also the current version of
+-- another record. The latest version that the deletion does not cover becomes the current version. The times of the
+-- deletion are stored, so that a covered version that arrives later is not stored.
+--
+-- The outcome has the memory of the current version, if the deletion has deleted it, and a note that names up to five
+-- memories that are kept. If a legal hold keeps one of the memories, the deletion has the outcome `failed` and deletes
+-- nothing.
 --
 -- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
 -- function again with the deletions that are not finished. The result has three lists:
---
---   {"recorded": [outcomes of the finished deletions, in the form of already_final in claim_requests],
---    "busy": [request_id, …], "conflicting": [request_id, …]}
---
---   busy         deletions whose request id another delivery has locked
---   conflicting  deletions whose request id belongs to a stored memory or to the deletion of another record; these
---                deletions are not carried out
---
--- If a legal hold keeps one of the memories, the deletion has the outcome `failed` and deletes nothing.
+--   recorded     the outcomes of the finished deletions, in the form of already_final in claim_requests
+--   busy         the request ids that another delivery has locked
+--   conflicting  the request ids that belong to a stored memory or to the deletion of another record; the deletions
+--                with these ids are not carried out
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -168,11 +166,12 @@ $$;
 
 -- Trigger function: when the memory of a record's current version is deleted, clear the current version in source_keys.
 --
--- If a memory that is a version of a record is deleted by its id, the record counts as deleted at the timestamp of that
--- version. Therefore earlier versions stay superseded, and an earlier version that arrives later is not stored.
+-- The record then counts as deleted at the timestamp of this version. Therefore earlier versions stay superseded, and
+-- an earlier version that arrives later is not stored.
 --
--- A forgetting (see 15_forgetting.sql) sets mnemosyne.removal to 'forgotten' and does not count as a deletion of the
--- record. The SQL function forgotten_requests decides which versions are not stored after a forgetting.
+-- There is one exception: a deletion by a forgetting (see 15_forgetting.sql) is not a deletion of the record. After a
+-- forgetting, the SQL function forgotten_requests decides which versions are not stored. The setting mnemosyne.removal
+-- is 'forgotten' during a forgetting.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

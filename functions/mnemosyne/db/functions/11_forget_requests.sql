@@ -2,10 +2,11 @@
 -- of the requests are deleted with them. Memories are not deleted.
 --
 -- Two kinds of requests are never deleted:
---   * requests with source and key, because they are the versions of a record;
---   * requests whose message may be a dead letter. Without the request, a redrive of the message would store a deleted
---     memory again. Pub/Sub keeps a message for at most 31 days, so a message becomes a dead letter within 31 days of
---     its publication.
+--   * Requests with source and key, because they are the versions of a record.
+--   * Requests whose message may be a dead letter. When a dead letter is published again, its request shows that the
+--     memory was stored earlier. Without the request, a deleted memory would be stored again. Pub/Sub keeps a message
+--     for at most 31 days. Therefore a request is kept if it changed at most 31 days before the oldest dead letter of
+--     the namespace, or later.
 --
 -- Each delivery of a message calls this function. Without the deletion, the outcomes of duplicates and failures would
 -- be kept forever, and no quota counts them.

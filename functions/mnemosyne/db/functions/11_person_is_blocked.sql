@@ -1,11 +1,13 @@
--- Whether the operator has blocked a person. p_subject is the person's subject at the identity provider, and
--- p_addresses are the person's e-mail addresses. The table oauth_blocked_people has one row for each block.
+-- Whether the operator has blocked a person.
+--   p_subject    the person's subject at the identity provider
+--   p_addresses  the person's e-mail addresses
 --
--- A block applies to the person in three cases:
---   * The block names the person's subject.
---   * The block names one of the person's addresses, in upper or lower case.
---   * The block names an address that a grant of this person had when the operator blocked the address. The column
---     `subjects` has the subjects of these grants.
+-- The table oauth_blocked_people has one row for each block. A block names a subject or an e-mail address, in the
+-- column `who`. It applies to the person in three cases:
+--   * It names the person's subject.
+--   * It names one of the person's addresses. Case is ignored.
+--   * It names an earlier address of the person. The column `subjects` has the subjects of all grants with the blocked
+--     address, as they were at the time of the block. So a person whose address changes stays blocked.
 CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

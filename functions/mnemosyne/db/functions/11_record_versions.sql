@@ -8,26 +8,34 @@
 -- and versions that were first published before the deletion. A version in the same message as the deletion was not
 -- published before the deletion. Therefore one message can delete a record and store it again.
 --
--- A transaction that changes the column memories.superseded_by calls lock_supersession before it locks a row. The roles
--- of the services `ingest` and `mcp` have no right to write all tables and columns that these changes need, so some of
--- these SQL functions have SECURITY DEFINER.
+-- A transaction that changes the column memories.superseded_by calls lock_supersession before it locks a row. So two
+-- such transactions run one after the other, and cannot deadlock.
+--
+-- Some of these SQL functions have SECURITY DEFINER, because the roles of the services `ingest` and `mcp` have no right
+-- to write all the tables and columns that the functions change.
 
--- Take the namespace's advisory lock of supersession until the end of the transaction, and wait for it if necessary.
+-- Take the advisory lock for changes of memories.superseded_by in the namespace. Wait for it if necessary, and hold it
+-- until the end of the transaction.
 CREATE OR REPLACE FUNCTION lock_supersession(p_namespace text) RETURNS void
 LANGUAGE sql
 BEGIN ATOMIC
     SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || p_namespace, 0));
 END;
 
--- Whether the latest deletion of a record covers the version with the timestamp p_at that was published at p_published.
--- p_key is the record's row of source_keys. A covered version counts as deleted. The result is false if the record has
--- no deletion.
+-- Whether a version of a record counts as deleted, because the latest deletion of the record covers it (see above). The
+-- result is false if the record has no deletion.
+--   p_key        the row of source_keys for the record; it has the times of the latest deletion
+--   p_at         the timestamp of the version
+--   p_published  the time at which the version was first published
 CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_published timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Return the names of the labels (title, tags, metadata, timestamp, expires_at) whose value in p_labels differs from the
--- value in the memory. An expiry differs if the memory expires later or not at all.
+-- Return the names of the labels whose value in a duplicate request differs from the value in the stored memory. Labels
+-- are title, tags, metadata, timestamp and expires_at; p_labels maps them to the values of the request.
+--
+-- `expires_at` is in the result only if the memory expires later than the request asks, or never. If the memory expires
+-- earlier, extend_expiry gives it the later expiry of the request, so the two do not differ in the end.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -48,9 +56,9 @@ BEGIN
 END
 $$;
 
--- Return the note for the outcome of a duplicate. p_superseded_by is the successor of the stored memory. p_differing
--- has the names of the labels that differ between the request and the memory and were not changed in the memory. The
--- result is null if there is nothing to report.
+-- Return the note for the outcome of a duplicate, or null if there is nothing to report.
+--   p_superseded_by  the successor of the stored memory, or null
+--   p_differing      the names of the labels that differ between the request and the memory, and stay different
 CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
@@ -60,12 +68,12 @@ RETURN nullif(concat_ws('; ',
 ), '');
 
 -- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.
--- p_busy has the ids of requests to skip.
---
--- There are four kinds of such versions: versions that a deletion of the record covers (event `deleted`), refused
--- changes of immutable records (`failed`), duplicates of stored contents (`duplicate`), and versions whose given expiry
--- has passed (`expired`). If p_requests has several new contents for one immutable record, all but the earliest version
--- are refused.
+-- Requests whose ids are in p_busy are skipped. The field `event` gives the reason:
+--   deleted    a deletion of the record covers the version
+--   failed     the record is immutable and has another content. If p_requests has several new contents for one
+--              immutable record, only the earliest version is not refused.
+--   duplicate  the content is stored already
+--   expired    the given expiry of the version has passed
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -175,13 +183,13 @@ $$;
 -- Mark the memory of the older version as superseded by the memory of the newer version. If the version is newer and
 -- its content is already stored, the stored memory takes the labels of the version.
 --
--- A version whose expiry has passed is not stored, but has the effect that it would have had if it had arrived in time:
--- the record then has no current version, and its earlier versions stay superseded (see forget_versions).
+-- A version whose expiry has passed is not stored. If it is newer than the current version, the current version is
+-- superseded, and the record then has no current version. The result is the same as if the version had been stored in
+-- time and had expired since (see forget_versions).
 --
 -- p_event is the event that record_versions intends to record for the version: stored, duplicate, deleted, failed or
--- expired.
--- The result has the event that record_versions must record (`event`), with the memory and the error or note. `event`
--- is null if the memory of the version does not exist.
+-- expired. The result has the event that record_versions must record (`event`), with the memory and the error or note.
+-- `event` is null if the memory of the version does not exist.
 CREATE OR REPLACE FUNCTION place_version(
     p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
     p_published timestamptz, p_labels jsonb, OUT event text, OUT memory_id uuid, OUT error text, OUT note text
@@ -224,7 +232,8 @@ BEGIN
             UPDATE source_keys k
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
-            -- The successor does not exist, like the successor of a memory whose newer version has expired.
+            -- A random id, because the expired version has no memory. After a newer version was stored and removed at
+            -- its expiry, the successor does not exist either.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

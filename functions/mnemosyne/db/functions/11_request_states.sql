@@ -11,8 +11,8 @@
 --   redriven   the message of the dead letter was published again
 --
 -- The states stored, duplicate and deleted are final: no event changes them. The states failed and dead_lettered are
--- not final: if the request is delivered again, an event stored, duplicate or deleted still changes them. The event
--- redriven changes dead_lettered to queued. No other event changes failed or dead_lettered.
+-- not final. If such a request is delivered again, it may still be stored, duplicate or deleted. The event redriven
+-- changes dead_lettered to queued. Other events leave the states failed and dead_lettered as they are.
 CREATE OR REPLACE FUNCTION next_request_state(p_state text, p_event text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -49,9 +49,10 @@ SELECT CASE
         ELSE p_error END
 $$;
 
--- Return the provenance to store for a request that now has a memory. The result is p_new, or p_old if p_new is null.
--- The result omits the fields first_words and dead_letter of p_old, because they describe only a request without a
--- memory.
+-- Return the origin (column `provenance`) to store for a request that now has a memory. The result is p_new, the origin
+-- that was sent with the request. If p_new is null, the result is p_old, the stored origin, without the fields
+-- first_words and dead_letter. These fields describe only a request without a memory: the beginning of its content, and
+-- the dead letter that has its message.
 CREATE OR REPLACE FUNCTION known_provenance(p_new jsonb, p_old jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_new, p_old - ARRAY['first_words', 'dead_letter']);

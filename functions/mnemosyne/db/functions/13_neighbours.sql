@@ -24,11 +24,14 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 -- Return the memory p_id itself and then its neighbours, the nearest first. The neighbours are the forty memories with
 -- the nearest embeddings, among the memories that are not superseded.
 --
--- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A similar
--- neighbour is one of the eight nearest, and at most four times as long or short. It has the same polarity words and
--- the same symbols as the memory. Its content words are a subset or a superset of the memory's content words. The
--- smaller of the two sets has at least three words, and at least three quarters as many words as the larger set. A
--- neighbour that differs by one replaced word ("on Monday", "on Friday") is not similar.
+-- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A neighbour is
+-- similar if all these conditions are true:
+--   * It is one of the eight nearest, and at most four times as long or short.
+--   * It has the same polarity words and the same symbols as the memory.
+--   * Its content words are a subset or a superset of the memory's content words.
+--   * The smaller of the two sets has at least three words, and at least three quarters as many words as the larger
+--     set.
+-- Therefore a neighbour that differs by one replaced word ("on Monday", "on Friday") is not similar.
 --
 -- `content` has the first 20,000 characters of the memory itself, and the complete content of each neighbour with an
 -- earlier timestamp. An earlier memory may state another value of the same fact, so the caller compares the contents.

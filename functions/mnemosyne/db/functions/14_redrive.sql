@@ -34,13 +34,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(regexp_replace(
     p_cause, '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+([.,][0-9]+)*', '#', 'gi'), 300);
 
--- Return the dead letters of a namespace that p_choice selects. p_choice is {"message_ids": […], "cause": …,
--- "younger_than": seconds, "older_than": seconds, "redrivable": "due" or "now"}. A field that is absent or null
--- restricts nothing.
---
--- `younger_than` and `older_than` compare the time since the first failure, by the clock of the database. With
--- `redrivable`, the value "now" excludes dead letters in flight; the value "due" also excludes dead letters that must
--- wait after a failed redrive.
+-- Return the dead letters of a namespace that p_choice selects. p_choice is an object with these fields; a field that
+-- is absent or null restricts nothing:
+--   message_ids   an array of message ids
+--   cause         a text that the cause, or its cause_group, contains
+--   younger_than  the maximum number of seconds since the first failure, by the clock of the database
+--   older_than    the minimum number of seconds since the first failure, by the clock of the database
+--   redrivable    "now" excludes dead letters in flight; "due" also excludes dead letters that must wait after a failed
+--                 redrive
 --
 -- The function has no SET clause, so that the planner can inline it and stop at the caller's LIMIT.
 CREATE OR REPLACE FUNCTION select_dead_letters(p_namespace text, p_choice jsonb) RETURNS SETOF dead_letters
@@ -65,12 +66,12 @@ AS $$
         END
 $$;
 
--- Raise insufficient_privilege if the session must not change a dead letter. p_namespace is the namespace of the dead
--- letter, and p_into is the namespace of the requests in its message.
+-- Raise insufficient_privilege if the session must not change a dead letter.
+--   p_namespace  the namespace of the dead letter; it must be the session's namespace
+--   p_into       the namespace of the requests in its message; it must equal p_namespace, unless p_namespace is empty
 --
--- p_namespace must be the session's namespace. p_into must equal p_namespace, unless p_namespace is empty. The empty
--- namespace has the dead letters of messages that name no namespace; the requests of such a message may belong to any
--- namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
+-- The empty namespace has the dead letters of messages that name no namespace; the requests of such a message may
+-- belong to any namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -209,8 +210,8 @@ BEGIN
 END
 $$;
 
--- The query that reads a dead letter calls dead_letter_due. `ingest` and `dead_letter` run this query to find out
--- whether a dead letter is stored.
+-- `ingest` and `dead_letter` need the right to call this function, because the query by which they find out whether a
+-- dead letter is stored calls it.
 GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION cause_group(text), select_dead_letters(text, jsonb),

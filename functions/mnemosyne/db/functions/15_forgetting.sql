@@ -58,8 +58,8 @@ $$;
 -- an earlier call of preview_forgetting.
 --
 -- The function raises MF001 if the selection no longer matches the same memories as in that call. It raises MH001 if a
--- hold keeps one of the memories. If the selection is all memories of the namespace, the function raises MH001 for any
--- hold of the namespace, because the hold may also keep memories in messages that are not stored yet.
+-- hold keeps one of the memories. A selection of all memories is refused if the namespace has any hold, because the
+-- hold may also keep memories in messages that are not stored yet.
 CREATE OR REPLACE FUNCTION begin_forgetting(
     p_namespace text, p_id uuid, p_selection jsonb, p_token text, p_requested_by text
 ) RETURNS bigint
@@ -144,8 +144,8 @@ BEGIN
         'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids)),
         'earlier_states', (SELECT count(*) FROM earlier_states e WHERE e.memory_id = ANY (p_ids))
     ) INTO counted;
-    -- If a deleted memory has superseded other memories and has itself a successor, its successor now supersedes these
-    -- other memories. The tool delete_memory does the same.
+    -- If a deleted memory has superseded older memories and has a successor, the successor now supersedes the older
+    -- memories. The tool delete_memory does the same.
     FOR successor IN
         SELECT m.id FROM memories m
         WHERE m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL

@@ -1,13 +1,16 @@
 -- Prevent messages from storing forgotten memories again. A forgetting deletes the memories that a selection matches
--- (see 15_forgetting.sql). A message that was published before the forgetting began may contain the same memories, and
--- may be delivered later or be a dead letter. These SQL functions find the memories of such messages.
+-- (see 15_forgetting.sql). A message that was published before the forgetting began may contain the same memories. Such
+-- a message may still wait for its delivery, or be a dead letter. These SQL functions find the memories in such
+-- messages.
 
--- Return the key of the advisory lock of forgettings.
+-- Return the key of the advisory lock of forgettings. The lock ensures that a forgetting and a transaction that stores
+-- memories do not miss each other: either the forgetting finds the stored memories, or the storing transaction finds
+-- the forgetting.
 --
--- A transaction that begins a forgetting takes an exclusive lock with this key. A transaction that stores memories
--- takes a shared lock. Therefore the two transactions run one after the other: either the forgetting finds the stored
--- memories, or the storing transaction finds the forgetting. The storing transaction does not wait for the lock,
--- because a waiting transaction would keep a pooled connection from others.
+-- begin_forgetting takes an exclusive lock with this key, and waits for it. A transaction that stores memories takes a
+-- shared lock, so many such transactions can run at the same time. If a forgetting is just beginning, the storing
+-- transaction fails at once, and the message is delivered again later. It does not wait, because a waiting transaction
+-- would keep a pooled connection from others.
 CREATE OR REPLACE FUNCTION forgetting_lock(p_namespace text) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN hashtextextended('forgetting ' || p_namespace, 0);

@@ -25,9 +25,9 @@ BEGIN
     -- Drop the HNSW index, and build it again at the end. Building the index once takes less time than inserting each
     -- row into it.
     DROP INDEX memories_embedding;
-    -- Give each memory the hash of its content alone, so that a repeated content is recognised. The earlier server
-    -- computed the content hash from the date and the content. Content hashes are unique, so only the first row of each
-    -- content gets the new hash, and later rows with the same content keep the old hash.
+    -- The earlier server computed the content hash from the date and the content. Replace it by the hash of the content
+    -- alone, so that a repeated content is recognised. Content hashes are unique, so only the first row of each content
+    -- gets the new hash, and later rows with the same content keep the old hash.
     INSERT INTO memories (
         id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding,
         created_at, last_seen_at, changed_at
