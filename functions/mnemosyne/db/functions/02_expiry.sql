@@ -136,9 +136,9 @@ END
 $$;
 
 -- Compute the expiry of at most p_limit memories of a namespace again. This is necessary after a change of the
--- lifetimes of the namespace. A memory under a legal hold has no expiry. The function reads the memories in the order of
--- their ids, beginning after the id p_after. `changed` is the number of memories whose expiry changed. `last_id` is the
--- last id that was read; it is null if no memory is left.
+-- lifetimes of the namespace. A memory under a legal hold has no expiry. The function reads the memories in the order
+-- of their ids, beginning after the id p_after. `changed` is the number of memories whose expiry changed. `last_id` is
+-- the last id that was read; it is null if no memory is left.
 CREATE OR REPLACE FUNCTION apply_retention(
     p_namespace text, p_after uuid, p_limit integer, OUT last_id uuid, OUT changed bigint
 )

@@ -5,8 +5,8 @@
 -- language of a text.
 --
 -- A word in the column `sure` counts twice for its language. A word in the column `maybe` counts once, because it is
--- also a word of another language (bin, plus), a name or a part of names (Kim, Los Angeles), an abbreviation (AI, EU), or
--- a name of variables (x, y).
+-- also a word of another language (bin, plus), a name or a part of names (Kim, Los Angeles), an abbreviation (AI, EU),
+-- or a name of variables (x, y).
 CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

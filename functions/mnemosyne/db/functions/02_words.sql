@@ -5,8 +5,9 @@
 -- score a memory for a query, a search multiplies this frequency by a factor for the memory's length (lexical_score)
 -- and by a factor for the rarity of the word in the namespace (search_terms).
 --
--- The rows of memory_words depend on words_and_forms, on the SQL functions that it calls, and on term_key, term_weights,
--- passage_weights and searched_text. A change to one of these functions needs a migration that fills the table again.
+-- The rows of memory_words depend on words_and_forms, on the SQL functions that it calls, and on term_key,
+-- term_weights, passage_weights and searched_text. A change to one of these functions needs a migration that fills the
+-- table again.
 
 -- Return the text without the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Ligatures
 -- and stroked Latin letters, such as "ø", are replaced by their base letters. In other scripts, a letter with a mark
@@ -175,8 +176,8 @@ END
 $$;
 
 -- Return a vector with the BM25 weight of each word and each form. The position in the vector is the key of the word or
--- form (see term_key). The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. A compound as a whole,
--- such as "inc-4821", has no positions, so n is 1. A form that equals a word has no second weight.
+-- form (see term_key). The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. A compound as a
+-- whole, such as "inc-4821", has no positions, so n is 1. A form that equals a word has no second weight.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent

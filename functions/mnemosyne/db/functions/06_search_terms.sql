@@ -166,8 +166,8 @@ LANGUAGE sql IMMUTABLE
 RETURN - ((w).weights <#> p_terms) * 2.2
     / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
--- Return the share of a query's words that a memory contains, with length normalization, at most 1. p_share is the share
--- without length normalization; null counts as 0. p_length is the number of distinct words of the memory.
+-- Return the share of a query's words that a memory contains, with length normalization, at most 1. p_share is the
+-- share without length normalization; null counts as 0. p_length is the number of distinct words of the memory.
 --
 -- Unlike a lexical score, the share does not depend on how often a word occurs. The length of a memory matters twice as
 -- much as in a lexical score, because a long memory contains many words by chance.

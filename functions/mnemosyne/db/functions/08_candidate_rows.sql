@@ -49,8 +49,8 @@ $$;
 --   words_share    the share of the query's words that the memory contains
 --   lacks_name     true if the memory lacks a name of the query. A name may have several words, for example its stems
 --                  in several languages. A memory that contains one of these words does not lack the name.
---   eligible       true for the memories in p_ids, and for neighbours at the place -1 or 1 that match the filters. Other
---                  neighbours add to the scores of other memories, but are not themselves results.
+--   eligible       true for the memories in p_ids, and for neighbours at the place -1 or 1 that match the filters.
+--                  Other neighbours add to the scores of other memories, but are not themselves results.
 --   statement_key  computed only for memories that have the same wording as another row
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],

@@ -18,8 +18,8 @@ BEGIN
 END
 $$;
 
--- Return p_text with each accented letter replaced by its letter without the accent. Unlike without_accents, the function
--- replaces only single characters by single characters, so that each character keeps its position.
+-- Return p_text with each accented letter replaced by its letter without the accent. Unlike without_accents, the
+-- function replaces only single characters by single characters, so that each character keeps its position.
 CREATE OR REPLACE FUNCTION base_letters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
@@ -34,8 +34,8 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
 -- Return the texts of several memories with the words of a query marked, as mark_words does. p_memories is a JSON array
 -- with one array of texts for each memory. The language is detected once for each memory, from all its texts.
 --
--- The result has the form of p_memories, with an array in place of each text. The array contains the marked text and, if
--- the text has accented letters, a marked copy without accents. If the query has no words, the array is empty.
+-- The result has the form of p_memories, with an array in place of each text. The array contains the marked text and,
+-- if the text has accented letters, a marked copy without accents. If the query has no words, the array is empty.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.

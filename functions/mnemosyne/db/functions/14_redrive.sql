@@ -27,8 +27,8 @@ RETURN CASE
     ELSE p_last_failed_at + least(interval '10 minutes' * 2 ^ least(p_redrives - 1, 10), interval '24 hours')
 END;
 
--- Return the first 300 characters of the cause of a dead letter, with each id and number replaced by #. Dead letters for
--- which this text is equal form a group.
+-- Return the first 300 characters of the cause of a dead letter, with each id and number replaced by #. Dead letters
+-- for which this text is equal form a group.
 CREATE OR REPLACE FUNCTION cause_group(p_cause text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(regexp_replace(
