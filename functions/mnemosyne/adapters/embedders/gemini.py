@@ -39,8 +39,8 @@ RESERVED_TOKENS: Final = 48
 PROBE: Final = "memory"
 """Text of a probe. If the service refuses this text, it refuses every text."""
 LONGEST_PROBED: Final = 200
-"""Number of characters. If the service says that a text of at most this length is too long, a probe finds out whether
-the service refuses every text. A longer text may really be too long for the model, and is split."""
+"""Length in characters up to which no text is too long for the model. If the service says that such a text is too long,
+a probe finds out whether the service refuses every text. A longer text may really be too long, and is split."""
 RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 
@@ -80,10 +80,12 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
 class GeminiEmbedder:
     """The Embedder on the Gemini API.
 
-    A call and its retries take at most about 40 seconds, and about 65 with a probe, less than the acknowledgement
-    deadline of a push. Documents whose calls do not fit into DOCUMENTS_SECONDS need several tries: the vectors of calls
-    that succeeded are kept for the next try with the same documents. Each attempt of a call takes at most
-    `longest_seconds`. The first retry comes after one to two times `pause_seconds`.
+    A call and its retries take at most about 40 seconds. With a probe, a further call that finds out whether the
+    service refuses every text, they take about 65 seconds. This is less than the acknowledgement deadline of a push.
+
+    Documents whose calls do not fit into DOCUMENTS_SECONDS need several tries: the vectors of calls that succeeded are
+    kept for the next try with the same documents. Each attempt of a call takes at most `longest_seconds`. The first
+    retry comes after one to two times `pause_seconds`.
     """
 
     lexical_weight = 0.4  # between the best value for meaning alone (.3) and the offline embedder's (.5)
