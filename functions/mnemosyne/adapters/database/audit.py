@@ -42,9 +42,10 @@ class AuditLog:
     def page(
         self, limit: int, after: tuple[datetime, int] | None, *, key: str | None, grant: str | None, **filters: object
     ) -> Sequence[AuditEvent]:
-        """Return events that match all filters, oldest first, beginning after the event with the time and id `after`.
+        """Return a page of the events that match all filters, oldest first.
 
-        The other filters are person (an address or subject), client, namespace, action and since. None matches all.
+        The page begins after the event whose time and id are `after`. The filters are key, grant, person (an address or
+        subject), client, namespace, action and since. A filter that is None matches all events.
         """
         credentials = [f"{kind}:{id_}" for kind, id_ in (("key", key), ("grant", grant)) if id_]
         with self._connection() as connection:

@@ -24,8 +24,9 @@ VALUES (:namespace, CAST(:enabled AS boolean), CAST(:contents AS boolean))
 ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXCLUDED.contents
 """
 
-# Begin a pass: return the database snapshot at which the pass ends, and the sequence before its first event. A pass
-# reads all events that became visible since the snapshot of the previous pass (:seen).
+# Begin a pass, which reads all events that became visible since the previous pass ended. `until` is the database
+# snapshot at which the new pass ends, and :seen is the snapshot of the previous pass. `sequence` is the sequence before
+# the first event of the new pass. The first pass begins :since seconds ago, or with the oldest event if :since is null.
 #
 # An event of this pass may have a lower sequence than events of the previous pass, because transactions do not commit
 # in the order of their sequences. `+ 0` stops the planner from reading all events in the order of the sequence.
@@ -103,8 +104,8 @@ ORDER BY sequence
 _MARK: Final = """
 UPDATE memory_changes SET announced_at = now() WHERE sequence = ANY (CAST(:sequences AS bigint[]))
 """
-# Read events in the order of the sequence, because the oldest events have the lowest sequences. In this way the
-# statement reads few events that it does not remove.
+# Remove events that are older than :kept seconds. Only the events with the lowest sequences are read, because these are
+# the oldest. In this way the statement reads few events that it does not remove.
 _REMOVE: Final = """
 WITH oldest AS MATERIALIZED (
     SELECT sequence, at FROM memory_changes ORDER BY sequence LIMIT CAST(:limit AS integer)
@@ -166,8 +167,8 @@ class ChangeFeeds(OwnerStore):
             try:
                 yield Announcer(connection)
             finally:
-                # Release the lock now. It would also end with the connection, but the server may notice the end of a
-                # connection only after the next process has tried to take the lock.
+                # Release the lock now, so that the next process can take it. The end of the connection also releases
+                # the lock, but the server may notice this end only after the next process has tried to take the lock.
                 with suppress(ServiceError):
                     connection.run(_UNLOCK, key=_LOCK_KEY)
 

@@ -37,7 +37,7 @@ def claim_requests(
     *,
     immutable_sources: Collection[str] = (),
 ) -> "Claim":
-    """Claim requests of a delivery, and return the claim. Closing `locks` releases the locks of the claim.
+    """Lock the requests of a delivery that must be stored. Closing `locks` releases these locks.
 
     `cached` are the requests whose content is in the cache of stored contents. These requests are looked up first and
     without locks, because they probably need not be stored. Requests that need not be stored do not stay locked, so
@@ -127,9 +127,9 @@ class _RollbackError(Exception):
 
 
 class Claim:
-    """Some ingest requests, locked until the context ends, so that only one delivery stores each memory.
+    """The ingest requests of a delivery. Those in `new` are locked, so that no other delivery stores them.
 
-    The database session has locked the ids, record keys and contents of the new requests.
+    The database session has locked the ids, record keys and contents of the new requests until the context ends.
     """
 
     def __init__(

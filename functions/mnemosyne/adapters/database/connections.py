@@ -242,8 +242,8 @@ def connection_factory(
             try:
                 return Connection(pg8000.dbapi.connect(**arguments, sock=sock), socket_timeout)
             except BaseException:
-                # The driver may leave the socket open if the server ends the connection before it is ready. close()
-                # would have no effect while a traceback refers to the driver's file object for the socket.
+                # The driver may leave the socket open if the server ends the connection before the connection is ready.
+                # close() would have no effect while a traceback refers to the driver's file object for the socket.
                 if (descriptor := sock.detach()) >= 0:
                     os.close(descriptor)
                 raise

@@ -82,8 +82,8 @@ class DeadLetters(NamespaceStore):
 
         `contents` has the content hash of each request, empty for a deletion. If the message was redriven from a
         letter, that letter is updated. Returns the stored letter, or None if the same letter is stored already or all
-        requests are final with these contents. Raises Unavailable if a forgetting has begun since the message was
-        checked.
+        requests already have a final state with these contents. Raises Unavailable if a forgetting has begun since the
+        message was checked.
         """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -149,8 +149,9 @@ class DeadLetters(NamespaceStore):
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
         """Mark a letter as in flight, and set its dead-lettered requests to queued in the namespace `into`.
 
-        Returns the id for the message that is published again. Returns None if the letter does not exist, is in flight,
-        or must wait for its next attempt and `now` is false.
+        Returns the id that the caller puts into the message when it publishes the message again. Returns None if the
+        letter does not exist or is in flight. Unless `now` is true, also returns None if the letter must still wait for
+        its next attempt.
         """
         with self._transaction() as connection:
             (row,) = connection.run(

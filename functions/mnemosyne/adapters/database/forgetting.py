@@ -169,10 +169,10 @@ class ForgettingStore(NamespaceStore):
     def forgetting_effects(
         self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
     ) -> ForgettingEffects:
-        """Return the requests that a forgetting covers, and a summary of the forgettings of the namespace.
+        """Return the requests whose memories were forgotten, and a summary of the forgettings of the namespace.
 
-        A covered request must not be stored. If `forgetting_id` is given, only this forgetting is considered, otherwise
-        all forgettings of the namespace.
+        The returned requests must not be stored. If `forgetting_id` is given, only this forgetting is considered,
+        otherwise all forgettings of the namespace.
         """
         with self._transaction() as connection:
             effects = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]

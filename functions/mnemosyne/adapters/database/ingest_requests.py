@@ -46,10 +46,11 @@ class IngestRequests(NamespaceStore):
         self._run(ingest_sql.RECORD_UNSTORED, requests=unstored_json(requests), event=event)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
-        """Delete the versions of records that each deletion covers. Record the outcomes and return them.
+        """Carry out deletions of records, and return the recorded outcomes.
 
         A record is a text that a publisher has named by a source and key. Each new content or timestamp makes a new
-        version. Each transaction deletes at most about DELETED_AT_ONCE memories.
+        version. A deletion deletes the versions with a timestamp up to its own, and the versions that were published
+        earlier. Each transaction deletes at most about DELETED_AT_ONCE memories.
         """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()

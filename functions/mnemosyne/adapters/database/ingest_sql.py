@@ -148,8 +148,9 @@ FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
-# Begin a pass over the outcomes: return the database snapshot at which the pass ends, and the time before which
-# outcomes are left out (:since seconds ago by the clock of the database, or null).
+# Begin a pass over the outcomes. A pass reads, page by page, the requests that changed since the previous pass. `until`
+# is the database snapshot at which the pass ends. Outcomes from before `begin` are left out: :since seconds ago by the
+# clock of the database, or null.
 OUTCOMES_BEGIN: Final = """
 SELECT CAST(pg_current_snapshot() AS text) AS until,
     now() - make_interval(secs => CAST(:since AS double precision)) AS begin
@@ -159,10 +160,10 @@ SELECT CAST(pg_current_snapshot() AS text) AS until,
 # is null. A request that changes again during the pass belongs to the next pass. A dump from another server may contain
 # transaction ids above all ids of this server; the first pass includes such requests.
 #
-# The condition on changed_in has a single lower bound, so that an index scan starts there. With two bounds, it would
-# start at one of them and filter the rows by the other. Memories are looked up only for the requests of the page. ORDER
-# BY names the table's column changed_in, because the column changed_in of the result is text, in which 10 comes before
-# 9.
+# The condition on changed_in has a single lower bound, so that an index scan starts there. With two bounds, the scan
+# would start at one of them and filter the rows by the other. Memories are looked up only for the requests of the page.
+# ORDER BY names the table's column changed_in, because the column changed_in of the result is text, in which 10 comes
+# before 9.
 OUTCOMES: Final = """
 WITH page AS (
     SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, i.updated_at, i.redriven_at, i.source,

@@ -72,9 +72,9 @@ FROM list_memories(
 )
 """
 
-# Before a memory is deleted, replace it by its successor in the memories that it supersedes. If it has no successor,
-# these memories stay superseded by the deleted memory: after the deletion of a newer fact, the outdated fact must not
-# appear in searches.
+# Before a memory is deleted, mark the older memories that it supersedes as superseded by its successor. If the deleted
+# memory has no successor, the older memories stay superseded by the deleted memory: after the deletion of a newer fact,
+# the outdated fact must not appear in searches.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
 SET superseded_by = successor.superseded_by

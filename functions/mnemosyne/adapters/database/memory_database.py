@@ -22,8 +22,9 @@ log = EventLog(__name__)
 def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
     """Return the embedding space (provider, model and dimension) of the memories.
 
-    Raises Misconfigured if it is not the space `expected`. The previous space is also accepted as `expected`, because
-    after a move to another space, the services still expect the previous space until they are deployed again.
+    Raises Misconfigured if the settings expect another space (`expected`). After a move of the memories to another
+    space, the services still expect the previous space until they are deployed again. Therefore the previous space is
+    accepted, too.
     """
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
         raise Misconfigured(

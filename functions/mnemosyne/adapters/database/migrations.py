@@ -129,11 +129,14 @@ def _sql_files(directory: Traversable) -> list[tuple[str, str]]:
 
 
 def status(connection: Connection, files: Sequence[SchemaFile], *, repair: bool = False) -> list[SchemaFile]:
-    """Return the files, each with the time at which its present text was applied, or None.
+    """Return the files, each with the time at which it was applied, or None if it must be applied.
 
-    If the schema has migrations that are not among the files, it was made by a later version. In this case, changed
-    repeatable files count as applied, because an earlier version that is deployed again must keep the later SQL
-    functions. Otherwise, with `repair`, no repeatable file counts as applied.
+    A repeatable file must be applied if its text has changed since it was applied. With `repair`, all repeatable files
+    must be applied.
+
+    There is one exception: if the schema has migrations that are not among the files, a later version has made the
+    schema. Then changed repeatable files count as applied, even with `repair`, because an earlier version that is
+    deployed again must keep the later SQL functions.
 
     Raises Misconfigured if the text of an applied migration differs from its file.
     """

@@ -43,9 +43,11 @@ ORDER BY line
 LIMIT CAST(:limit AS integer)
 """
 
-# Return the outcomes of these requests of an import, without the requests that are still queued. The request id of a
-# record with source and key is derived from its content and timestamp, so an unchanged record has the same id when the
-# bucket object is overwritten. If the request was stored before this import started, return the state `duplicate`.
+# Return the outcomes of these requests of an import, without the requests that are still queued.
+#
+# A request may have an outcome from an earlier import. The request id of a record with source and key is derived from
+# its content and timestamp, so an unchanged record has the same id when the bucket object is overwritten. If the memory
+# was stored before this import started, the state is `duplicate`.
 #
 # A request that failed or was dead-lettered before this import started is left out at first: this import has published
 # the record again, and the new attempt may store it. If the new attempt ends in a dead letter again, the row does not
