@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import ElementNotInteractableException, StaleElementReferenceException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -32,7 +32,7 @@ def _settled(look: Callable[[], bool]) -> bool:
     """Return the result of `look`, or false if the page has changed in the meantime."""
     try:
         return look()
-    except StaleElementReferenceException:
+    except (StaleElementReferenceException, ElementNotInteractableException):
         return False
 
 
