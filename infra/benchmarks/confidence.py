@@ -13,7 +13,6 @@ questions with a strong hit.
 """
 
 import argparse
-import operator
 import re
 from collections.abc import Sequence
 
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from infra.benchmarks.collection import OURS, Collection, Question
 from infra.benchmarks.sets.__main__ import SETS
 from infra.benchmarks.stored import Stored, opened_store
-from mnemosyne.domain.confidence import Confidence, confidence, reduced_share
+from mnemosyne.domain.confidence import CALIBRATIONS, UNCALIBRATED, Confidence, confidence, reduced_share
 from mnemosyne.domain.search import SearchMode
 
 Values = npt.NDArray[np.float64]
@@ -45,12 +44,13 @@ def auc(answerable: Values, others: Values) -> float:
 def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[Confidence]]:
     """Return the values of each question's best hits, and the best confidence."""
     rows, best = [], []
+    calibration = CALIBRATIONS.get(stored.model, UNCALIBRATED)
     for question in questions:
         ranked, _ = stored.rank(question.text, SearchMode.HYBRID)
         hits = [hit.candidate for hit in ranked[:HITS]]
         shares = [reduced_share(hit.words_share or 0.0, lacks_name=hit.lacks_name) for hit in hits] or [0.0]
         cosines = [hit.vector_score or 0.0 for hit in hits] or [0.0]
-        rows.append([max(cosines), max(shares), max(map(operator.add, cosines, shares))])
+        rows.append([max(cosines), max(shares), max(map(calibration.weighted_sum, cosines, shares))])
         order = list(Confidence)
         found = [confidence(stored.model, hit.vector_score, hit.words_share, lacks_name=hit.lacks_name) for hit in hits]
         best.append(max(found, key=order.index, default=Confidence.WEAK))

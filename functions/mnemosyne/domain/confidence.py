@@ -50,6 +50,10 @@ class Calibration:
     words: float = 1.0
     """Weight of the share of words in the sum. It is low for spaces in which all cosines are close to each other."""
 
+    def weighted_sum(self, cosine: float, words: float) -> float:
+        """Return the sum of the cosine and the weighted share of words."""
+        return cosine + self.words * words
+
 
 LACKED_NAME = 0.25
 """Subtracted from the share of words if the memory lacks a name of the query. Such a memory is often about another
@@ -60,7 +64,7 @@ UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Th
 """Thresholds for models that were not measured, such as Gemini. They are so high that the share of words decides."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
-        both=Thresholds(related=0.55, strong=1.0), cosine=Thresholds(related=0.3, strong=0.45)
+        both=Thresholds(related=0.67, strong=1.2), cosine=Thresholds(related=0.3, strong=0.45), words=1.4
     ),
     # The cosine of two unrelated texts is .8 with this model. The thresholds were measured on a collection of
     # conversations. Of 125 questions with an answer, 78 % had a strong first hit and 18 % a related one. Of 123
@@ -87,4 +91,4 @@ def confidence(model: str, cosine: float | None, words: float | None, *, lacks_n
         return WORDS.confidence(words or 0.0)
     if words is None:
         return calibration.cosine.confidence(cosine)
-    return calibration.both.confidence(cosine + calibration.words * words)
+    return calibration.both.confidence(calibration.weighted_sum(cosine, words))

@@ -40,7 +40,7 @@ def test_a_hit_is_strong_related_or_weak(
     [
         pytest.param(OFFLINE, 0.6, 0.6, (Confidence.STRONG, Confidence.RELATED), id="close and with its words"),
         pytest.param(OFFLINE, 0.2, 0.5, (Confidence.RELATED, Confidence.WEAK), id="not close"),
-        pytest.param(OFFLINE, 0.6, 0.1, (Confidence.RELATED, Confidence.RELATED), id="close, with few of its words"),
+        pytest.param(OFFLINE, 0.7, 0.1, (Confidence.RELATED, Confidence.RELATED), id="close, with few of its words"),
         pytest.param(OFFLINE, None, 0.5, (Confidence.RELATED, Confidence.WEAK), id="by words alone"),
         pytest.param(OFFLINE, 0.5, None, (Confidence.STRONG, Confidence.STRONG), id="by meaning alone"),
         pytest.param("a-new-model", 0.6, 0.7, (Confidence.STRONG, Confidence.RELATED), id="unknown model"),
