@@ -26,7 +26,8 @@ from mnemosyne.domain.confidence import CALIBRATIONS, UNCALIBRATED, Confidence, 
 from mnemosyne.domain.search import SearchMode
 
 Values = npt.NDArray[np.float64]
-"""One row per question: the largest cosine, the largest share of words, and the largest sum of both among its hits."""
+"""One row per question: the largest cosine of its hits, the largest share of its words in a hit, and the
+largest weighted sum of the two."""
 HITS = 3
 """Number of best hits among which the largest values are taken."""
 QUESTIONS = 250

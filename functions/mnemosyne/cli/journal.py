@@ -205,7 +205,7 @@ class Journal:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 
     def updates(self) -> Iterator[PostImportUpdate]:
-        """Yield the changes to make after all memories are stored."""
+        """Yield the changes of tags and successors that follow when all memories are stored."""
         rows = self._database.execute("SELECT DISTINCT content, source, successor, tags FROM later")
         for content, source, successor, tags in rows:
             yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))

@@ -262,7 +262,7 @@ class MemoryInput(Input):
 
 
 def read(record: object, defaults: Defaults) -> Reading:
-    """Validate a record and return its request, or a failed request with the error. Unknown fields are ignored."""
+    """Return the ingest request of a record, or a failed one with the error. Ignore unknown fields."""
     fields = record if isinstance(record, Mapping) else {}
     known_fields = {name: fields[name] for name in MemoryInput.model_fields if name in fields}
     try:

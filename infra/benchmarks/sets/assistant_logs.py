@@ -80,7 +80,7 @@ class _Log:
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     time: datetime = START
     facts: dict[tuple[str, str], list[tuple[list[str], str]]] = field(default_factory=dict)
-    """Statements of each fact, by subject and attribute: their messages, each with the value."""
+    """The messages that state a fact, and the value that they state, by the subject and attribute of the fact."""
     contradicted: set[tuple[str, str]] = field(default_factory=set)
     """Facts that are stated with another value by a sentence without a word of change, such as "now"."""
     answers: list[tuple[str, str, str]] = field(default_factory=list)

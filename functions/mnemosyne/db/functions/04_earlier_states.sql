@@ -116,7 +116,7 @@ BEGIN
 END
 $$;
 
--- Return the timestamp that the memory m had at the time p_at. If p_at is null, return the present timestamp.
+-- Return the timestamp that the memory m had at the time p_at. If p_at is null, return its current one.
 CREATE OR REPLACE FUNCTION timestamp_as_of(m memories, p_at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN (memory_as_of(m, p_at))."timestamp" ELSE (m)."timestamp" END;

@@ -8,7 +8,7 @@
 --
 -- Further parameters:
 --   p_query       the text to search for; if it is null, the candidates are the newest memories
---   p_names       the words of the query that are names
+--   p_names       the words of the query that name a person or thing
 --   p_limit       the number of results that the search will show
 --   p_candidates  the maximum length of each list of candidates
 --
@@ -68,7 +68,7 @@ DECLARE
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
-    word_keys integer[];  -- keys of the query's eight rarest words, because a memory has few words of a long query
+    word_keys integer[];  -- keys of the query's eight rarest words, because a memory contains only few words of a long query
     word_shares double precision[];  -- for each word of word_keys: its share of the words' total weight
     word_names integer[];  -- for each word of word_keys: the name that it belongs to; null if the query has no names
     mean_length double precision;

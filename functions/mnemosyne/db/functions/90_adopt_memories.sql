@@ -63,8 +63,8 @@ BEGIN
     IF (SELECT count(*) FROM memories) <> expected THEN
         RAISE EXCEPTION 'of % memories to adopt, % were copied', expected, (SELECT count(*) FROM memories);
     END IF;
-    -- Refuse searches with `as_of` for the time before this migration, because the labels that the memories had then
-    -- are not known.
+    -- Refuse searches with `as_of` for the time before this migration, because titles, tags and metadata of that
+    -- time are not known.
     PERFORM note_incomplete_period('default', '-infinity', now());
     EXECUTE vector_index;
     -- The texts of these memories were not embedded today, so they do not count for today's quota.
