@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -19,7 +20,8 @@ def remove_stale_locks(cluster: Path) -> None:
     After a crash, the process id in the lock file may belong to another program or to a zombie, and PostgreSQL and its
     package take that process for the running server. A container whose first process does not reap orphans keeps a
     killed server as a zombie. The workers of a killed server exit without help; the files are removed after the last
-    worker has exited.
+    worker has exited. A server that is just starting has no lock file yet: another start would fail at the lock file
+    that the server then writes.
 
     Raises Misconfigured if the server is still starting or stopping after PATIENCE_SECONDS.
     """
@@ -29,7 +31,7 @@ def remove_stale_locks(cluster: Path) -> None:
         try:
             lines = [line.strip() for line in pid_file.read_text().splitlines()]
         except FileNotFoundError:
-            return
+            lines = []  # the socket's lock file may remain without this file, for example in a copy of the directory
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
             # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket.
@@ -48,11 +50,14 @@ def remove_stale_locks(cluster: Path) -> None:
 
 
 def _is_server(process: psutil.Process, cluster: Path) -> bool:
-    """Whether the process is a server of the cluster, or one of its workers."""
+    """Whether the process is a server of the cluster, one of its workers, or the `pg_ctl` that starts it."""
     with suppress(psutil.NoSuchProcess, FileNotFoundError):
-        if process.name() != "postgres" or process.status() == psutil.STATUS_ZOMBIE:
+        if process.name() not in ("postgres", "pg_ctl") or process.status() == psutil.STATUS_ZOMBIE:
             return False
         try:
+            # A server enters the cluster's directory only after its first steps.
+            if ("-D", str(cluster.resolve())) in pairwise(process.cmdline()):
+                return True
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
             # Users may read the working directories of their own processes, so this is another user's server. In a

@@ -1,0 +1,39 @@
+"""Lock files of PostgreSQL: a server that is starting is waited for, and files without a server are removed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mnemosyne.cli.local import lock_files
+from mnemosyne.errors import Misconfigured
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("name", ["postgres", "pg_ctl"])
+def test_a_server_that_has_no_lock_file_yet_is_waited_for(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(lock_files, "PATIENCE_SECONDS", 0.0)
+    program = cluster.parent / name
+    program.write_text("#!/bin/sh\necho started\nread line\n")
+    program.chmod(0o755)
+    with subprocess.Popen([program, "-D", cluster], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout
+        server.stdout.readline()
+        with pytest.raises(Misconfigured, match="still starting"):
+            lock_files.remove_stale_locks(cluster)
+        server.communicate(b"\n")
+    lock_files.remove_stale_locks(cluster)
+
+
+def test_the_lock_file_of_a_socket_is_removed_even_without_the_servers_own(cluster: Path) -> None:
+    lock = cluster / ".s.PGSQL.5432.lock"
+    lock.touch()
+    lock_files.remove_stale_locks(cluster)
+    assert not lock.exists()
