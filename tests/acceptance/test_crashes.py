@@ -6,13 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fasteners
 import psutil
 import pytest
 
+from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir, acquire_now
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, fill
 from tests.waiting import wait_until
 
 
@@ -113,6 +115,24 @@ def test_a_database_that_stops_slowly_is_no_error_of_the_command(own_dev: DevSer
     assert "Note: PostgreSQL has not stopped yet: " in own_dev.printed()
     assert "Traceback" not in own_dev.printed()
     wait_until(lambda: not own_dev.processes(), "the database has stopped")
+
+
+def test_a_signal_during_the_start_of_the_database_leaves_no_server(
+    own_dev: DevServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = postgres._run
+
+    def run_and_interrupt(command: str, *args: Any, **options: Any) -> str:
+        output = run(command, *args, **options)
+        if "start" in args[0]:
+            os.kill(os.getpid(), signal.SIGINT)
+        return output
+
+    fill(own_dev.directory / "data")
+    monkeypatch.setattr(postgres, "_run", run_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        postgres.start(DataDir(own_dev.directory / "data"))
+    assert own_dev.processes() == []
 
 
 def suspended(dev: DevServer) -> tuple[psutil.Process, psutil.Process]:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -144,7 +145,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         _configure(directory.postgres)
         lock_files.remove_stale_locks(directory.postgres)
         _remove_killed_users(server)
-        server.start()
+        _start(server)
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
         log = directory.postgres / "log"
         raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)} (its log: {log})") from exc
@@ -261,6 +262,22 @@ def _c_locale() -> Iterator[None]:
         os.environ.pop("LC_ALL")
         if before is not None:
             os.environ["LC_ALL"] = before
+
+
+def _start(server: "PostgresServer") -> None:
+    """Start the server, or use the running server. A signal meanwhile, such as Ctrl-C, stops the server again.
+
+    The start runs in a thread, because a signal would interrupt it halfway: the server would then run without a user
+    that stops it.
+    """
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(server.start).result()
+    except Exception:
+        raise
+    except BaseException:
+        server.cleanup()
+        raise
 
 
 def _remove_killed_users(server: "PostgresServer") -> None:
