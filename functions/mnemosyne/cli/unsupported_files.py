@@ -11,11 +11,12 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.chronicle import START
 from mnemosyne.formats.decoding import SAMPLE_BYTES, is_text
 from mnemosyne.formats.item import ITEM_BYTES
-from mnemosyne.formats.reading import format_of, unpacked
+from mnemosyne.formats.reading import GZIP, format_of, unpacked, unpacked_name
 
 _TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
 _TO_MARKDOWN = "convert it to Markdown"
 _UNPACK = "unpack it and import the folder"
+_COPY_AGAIN = "download or copy it again"
 _BY_EXTENSION: Final = {
     **dict.fromkeys(("csv", "tsv", "xlsx", "xls", "ods", "parquet", "numbers"), ("a table", _TO_LINES)),
     **dict.fromkeys(("html", "htm", "mhtml", "webarchive"), ("a web page", f"{_TO_MARKDOWN}, such as with pandoc")),
@@ -70,13 +71,17 @@ CHAT_EXPORT = "write each message as a JSON line with content, timestamp and ses
 def unsupported_kind(path: Path) -> tuple[str, str] | None:
     """Describe an unsupported file, such as "an archive", and say how to import its contents.
 
-    Returns None if the file may be supported.
+    A `.gz` file is described by what it contains. Returns None if the file may be supported.
     """
-    extension = path.suffix.lower().removeprefix(".")
+    name = unpacked_name(path.name)
+    is_packed = name != path.name
+    extension = Path(name).suffix.lower().removeprefix(".")
     beginning = _beginning(path, SAMPLE_BYTES)
+    if extension in _BY_EXTENSION and not path.stat().st_size:
+        return "an empty file", _COPY_AGAIN
     if beginning.startswith(b"PK\x03\x04"):
-        return _zip_kind(path)
-    if beginning.startswith(b"\x1f\x8b") and extension not in (*_BY_EXTENSION, "gz"):
+        return _BY_EXTENSION["zip"] if is_packed else _zip_kind(path)
+    if beginning.startswith(b"\x1f\x8b") and extension not in _BY_EXTENSION and not is_packed:
         return "a gzip file without the extension .gz", "add .gz to its name"
     for mark, kind in _BY_BEGINNING:
         if beginning.startswith(mark) and not (mark.isascii() and _is_note(path, beginning)):
@@ -91,7 +96,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if extension not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
         return _BY_EXTENSION["html"]
     if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
-        return "JSON lines", "name it .jsonl, or import it alone with --format jsonl"
+        return "JSON lines", f"name it .jsonl{GZIP if is_packed else ''}, or import it alone with --format jsonl"
     if extension == "json":
         return _chat_export_kind(_beginning(path, CHAT_BYTES))
     return _BY_EXTENSION.get(extension)
@@ -107,12 +112,16 @@ def unknown_extension(path: Path) -> tuple[str, str]:
     beginning = _beginning(path, SAMPLE_BYTES)
     if b"\x00" in beginning:
         return "a binary file", "import text"
-    return "a file without a known extension", "name it .md, .txt or .jsonl, or import it alone with its --format"
+    end = GZIP if unpacked_name(path.name) != path.name else ""
+    names = f".md{end}, .txt{end} or .jsonl{end}"
+    return "a file without a known extension", f"name it {names}, or import it alone with its --format"
 
 
 def _beginning(path: Path, size: int) -> bytes:
-    with path.open("rb") as file:
-        return file.read(size)
+    """Return the first bytes of a file, decompressed; none if the compressed data is damaged."""
+    with path.open("rb") as file, suppress(InvalidRequest):
+        return unpacked(file, path.name).read(size)
+    return b""
 
 
 def is_chronicle(path: Path) -> bool:
@@ -128,8 +137,8 @@ def _zip_kind(path: Path) -> tuple[str, str]:
     try:
         with zipfile.ZipFile(path) as package:
             names = package.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
-        names = []
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
+        return "a ZIP archive that may be damaged", f"{_UNPACK}; if that fails, {_COPY_AGAIN}"
     if "META-INF/container.xml" in names:
         return _BY_EXTENSION["epub"]
     if chat := next(filter(_IS_CHAT.search, names), None):
@@ -159,8 +168,10 @@ def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:
 
 def _is_json_lines(path: Path, number: int) -> bool:
     """Whether each of the first `number` lines of a file is a JSON object."""
-    with path.open("rb") as file:
-        return all(_is_object(file.readline(ITEM_BYTES)) for _ in range(number))
+    with path.open("rb") as file, suppress(InvalidRequest):
+        stream = unpacked(file, path.name)
+        return all(_is_object(stream.readline(ITEM_BYTES)) for _ in range(number))
+    return False
 
 
 def _is_object(line: bytes) -> bool:

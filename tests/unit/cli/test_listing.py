@@ -57,6 +57,13 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("a.jsonl", gzip.compress(b"{}", mtime=0), "a gzip file without the extension .gz"),
         ("a.md", gzip.compress(b"note", mtime=0), "a gzip file without the extension .gz"),
         ("a.tgz", gzip.compress(b"x", mtime=0), "an archive"),
+        ("a.tar.gz", gzip.compress(b"\x00" * 257 + b"ustar", mtime=0), "an archive"),
+        ("a.tar.gz", gzip.compress(b"\x00" * 257 + b"ustar", mtime=0)[:15], "an archive"),
+        ("a.csv.gz", gzip.compress(b"content,timestamp\n", mtime=0), "a table"),
+        ("conversations.json.gz", gzip.compress(json.dumps(CHATGPT).encode(), mtime=0), "a ChatGPT export"),
+        ("a.gz", gzip.compress(b'{"content": "x"}\n', mtime=0), "JSON lines"),
+        ("a.zip", b"PK\x03\x04 a part of a download", "a ZIP archive that may be damaged"),
+        ("a.zip", b"", "an empty file"),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
