@@ -112,6 +112,19 @@ class DataDir:
         """Whether commands without a target work on this directory."""
         return self.path == _path(None)
 
+    def check_version(self, version: int) -> None:
+        """Check that the cluster, if there is one, was created by this major version of PostgreSQL.
+
+        Raises Misconfigured otherwise, also if the file with the version is damaged.
+        """
+        file = self.postgres / "PG_VERSION"
+        found = file.read_text(errors="replace").strip() if file.exists() else str(version)
+        if found != str(version):
+            raise Misconfigured(
+                f"{file} must contain {version}, the version of PostgreSQL, got {found[:20]!r}: if the file is "
+                "damaged, restore the directory from a backup; otherwise choose another --data-dir"
+            )
+
     def log(self, name: str) -> Path:
         """Return the path of a process's log."""
         return self.path / "logs" / f"{name}.log"

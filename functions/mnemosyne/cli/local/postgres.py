@@ -140,6 +140,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
             make_server_user(SERVER_USER)
         if directory.making_cluster.exists():  # its creator was killed before it wrote anything
             shutil.rmtree(directory.postgres)
+        directory.check_version(VERSION)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         _make_cluster(server, directory)
         _configure(directory.postgres)
