@@ -5,6 +5,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -104,8 +105,25 @@ class Journal:
                 )
             self._database.executescript(_SCHEMA)
         except sqlite3.Error as exc:
+            if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                raise self._unwritable(exc) from exc
             raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to start again") from exc
         self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Yield the database in a transaction. Raises InvalidRequest if it cannot be written, as on a full disk."""
+        try:
+            with self._database as database:
+                yield database
+        except sqlite3.Error as exc:
+            raise self._unwritable(exc) from exc
+
+    def _unwritable(self, error: sqlite3.Error) -> InvalidRequest:
+        return InvalidRequest(
+            f"the journal {self.path} cannot be written ({error}): free space on its disk, and run the command again; "
+            "it continues the import"
+        )
 
     def published(self, number: int, contents: str) -> Published | None:
         """Return the recorded batch; None if it was never published or its contents have changed."""
@@ -133,7 +151,7 @@ class Journal:
         `updates` are changes to make after all memories of the import are stored.
         """
         ids = b"".join(request_id.bytes for request_id in request_ids)
-        with self._database as database:
+        with self._transaction() as database:
             database.execute(
                 "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out, present)"
                 " VALUES (?, ?, ?, ?, ?)",
@@ -173,7 +191,7 @@ class Journal:
 
         `stored` has the content hash and the id of each stored memory, and whether the memory is new.
         """
-        with self._database as database:
+        with self._transaction() as database:
             database.execute("UPDATE batches SET states = ? WHERE number = ?", (json.dumps(dict(states)), number))
             database.executemany(
                 "INSERT INTO failures (batch, source, error, record) VALUES (?, ?, ?, ?)",
@@ -189,19 +207,19 @@ class Journal:
 
     def forget_batches(self, number: int) -> None:
         """Delete the batches from this number on. They are of an earlier run, in which the source was longer."""
-        with self._database as database:
+        with self._transaction() as database:
             database.execute("DELETE FROM batches WHERE number >= ?", (number,))
             database.execute("DELETE FROM failures WHERE batch >= ?", (number,))
             database.execute("DELETE FROM later WHERE batch >= ?", (number,))
 
     def forget_update_failures(self) -> None:
         """Delete the failures that `add_update_failure` has recorded. A resumed run records them again."""
-        with self._database as database:
+        with self._transaction() as database:
             database.execute("DELETE FROM failures WHERE batch = -1")
 
     def add_update_failure(self, source: str, error: str) -> None:
         """Record that a stored memory differs from its record in the source."""
-        with self._database as database:
+        with self._transaction() as database:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 
     def updates(self) -> Iterator[PostImportUpdate]:

@@ -1,0 +1,33 @@
+"""The journal of an import on a full disk: the error names it and the step to take, and its rows stay."""
+
+from pathlib import Path
+
+import pytest
+
+from mnemosyne.cli.journal import Failure, Journal
+from mnemosyne.domain.outcome import NO_REQUEST
+from mnemosyne.errors import InvalidRequest
+
+FULL = r"import-journal cannot be written \(database or disk is full\): free space .* run the command again"
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    journal = Journal(tmp_path / "a.jsonl", "destination")
+    journal.record(0, "contents", [NO_REQUEST], {}, [])
+    journal._database.execute("PRAGMA max_page_count = 1")  # SQLite uses the present number of pages instead
+    return journal
+
+
+def test_a_full_disk_is_an_error_that_says_how_to_continue(journal: Journal) -> None:
+    with pytest.raises(InvalidRequest, match=FULL):
+        journal.record(1, "c" * 100_000, [NO_REQUEST], {}, [])
+    with pytest.raises(InvalidRequest, match=FULL):
+        journal.finish_batch(0, {"failed": 1}, [Failure("a.jsonl:1", "e" * 100_000, "")])
+
+
+def test_an_import_continues_after_a_full_disk(journal: Journal, tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest):
+        journal.record(1, "c" * 100_000, [NO_REQUEST], {}, [])
+    journal.close()
+    assert Journal(tmp_path / "a.jsonl", "destination").resumed == 1
