@@ -162,3 +162,21 @@ def test_a_dropped_file_does_not_replace_the_console(site: str, browser: Chromiu
     browser.open(f"{site}{path}")
     find(browser, "h1")
     assert browser.driver.execute_script(DROP_FILE) is True
+
+
+def test_the_memory_that_the_text_replaces_is_named_while_the_text_is_similar_to_another_one(
+    system: DevServer, site: str, add: Chromium
+) -> None:
+    first, other = "Lou keeps the spare key under the mat.", "Max parks the red van behind the school."
+    replaced = system.outcome(system.ingest(first))["memory_id"]
+    system.outcome(system.ingest(other))
+    field = find(add, "#content")
+    field.send_keys(first.replace("spare", "second"))
+    press(add, "Replace it with this")
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys(other.replace("red", "blue"))
+    shows(add, other)
+    assert find(add, ".note a").get_property("href") == f"{site}/memories/{replaced}"
+    press(add, "Keep both")
+    wait_until(lambda: "It replaces" not in add.text, "both are kept")
+    assert add.driver.find_element(By.CSS_SELECTOR, ".note [aria-pressed]").get_attribute("aria-pressed") == "false"

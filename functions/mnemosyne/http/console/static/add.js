@@ -125,23 +125,24 @@ function startForm({ searchParams }) {
 }
 
 function Known({ similar, form, change, may }) {
-  const memory = similar?.same ?? similar?.similar[0];
-  const isSame = Boolean(similar?.same);
-  const isReplaced = memory && form.replaces === memory.id;
-  if (!memory || !form.content.trim()) {
-    return form.replaces && html`<${Note} kind="info" icon="swap"><p>It replaces <a
+  const memory = form.content.trim() ? similar?.same ?? similar?.similar[0] : null;
+  const isReplaced = memory?.id === form.replaces;
+  // The memory that is replaced is named, although the text may now be similar to another one.
+  return html`${form.replaces && !isReplaced && html`<${Note} kind="info" icon="swap"><p>It replaces <a
       href=${`/memories/${form.replaces}`}>
       this memory</a>. <button class="link" type="button"
-        onClick=${() => change({ replaces: "" })}>Keep both</button></p></>`;
-  }
-  return html`<${Note} kind="info" icon="same" role="status"><div class="stack-s">
+        onClick=${() => change({ replaces: "" })}>Keep both</button></p></>`}
+    ${memory && html`<${Similar} isSame=${Boolean(similar.same)} ...${{ memory, isReplaced, change, may }} />`}`;
+}
+
+const Similar = ({ memory, isSame, isReplaced, change, may }) => html`<${Note} kind="info" icon="same"
+  role="status"><div class="stack-s">
     <p><strong>${isSame ? "This is stored already" : "Similar memory"}</strong>${" "}
       <span class="soft">· <${Time} at=${memory.timestamp} /></span></p>
     <p dir="auto">${memory.title}</p>
     <p class="btns"><a class="btn small" href=${`/memories/${memory.id}`}>Open it</a>
       ${!isSame && may.has("update_memory") && html`<${Button} class="btn small" aria-pressed=${String(isReplaced)}
         onClick=${() => change({ replaces: isReplaced ? "" : memory.id })}>Replace it with this</>`}</p></div></>`;
-}
 
 function Labels({ form, change }) {
   const set = (name) => (event) => change({ [name]: event.target.value });
