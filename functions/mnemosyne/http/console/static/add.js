@@ -41,6 +41,9 @@ export function argumentsOf({ content, title, tags, when, session, metadata }, s
   return args;
 }
 
+// A form with its time in words as a date, because "yesterday" means another day tomorrow.
+const withTime = (form, start) => (start ? { ...form, when: start } : form);
+
 // Ask the server for the start of a time in words. The result is null for a date or an empty text.
 async function startOf(when) {
   if (!when.trim() || isTimestamp(when.trim())) return null;
@@ -74,7 +77,7 @@ export function Add({ address, may }) {
     if (parts) await addParts(form, parts, start, may);
     else {
       const { request_id: id } = await call("ingest_memory", argumentsOf(form, start));
-      follow([{ id, content: form.content }], form.replaces, may);
+      follow([{ id, form: withTime(form, start) }], form.replaces, may);
     }
     if (draft.get() !== form) return; // the person has typed in the meantime
     close();
@@ -107,9 +110,10 @@ export function Add({ address, may }) {
 
 // Store each part as a memory. A title would be the same for all, so none is sent.
 async function addParts(form, parts, start, may) {
-  const memories = parts.map((content) => argumentsOf({ ...form, content, title: "" }, start));
+  const forms = parts.map((content) => ({ ...form, content, title: "", isParts: false }));
+  const memories = forms.map((part) => argumentsOf(part, start));
   const { request_ids: ids } = await call("ingest_memories", { memories });
-  follow(ids.map((id, index) => ({ id, content: parts[index] })), "", may);
+  follow(ids.map((id, index) => ({ id, form: withTime(forms[index], start) })), "", may);
 }
 
 const tellImport = (count) =>
@@ -180,7 +184,8 @@ const update = (id, fields) =>
 
 const isOpen = ({ state }) => state === "queued" || state === "unknown";
 
-// Wait for the outcomes of the requests. If a single request corrects a memory, supersede that memory.
+// Wait for the outcomes of the requests. Each entry has the id of a request and the form of its memory. If a single
+// request corrects a memory, supersede that memory.
 async function follow(entries, replaces, may) {
   const callTool = client.retrying();
   const most = Math.max(MOST_ADDED, entries.length);
@@ -219,13 +224,13 @@ function Added({ may }) {
 }
 
 function Entry({ entry, may }) {
-  const { state, error, memory, content } = entry;
+  const { state, error, memory, form: { content } } = entry;
   const undo = () => {
     deleteLater([{ id: memory, title: plain(content) }]);
     added.set(added.get().filter((other) => other !== entry));
   };
   const again = () => {
-    draft.set({ ...EMPTY, content });
+    draft.set(entry.form);
     go("/add");
   };
   const isStored = state === "stored";
