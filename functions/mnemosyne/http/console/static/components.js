@@ -3,8 +3,11 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm
 import { saveList, savedList } from "./address.js";
 import { useCutLine } from "./cut_lines.js";
 import { dayAndTime, fullDate } from "./dates.js";
+import { isReachable } from "./health.js";
 import { Icon } from "./icons.js";
 import { isComposed } from "./keys.js";
+import { isRetryable } from "./mcp.js";
+import { useValue } from "./observable.js";
 import { codeSegments } from "./text.js";
 
 export { Icon };
@@ -47,6 +50,20 @@ export const Note = ({ kind = "", icon = NOTE_ICONS[kind], role = null, children
 
 export const Problem = ({ error }) =>
   (error ? html`<${Note} kind="bad" role="alert">${error.message}</>` : null);
+
+// An error of loading. If the call may succeed later, a button repeats it, and so does the end of an outage.
+export function LoadProblem({ error, onRetry }) {
+  const isThere = useValue(isReachable);
+  const wasThere = useRef(isThere);
+  const isTemporary = Boolean(error) && isRetryable(error);
+  useEffect(() => {
+    if (isThere && !wasThere.current && isTemporary) onRetry();
+    wasThere.current = isThere;
+  }, [isThere]);
+  if (!isTemporary) return html`<${Problem} error=${error} />`;
+  const button = html`<${Button} class="btn small" icon="retry" onClick=${onRetry}>Try again</>`;
+  return html`<${Note} kind="bad" role="alert" button=${button}>${error.message}</>`;
+}
 
 const WAIT_MS = 300;
 
@@ -194,8 +211,9 @@ export function usePages(name, loadPage) {
 }
 
 export const More = ({ pages, children = "Load more" }) => html`<div class="list-end">
-  <${Problem} error=${pages.error} />
-  ${pages.next && html`<${Button} onClick=${() => pages.more(pages.next)} busy=${pages.busy}>${children}</>`}</div>`;
+  <${LoadProblem} error=${pages.error} onRetry=${() => pages.more(pages.next)} />
+  ${pages.next && !(pages.error && isRetryable(pages.error)) && html`<${Button} busy=${pages.busy}
+    onClick=${() => pages.more(pages.next)}>${children}</>`}</div>`;
 
 // Save a file from this page, without a request.
 export function save(name, pieces, type = "application/x-ndjson") {

@@ -1,7 +1,7 @@
 // Dead letters: messages that could not be stored, singly and by cause. Operators redrive and delete them.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { partsOf } from "./bulk.js";
-import { Button, Dialog, More, Problem, Time, useAction, usePages } from "./components.js";
+import { Button, Dialog, LoadProblem, More, Problem, Time, useAction, usePages } from "./components.js";
 import { call } from "./mcp.js";
 import { counted } from "./text.js";
 import { showToast } from "./toast.js";
@@ -38,7 +38,7 @@ export function DeadLetters({ may, onChanged }) {
   const actions = useActions(may, () => Promise.all([pages.more(), onChanged()]));
   const groups = causes.filter(({ letters }) => letters > 1);
   if (!pages.items.length && !actions.redriving.done && actions.deleting.done === null) {
-    return html`<${Problem} error=${pages.error} />`;
+    return html`<${LoadProblem} error=${pages.error} onRetry=${() => pages.more()} />`;
   }
   return html`<section class="stack" aria-labelledby="dead"><h2 id="dead">Dead letters</h2>
     <${Results} actions=${actions} />

@@ -1,7 +1,7 @@
 // Edit title, tags, metadata and expiry of a memory. Its text cannot be changed: a correction replaces it.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists, go } from "./address.js";
-import { Button, Heading, Icon, Loading, Note, Problem, useAction } from "./components.js";
+import { Button, Heading, Icon, Loading, LoadProblem, Note, Problem, useAction } from "./components.js";
 import { localDate, startOfDate } from "./dates.js";
 import { useKeys } from "./keys.js";
 import { call } from "./mcp.js";
@@ -42,7 +42,8 @@ export function Edit({ id, may }) {
   const reading = useAction(() => call("get_memory", { id, neighbours: true }));
   useEffect(() => void reading.run(), []);
   if (reading.done) return html`<${Form} id=${id} memory=${reading.done} may=${may} />`;
-  return html`<div class="stack"><${Heading}>Edit</><${Problem} error=${reading.error} />
+  return html`<div class="stack"><${Heading}>Edit</>
+    <${LoadProblem} error=${reading.error} onRetry=${() => reading.run()} />
     ${!reading.error && html`<${Loading} rows=${3} />`}</div>`;
 }
 

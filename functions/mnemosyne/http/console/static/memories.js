@@ -1,7 +1,7 @@
 // The page Memories: without a query the newest memories by day, and with a query the best results by confidence.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { changes, go, setResults, tellChange } from "./address.js";
-import { Button, Heading, Icon, Loading, More, Note, Problem, useAction, usePages } from "./components.js";
+import { Button, Heading, Icon, Loading, LoadProblem, More, Note, useAction, usePages } from "./components.js";
 import { Steps } from "./connect.js";
 import { groupsOf } from "./dates.js";
 import { deletedIds } from "./deletions.js";
@@ -205,7 +205,7 @@ const NoMatch = ({ form }) => html`<div class="panel pad stack none" role="statu
 function Nothing({ may, form }) {
   const counting = useAction(() => call("memory_stats"));
   useEffect(() => void counting.run(), []);
-  if (!counting.done) return html`<${Problem} error=${counting.error} />`;
+  if (!counting.done) return html`<${LoadProblem} error=${counting.error} onRetry=${() => counting.run()} />`;
   if (counting.done.memories > 0) {
     return html`<${Note} kind="info" button=${html`<a class="btn small" href=${addressOf({ ...form, old: "yes" })}>Show
       them</a>`}><p>All ${countMemories(counting.done.memories)} were replaced or wait for their deletion.</p></>`;

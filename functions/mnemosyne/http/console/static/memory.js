@@ -1,7 +1,7 @@
 // The page of one memory: its text, its context and its actions.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { go, goUp, results } from "./address.js";
-import { Button, Heading, Icon, Loading, Menu, Note, Problem, save, Time, useAction } from "./components.js";
+import { Button, Heading, Icon, Loading, LoadProblem, Menu, Note, save, Time, useAction } from "./components.js";
 import { copy } from "./copy.js";
 import { bringBack, deletedIds, deleteLater } from "./deletions.js";
 import { person } from "./health.js";
@@ -28,7 +28,7 @@ export function Memory({ id, may }) {
   if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted, load }} history=${history.done} />`;
   // The heading is the same element before and after loading, so that it keeps the focus.
   return html`<${Position} id=${id} /><div class="stack"><${Heading}>Memory</>
-    <${Problem} error=${reading.error} />${!reading.error && html`<${Loading} rows=${4} />`}</div>`;
+    <${LoadProblem} error=${reading.error} onRetry=${load} />${!reading.error && html`<${Loading} rows=${4} />`}</div>`;
 }
 
 // The place in the list that the memory was opened from, with links to its neighbours there.

@@ -1,7 +1,7 @@
 // The page Overview: the state of the system, and how much of each limit is used.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { axisMarks, bucketLabel, fillBuckets } from "./buckets.js";
-import { Heading, Icon, Loading, Problem, State, useAction } from "./components.js";
+import { Heading, Icon, Loading, LoadProblem, State, useAction } from "./components.js";
 import { momentName } from "./dates.js";
 import { failures, isReachable, person } from "./health.js";
 import { call } from "./mcp.js";
@@ -55,17 +55,19 @@ export function Overview({ may }) {
   const stats = useAction(() => call("memory_stats", { limit: TAGS }));
   const months = useAction(() => call("memory_timeline", { per: "month", timezone: ZONE }));
   const tags = useAction(() => call("memory_facets", { limit: TAGS }));
-  useEffect(() => {
+  const load = () => {
     stats.run();
     if (may.has("memory_timeline")) months.run();
     if (may.has("memory_facets")) tags.run();
-  }, []);
+  };
+  useEffect(load, []);
   const isThere = useValue(isReachable);
   const counts = useValue(failures);
   return html`<div class="page-head"><${Heading} class="grow">Overview</>
       ${stats.done && isThere && html`<${Health} count=${looksNeeded(counts, stats.done)}
         isKnown=${Boolean(counts)} />`}</div>
-    <${Problem} error=${stats.error} />${!stats.done && !stats.error && html`<${Loading} rows=${4} />`}
+    <${LoadProblem} error=${stats.error} onRetry=${load} />
+    ${!stats.done && !stats.error && html`<${Loading} rows=${4} />`}
     ${stats.done && html`<div class="stack"><${Tiles} stats=${stats.done} />
       <div class="halves">
         ${months.done?.buckets.length > 0 && html`<${Months} timeline=${months.done} />`}

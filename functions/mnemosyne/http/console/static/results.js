@@ -1,7 +1,7 @@
 // Results of a search, by confidence, or what to do if nothing is close.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { go, setResults, useKept } from "./address.js";
-import { Button, Icon, Loading, Note, Problem, useAction } from "./components.js";
+import { Button, Icon, Loading, LoadProblem, Note, useAction } from "./components.js";
 import { deletedIds } from "./deletions.js";
 import { Hits } from "./hit.js";
 import { useKeys } from "./keys.js";
@@ -38,7 +38,10 @@ export function Results({ form, may, facets, onTimes, before = null }) {
   useEffect(() => setResults({ href: addressOf(form), name: "Results", ids: hits.map(({ id }) => id) }));
   useKeys({ Escape: () => go(addressOf({ ...form, query: "" })) });
   const selection = useSelection({ items: hits, may, onTagged: () => searching.run(limit) });
-  if (searching.error) return html`<div class="results"><${Problem} error=${searching.error} /></div>`;
+  if (searching.error) {
+    return html`<div class="results"><${LoadProblem} error=${searching.error}
+      onRetry=${() => searching.run(limit)} /></div>`;
+  }
   if (!answer) return before ?? html`<${Loading} />`;
   const isClose = hits.some((hit) => !level("weak")(hit));
   return html`

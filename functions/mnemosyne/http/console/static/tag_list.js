@@ -1,7 +1,9 @@
 // Tags: find, rename, merge and delete them over all memories.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
-import { Button, Dialog, Heading, IconButton, Loading, Note, Problem, Time, useAction } from "./components.js";
+import {
+  Button, Dialog, Heading, IconButton, Loading, LoadProblem, Note, Problem, Time, useAction,
+} from "./components.js";
 import { dayName } from "./dates.js";
 import { call, client } from "./mcp.js";
 import { bulkBar } from "./shell.js";
@@ -55,7 +57,7 @@ export function TagList({ may }) {
       <input class="input rail-field" aria-label="Find a tag"
         placeholder=${total ? `Find among ${number(total)}` : "Find"}
         value=${prefix} onInput=${(event) => setPrefix(event.target.value)} /></div>
-    <div class="stack"><${Problem} error=${finding.error} />
+    <div class="stack"><${LoadProblem} error=${finding.error} onRetry=${load} />
       ${mayChange && lookAlikes(tags).slice(0, 1).map(({ tag, to }) => html`<${Note} kind="info" button=${html`
         <${Button} class="btn small"
           onClick=${() => setOpen({ kind: "merge", tags: [tag, to], to })}>Merge into ${to}</>`}>

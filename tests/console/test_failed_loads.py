@@ -1,0 +1,77 @@
+"""A page that could not be loaded is loaded by a button, and by itself after an outage."""
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium
+from tests.console.person import find, follow, press, reads, shows
+from tests.dev import DevServer
+
+# The server refuses the calls of a tool with a status, until `isCalm` is true.
+REFUSE = """
+const [tool, status] = arguments;
+const real = window.fetch;
+const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } };
+window.fetch = (...asked) =>
+  (!window.isCalm && asked[1]?.body?.includes?.(tool)
+    ? Promise.resolve(new Response(JSON.stringify(error), { status })) : real(...asked));
+"""
+# Follows a link within the console.
+FOLLOW = """
+const link = Object.assign(document.createElement("a"), { href: arguments[0] });
+document.querySelector("main").append(link);
+link.click();
+"""
+PAGES = [
+    ("/?tags=tea", "list_memories", "Ada prefers oolong to coffee."),
+    ("/?q=oolong", "memory_search", "oolong"),
+    ("/memories/ID", "get_memory", "Ada prefers oolong to coffee."),
+    ("/memories/ID/edit", "get_memory", "Expires"),
+    ("/tags", "memory_facets", "Last used"),
+    ("/activity", "list_requests", "First words"),
+    ("/overview", "memory_stats", "Memories by month"),
+]
+
+
+def _open(system: DevServer, site: str, browser: Chromium, path: str) -> None:
+    """Follow a link to a page from the page Connect, which calls no tool."""
+    id_ = system.call("list_memories", {"order": "oldest"})["memories"][0]["id"]
+    browser.driver.execute_script(FOLLOW, path.replace("ID", id_))
+
+
+@pytest.mark.parametrize(("path", "tool", "text"), PAGES, ids=[path for path, _, _ in PAGES])
+def test_a_page_that_the_server_refused_is_loaded_by_a_button(
+    system: DevServer, site: str, browser: Chromium, path: str, tool: str, text: str
+) -> None:
+    browser.open(f"{site}/connect")
+    find(browser, "h1")
+    browser.driver.execute_script(REFUSE, tool, 429)
+    _open(system, site, browser, path)
+    shows(browser, "try again later")
+    browser.driver.execute_script("window.isCalm = true")
+    press(browser, "Try again")
+    reads(browser, "main", text)
+    assert "try again later" not in browser.text
+
+
+@pytest.mark.parametrize(("path", "tool", "text"), PAGES, ids=[path for path, _, _ in PAGES])
+def test_a_page_that_was_opened_in_an_outage_is_loaded_after_it(
+    system: DevServer, site: str, browser: Chromium, path: str, tool: str, text: str
+) -> None:
+    browser.open(f"{site}/connect")
+    find(browser, "h1")
+    browser.driver.execute_script(REFUSE, "", 503)
+    _open(system, site, browser, path)
+    shows(browser, "try again later")
+    browser.driver.execute_script("window.isCalm = true")
+    press(browser, "Try now")
+    reads(browser, "main", text)
+    assert "try again later" not in browser.text
+
+
+def test_a_memory_that_does_not_exist_is_not_loaded_again(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/memories/0192f3a4-0000-7000-8000-000000000000")
+    shows(browser, "no memory has the id")
+    assert not browser.driver.find_elements(By.XPATH, "//button[normalize-space()='Try again']")
+    follow(browser, "Memories")
+    shows(browser, "Ada prefers oolong to coffee.")
