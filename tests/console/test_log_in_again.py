@@ -2,10 +2,11 @@
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
 from tests.console.log_ins import REFUSE_ONE_TOKEN, make_key, use_key
-from tests.console.person import click, find, follow, keys, press, reads, shows, type_into
+from tests.console.person import click, find, follow, keys, press, reads, shows, titles, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -127,3 +128,44 @@ def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(guarde
     reads(fresh, "dialog", "You have logged in again: repeat the action.")
     click(fresh, "dialog .btn.main")
     reads(fresh, ".tagtable", "dinghy")
+
+
+def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
+    guarded: DevServer, fresh: Chromium
+) -> None:
+    first, second = (make_key(guarded, "read", "write", namespace="lea") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    id_ = guarded.outcome(guarded.ingest("The boat is red."))["memory_id"]
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
+    use_key(fresh, first)
+    type_into(fresh, "content", "The boat was painted green.")
+    fresh.driver.execute_script(REFUSE_UNTIL_CALM.replace("429", "401"), "ingest_status")
+    press(fresh, "Add")
+    shows(fresh, "You have been logged out.")
+    fresh.driver.execute_script("window.isCalm = true")
+    use_key(fresh, second)
+    shows(fresh, "it replaces nothing: You have logged in again")
+    assert guarded.call("get_memory", {"id": id_})["superseded_by"] is None
+
+
+def test_a_deleted_memory_does_not_come_back_into_the_list_after_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
+    first, second = (make_key(guarded, "read", "write", namespace="mia") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    for name, day in (("Oar", 3), ("Sail", 2), ("Mast", 1)):
+        guarded.outcome(guarded.ingest(f"TITLE: {name}\nOf a boat.", timestamp=f"2026-05-0{day}"))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    use_key(fresh, first)
+    wait_for_titles(fresh, "Oar", "Sail", "Mast")
+    keys(fresh, "j", Keys.DELETE)
+    wait_for_titles(fresh, "Sail", "Mast")
+    keys(fresh, "j", Keys.DELETE)  # the second message ends the wait of the first
+    wait_for_titles(fresh, "Mast")
+    keys(fresh, "z")
+    wait_for_titles(fresh, "Sail", "Mast")
+    wait_until(lambda: len(guarded.call("list_memories", {})["memories"]) == 2, "the first is deleted")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(fresh, "You have been logged out.")
+    use_key(fresh, second)
+    find(fresh, ".row-link")
+    assert titles(fresh) == ["Sail", "Mast"]

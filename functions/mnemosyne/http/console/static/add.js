@@ -203,7 +203,7 @@ async function follow(entries, replaces, may) {
     }, callTool);
   } catch (error) {
     for (const { id } of added.get().filter((entry) => ids.includes(entry.id) && isOpen(entry))) {
-      update(id, { error: error.message });
+      update(id, { error: replaces ? `It may be stored, but it replaces nothing: ${error.message}` : error.message });
     }
   }
   if (replaces && memory && memory !== replaces) {

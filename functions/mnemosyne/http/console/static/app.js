@@ -85,12 +85,12 @@ function useAccount() {
   const [logIns, setLogIns] = useState(0);
   const waiting = useRef([]); // calls that wait for a log-in, which may be another person's
   const resumeCalls = async (namespace) => {
-    deletedIds.set(new Set());
-    added.set([]);
     const isSame = namespace !== undefined && namespace === person.get()?.namespace;
     const error = new Refused("You have logged in again: repeat the action.", 401);
     for (const { resolve, reject } of waiting.current.splice(0)) (isSame ? resolve : reject)(error);
-    if (isSame) return; // the page stays as it is, with all that was typed
+    if (isSame) return; // the page stays as it is, with all that was typed, added and deleted
+    deletedIds.set(new Set());
+    added.set([]);
     for (const forget of [clearDraft, clearImports, clearToast, forgetFailures, forgetPerson]) forget();
     setLogIns((before) => before + 1);
   };
