@@ -149,3 +149,42 @@ test("the console's own tools are listed", async () => {
   assert.deepEqual(await client.tools(), new Set(["a", "b"]));
   assert.equal(made.requests[0].body.params._meta["mnemosyne/console"], true);
 });
+
+test("a call without an answer ends after 150 seconds, and the server counts as away", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const request = (_, { signal }) => new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+  const client = new Client({ request });
+  const reached = [];
+  client.onReach = (isThere) => reached.push(isThere);
+  const ended = assert.rejects(client.call("get_memory"), ({ message, status }) =>
+    /^The server has not answered for 150 seconds/u.test(message) && status === 0);
+  t.mock.timers.tick(150_000);
+  await ended;
+  assert.deepEqual(reached, [false]);
+});
+
+test("a call that its caller aborts says nothing about the server", async () => {
+  const leave = new AbortController();
+  const request = (_, { signal }) => new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+  const client = new Client({ request });
+  client.onReach = () => assert.fail("the server may be there");
+  const ended = assert.rejects(client.call("memory_search", {}, leave.signal), { name: "AbortError" });
+  leave.abort();
+  await ended;
+});
+
+test("an answer that has begun is read to its end, however long it takes", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const made = {};
+  const request = async (_, { signal }) => {
+    made.signal = signal;
+    return result({ id: "1" });
+  };
+  await new Client({ request }).call("get_memory");
+  t.mock.timers.tick(150_000);
+  assert.equal(made.signal.aborted, false);
+});

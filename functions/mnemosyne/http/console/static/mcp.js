@@ -3,6 +3,7 @@
 const MOST_WAITS = 60;
 const LONGEST_PAUSE_SECONDS = 5;
 const POLL_SECONDS = 0.5;
+const SILENT_SECONDS = 150; // longer than the server works on a call, which is 120 s
 const ERROR_META = "mnemosyne/error"; // docs/reference/errors.md
 
 const sleep = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
@@ -126,21 +127,33 @@ export class Client {
     const body = JSON.stringify({ jsonrpc: "2.0", id: this.calls, method, params });
     const headers = { "Content-Type": "application/json", Accept: "application/json" };
     if (this.credential) headers.Authorization = `Bearer ${this.credential}`;
-    const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store", signal };
-    let response;
-    try {
-      response = await this.request("/mcp", options);
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      this.onReach(false);
-      throw new Refused("The server cannot be reached.", 0);
-    }
+    const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store" };
+    const response = await this.send(options, signal);
     this.onReach(response.status !== 502 && response.status !== 503 && response.status !== 504);
     const answer = await response.json().catch(() => null);
     const seconds = Number(response.headers.get("Retry-After"));
     if (answer?.error) throw new Refused(answer.error.message, response.status, seconds);
     if (!response.ok || !answer) throw new Refused(`The server answered ${response.status}.`, response.status, seconds);
     return answer.result;
+  }
+
+  // Send a request and return the response. A connection may be lost without an error. The browser would wait for ever,
+  // the page could not save again, and a reload ends the log-in.
+  async send(options, signal) {
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(), SILENT_SECONDS * 1000);
+    signal?.addEventListener("abort", () => end.abort());
+    if (signal?.aborted) end.abort();
+    try {
+      return await this.request("/mcp", { ...options, signal: end.signal });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      this.onReach(false);
+      const silent = `The server has not answered for ${SILENT_SECONDS} seconds: see whether it is done, or try again.`;
+      throw new Refused(end.signal.aborted ? silent : "The server cannot be reached.", 0);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
