@@ -188,3 +188,17 @@ test("an answer that has begun is read to its end, however long it takes", async
   t.mock.timers.tick(150_000);
   assert.equal(made.signal.aborted, false);
 });
+
+test("an answer that breaks off is repeated, because its work may be done or not", async () => {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"jsonrpc": "2.0", "res'));
+      controller.error(new TypeError("network error"));
+    },
+  });
+  const { client, made } = clientOf(new Response(body), result({ deleted: true }));
+  const reached = [];
+  client.onReach = (isThere) => reached.push(isThere);
+  assert.deepEqual(await client.retrying()("delete_memory", { id: "1" }), { deleted: true });
+  assert.deepEqual([made.requests.length, reached], [2, [true, false, true]]);
+});

@@ -130,7 +130,8 @@ export class Client {
     const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store" };
     const response = await this.send(options, signal);
     this.onReach(response.status !== 502 && response.status !== 503 && response.status !== 504);
-    const answer = await response.json().catch(() => null);
+    const answer = await response.json().catch((error) =>
+      (error instanceof SyntaxError ? null : this.lose(error, signal, "The connection was lost.")));
     const seconds = Number(response.headers.get("Retry-After"));
     if (answer?.error) throw new Refused(answer.error.message, response.status, seconds);
     if (!response.ok || !answer) throw new Refused(`The server answered ${response.status}.`, response.status, seconds);
@@ -147,13 +148,18 @@ export class Client {
     try {
       return await this.request("/mcp", { ...options, signal: end.signal });
     } catch (error) {
-      if (signal?.aborted) throw error;
-      this.onReach(false);
       const silent = `The server has not answered for ${SILENT_SECONDS} seconds: see whether it is done, or try again.`;
-      throw new Refused(end.signal.aborted ? silent : "The server cannot be reached.", 0);
+      return this.lose(error, signal, end.signal.aborted ? silent : "The server cannot be reached.");
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  // Throw the error of a request without a complete answer. The server may have done the work.
+  lose(error, signal, message) {
+    if (signal?.aborted) throw error;
+    this.onReach(false);
+    throw new Refused(message, 0);
   }
 }
 
