@@ -24,6 +24,7 @@ def _rows_read(owner: Connection) -> int:
     with owner.transaction():
         owner.run(
             memories_sql.FIND_CANDIDATES,
+            names="{}",
             namespace="ns",
             mode=search_query.mode.value,
             query=search_query.query,

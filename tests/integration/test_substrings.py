@@ -95,6 +95,7 @@ def test_a_search_for_an_absent_text_reads_at_most_the_newest_thousand_memories(
     with owner.transaction():
         candidates = owner.one(
             memories_sql.FIND_CANDIDATES,
+            names="{}",
             namespace="ns",
             mode="exact",
             query=text,
