@@ -16,6 +16,17 @@ window.fetch = (...asked) =>
   (!window.isCalm && asked[1]?.body?.includes?.(tool)
     ? Promise.resolve(new Response(JSON.stringify(error), { status })) : real(...asked));
 """
+# The server refuses the calls of a tool with the status 503 at once, but the body arrives after a second and a half.
+REFUSE_SLOWLY = """
+const [tool] = arguments;
+const real = window.fetch;
+const error = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } });
+const send = (body) => { body.enqueue(new TextEncoder().encode(error)); body.close(); };
+const slowly = () => new ReadableStream({ start: (body) => { setTimeout(() => send(body), 1500); } });
+window.fetch = (...asked) =>
+  (!window.isCalm && asked[1]?.body?.includes?.(tool)
+    ? Promise.resolve(new Response(slowly(), { status: 503 })) : real(...asked));
+"""
 # Follows a link within the console.
 FOLLOW = """
 const link = Object.assign(document.createElement("a"), { href: arguments[0] });
@@ -66,6 +77,19 @@ def test_a_page_that_was_opened_in_an_outage_is_loaded_after_it_without_a_click(
     browser.driver.execute_script("window.isCalm = true")
     reads(browser, "main", text)
     assert "try again later" not in browser.text
+
+
+def test_a_page_whose_error_arrives_after_the_end_of_the_outage_is_loaded_without_a_click(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    """The history of the memory is read meanwhile, so the outage is over before the page shows its error."""
+    browser.open(f"{site}/connect")
+    find(browser, "h1")
+    browser.driver.execute_script(REFUSE_SLOWLY, "get_memory")
+    _open(system, site, browser, "/memories/ID")
+    shows(browser, "try again later")
+    browser.driver.execute_script("window.isCalm = true")
+    reads(browser, "main", "Ada prefers oolong to coffee.")
 
 
 def test_a_memory_that_does_not_exist_is_not_loaded_again(site: str, browser: Chromium) -> None:

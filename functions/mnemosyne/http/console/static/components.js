@@ -6,7 +6,7 @@ import { dayAndTime, fullDate } from "./dates.js";
 import { isReachable } from "./health.js";
 import { Icon } from "./icons.js";
 import { isComposed } from "./keys.js";
-import { isRetryable } from "./mcp.js";
+import { isRetryable, isUnreachable } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { codeSegments } from "./text.js";
 
@@ -51,15 +51,18 @@ export const Note = ({ kind = "", icon = NOTE_ICONS[kind], role = null, children
 export const Problem = ({ error }) =>
   (error ? html`<${Note} kind="bad" role="alert">${error.message}</>` : null);
 
-// An error of loading. If the call may succeed later, a button repeats it, and so does the end of an outage.
+const RETRY_MS = 5000;
+
+// An error of loading. If the call may succeed later, a button repeats it. If the server could not be reached, the call
+// is repeated without a click as soon as another call has succeeded, which may be before this error is shown.
 export function LoadProblem({ error, onRetry }) {
   const isThere = useValue(isReachable);
-  const wasThere = useRef(isThere);
   const isTemporary = Boolean(error) && isRetryable(error);
   useEffect(() => {
-    if (isThere && !wasThere.current && isTemporary) onRetry();
-    wasThere.current = isThere;
-  }, [isThere]);
+    if (!isTemporary || !isThere || !isUnreachable(error)) return undefined;
+    const timer = setTimeout(onRetry, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [error, isThere]);
   if (!isTemporary) return html`<${Problem} error=${error} />`;
   const button = html`<${Button} class="btn small" icon="retry" onClick=${onRetry}>Try again</>`;
   return html`<${Note} kind="bad" role="alert" button=${button}>${error.message}</>`;

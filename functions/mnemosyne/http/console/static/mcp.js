@@ -23,6 +23,9 @@ export class Refused extends Error {
 // Whether the same call may succeed later.
 export const isRetryable = ({ status }) => status === 0 || status === 429 || (status >= 500 && status !== 501);
 
+// Whether the server, or a part that the call needs, cannot be reached.
+export const isUnreachable = ({ status }) => [0, 502, 503, 504].includes(status);
+
 // Convert the result of a failed tool call to an error.
 export function toolError({ content = [], _meta: meta }) {
   const message = content.map((block) => block.text ?? "").join("\n");
@@ -129,7 +132,7 @@ export class Client {
     if (this.credential) headers.Authorization = `Bearer ${this.credential}`;
     const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store" };
     const response = await this.send(options, signal);
-    this.onReach(response.status !== 502 && response.status !== 503 && response.status !== 504);
+    this.onReach(!isUnreachable(response));
     const answer = await response.json().catch((error) =>
       (error instanceof SyntaxError ? null : this.lose(error, signal, "The connection was lost.")));
     const seconds = Number(response.headers.get("Retry-After"));
