@@ -53,8 +53,10 @@ def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[
         cosines = [hit.vector_score or 0.0 for hit in hits] or [0.0]
         rows.append([max(cosines), max(shares), max(map(calibration.weighted_sum, cosines, shares))])
         order = list(Confidence)
-        found = [confidence(stored.model, hit.vector_score, hit.words_share, lacks_name=hit.lacks_name) for hit in hits]
-        best.append(max(found, key=order.index, default=Confidence.WEAK))
+        levels = [
+            confidence(stored.model, hit.vector_score, hit.words_share, lacks_name=hit.lacks_name) for hit in hits
+        ]
+        best.append(max(levels, key=order.index, default=Confidence.WEAK))
     return np.array(rows), best
 
 

@@ -44,22 +44,25 @@ PAGES = [
 ]
 
 
-def _open(system: DevServer, site: str, browser: Chromium, path: str) -> None:
-    """Follow a link to a page from the page Connect, which calls no tool."""
+def _open_refused(system: DevServer, site: str, browser: Chromium, path: str, script: str, *arguments: object) -> None:
+    """Open a page whose calls a script refuses, and end the refusal when the page shows it.
+
+    The page is opened by a link on the page Connect, which calls no tool.
+    """
+    browser.open(f"{site}/connect")
+    find(browser, "h1")
+    browser.driver.execute_script(script, *arguments)
     id_ = system.call("list_memories", {"order": "oldest"})["memories"][0]["id"]
     browser.driver.execute_script(FOLLOW, path.replace("ID", id_))
+    shows(browser, "try again later")
+    browser.driver.execute_script("window.isCalm = true")
 
 
 @pytest.mark.parametrize(("path", "tool", "text"), PAGES, ids=[path for path, _, _ in PAGES])
 def test_a_page_that_the_server_refused_is_loaded_by_a_button(
     system: DevServer, site: str, browser: Chromium, path: str, tool: str, text: str
 ) -> None:
-    browser.open(f"{site}/connect")
-    find(browser, "h1")
-    browser.driver.execute_script(REFUSE, tool, 429)
-    _open(system, site, browser, path)
-    shows(browser, "try again later")
-    browser.driver.execute_script("window.isCalm = true")
+    _open_refused(system, site, browser, path, REFUSE, tool, 429)
     press(browser, "Try again")
     reads(browser, "main", text)
     assert "try again later" not in browser.text
@@ -69,12 +72,7 @@ def test_a_page_that_the_server_refused_is_loaded_by_a_button(
 def test_a_page_that_was_opened_in_an_outage_is_loaded_after_it_without_a_click(
     system: DevServer, site: str, browser: Chromium, path: str, tool: str, text: str
 ) -> None:
-    browser.open(f"{site}/connect")
-    find(browser, "h1")
-    browser.driver.execute_script(REFUSE, "", 503)
-    _open(system, site, browser, path)
-    shows(browser, "try again later")
-    browser.driver.execute_script("window.isCalm = true")
+    _open_refused(system, site, browser, path, REFUSE, "", 503)
     reads(browser, "main", text)
     assert "try again later" not in browser.text
 
@@ -83,12 +81,7 @@ def test_a_page_whose_error_arrives_after_the_end_of_the_outage_is_loaded_withou
     system: DevServer, site: str, browser: Chromium
 ) -> None:
     """The history of the memory is read meanwhile, so the outage is over before the page shows its error."""
-    browser.open(f"{site}/connect")
-    find(browser, "h1")
-    browser.driver.execute_script(REFUSE_SLOWLY, "get_memory")
-    _open(system, site, browser, "/memories/ID")
-    shows(browser, "try again later")
-    browser.driver.execute_script("window.isCalm = true")
+    _open_refused(system, site, browser, "/memories/ID", REFUSE_SLOWLY, "get_memory")
     reads(browser, "main", "Ada prefers oolong to coffee.")
 
 

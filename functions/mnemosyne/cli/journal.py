@@ -106,7 +106,7 @@ class Journal:
             self._database.executescript(_SCHEMA)
         except sqlite3.Error as exc:
             if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-                raise self._unwritable(exc) from exc
+                raise self._write_error(exc) from exc
             raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to start again") from exc
         self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
 
@@ -117,9 +117,9 @@ class Journal:
             with self._database as database:
                 yield database
         except sqlite3.Error as exc:
-            raise self._unwritable(exc) from exc
+            raise self._write_error(exc) from exc
 
-    def _unwritable(self, error: sqlite3.Error) -> InvalidRequest:
+    def _write_error(self, error: sqlite3.Error) -> InvalidRequest:
         return InvalidRequest(
             f"the journal {self.path} cannot be written ({error}): free space on its disk, and run the command again; "
             "it continues the import"

@@ -162,8 +162,8 @@ def with_confidence(query: SearchQuery, ranked: list[RankedCandidate], model: st
     if query.query is None:
         return ranked
     for entry in ranked:
-        found = entry.candidate
-        entry.confidence = confidence(model, found.vector_score, found.words_share, lacks_name=found.lacks_name)
+        memory = entry.candidate
+        entry.confidence = confidence(model, memory.vector_score, memory.words_share, lacks_name=memory.lacks_name)
     minimum = query.min_confidence
     return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
 

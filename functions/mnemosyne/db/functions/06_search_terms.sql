@@ -121,7 +121,7 @@ BEGIN
     ), form AS MATERIALIZED (
         SELECT f.stem_key, f.form_key, f.share * r.weight AS weight
         FROM query_forms(p_namespace, p_query) AS f JOIN rarest r ON r.key = f.stem_key WHERE english
-    ), named AS MATERIALIZED (
+    ), name_key AS MATERIALIZED (
         SELECT term_key(p_namespace, word) AS key, CAST(min(n.place) AS integer) AS place
         FROM unnest(names) WITH ORDINALITY AS n (name, place) CROSS JOIN LATERAL unnest(CASE WHEN english
             THEN tsvector_to_array(words_of(n.name, 'en'))
@@ -129,7 +129,7 @@ BEGIN
         GROUP BY 1
     )
     SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.weight,
-        (SELECT n.place FROM named n WHERE n.key = r.key)
+        (SELECT n.place FROM name_key n WHERE n.key = r.key)
     FROM rarest r
     UNION ALL
     SELECT f.form_key, NULL, f.weight, NULL, NULL FROM form f;

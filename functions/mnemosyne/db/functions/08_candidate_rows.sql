@@ -94,7 +94,7 @@ BEGIN
                     CASE WHEN p_word_keys IS NOT NULL AND (members.listed OR members.direct) THEN share_by_length(
                         (SELECT sum(q.share) FROM unnest(p_word_keys, p_word_shares) AS q (key, share) WHERE q.key = ANY (w.keys)),
                         cardinality(w.keys), p_mean_length) END AS words_share,
-                    p_word_names IS NOT NULL AND EXISTS (
+                    p_word_names IS NOT NULL AND (members.listed OR members.direct) AND EXISTS (
                         SELECT FROM unnest(p_word_keys, p_word_names) AS q (key, name) WHERE q.name IS NOT NULL
                         GROUP BY q.name HAVING bool_and(coalesce(q.key <> ALL (w.keys), true))) AS lacks_name,
                     members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
