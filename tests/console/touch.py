@@ -20,6 +20,13 @@ const [x, y] = [left + width / 2, top + height / 2];
 const there = document.elementFromPoint(x, y);
 return there && (element.closest("label") ?? element).contains(there) ? [x, y] : null;
 """
+# Notes whether the next touch reaches an element.
+WATCH = """
+const target = arguments[0].closest("label") ?? arguments[0];
+window.isReached = false;
+const note = ({ target: touched }) => { window.isReached = target.contains(touched); };
+document.addEventListener("pointerdown", note, { once: true, capture: true });
+"""
 
 
 @contextmanager
@@ -54,11 +61,13 @@ def tap(browser: Chromium, target: str) -> None:
             # An element that is still moving, for example in a list that is being loaded, would be missed.
             if point != _point(browser, element):
                 return False
+            browser.driver.execute_script(WATCH, element)
         except (StaleElementReferenceException, StopIteration):
             return False
         _touch(browser, "touchStart", point)
         _touch(browser, "touchEnd")
-        return True
+        # The element may have moved before the touch. A page that the touch has left no longer knows.
+        return bool(browser.driver.execute_script("return window.isReached ?? true"))
 
     wait_until(is_tapped, f"{target} is tapped", seconds=30)
 
