@@ -39,7 +39,7 @@ def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: 
 
 def _log_in(guarded: DevServer, fresh: Chromium) -> None:
     """Log in from the open page, in the window that it opens, and return to the page."""
-    terminal = Terminal(guarded.printed)
+    terminal = Terminal(guarded)
     wait_until(lambda: bool(fresh.driver.find_elements(By.XPATH, "//button[.='Log in']")), "a log-in is offered")
     console = fresh.driver.current_window_handle
     fresh.driver.find_element(By.XPATH, "//button[.='Log in']").click()
@@ -146,7 +146,7 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
     type_into(fresh, "content", "Amy's secret.")
     press(fresh, "Add")
     _store(fresh)
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "list_memories")
     open_page(fresh, "Memories")
     shows(fresh, "You have been logged out.")
     use_key(fresh, bea)
@@ -163,7 +163,7 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_typed(
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     use_key(fresh, cat)
     type_into(fresh, "content", "Cat's secret.")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
     press(fresh, "Add")
     shows(fresh, "You have been logged out.")
     use_key(fresh, deb)

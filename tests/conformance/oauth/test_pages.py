@@ -104,7 +104,7 @@ def test_other_pages_cannot_frame_these_pages(system: DevServer, issuer: str, li
 
 
 def test_a_code_that_is_mistyped_can_be_typed_again(system: DevServer, issuer: str, light: Chromium) -> None:
-    terminal = Terminal(system.printed)
+    terminal = Terminal(system)
     light.open(address(system, issuer, "https://another.example/callback"))
     right = terminal.code()
     light.type("code", "AAAA-AAAA")
