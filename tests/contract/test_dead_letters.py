@@ -385,6 +385,13 @@ def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letter
     assert system.memories.dead_letter("1") is None
 
 
+def test_a_dead_letter_that_gets_an_unreported_part_later_is_not_a_new_one(system: System) -> None:
+    letter = _letter("1")
+    assert system.memories.store_dead_letter(letter, has_unreported_part=False) == ("1", True)
+    assert system.memories.store_dead_letter(letter) == ("1", False)
+    assert [kept.has_unreported_part for kept in system.letters()] == [True]
+
+
 @pytest.fixture
 def owner_quota(shared_database: SharedDatabase) -> Callable[[int | None], None]:
     """Function that limits the number of memories of the namespace."""

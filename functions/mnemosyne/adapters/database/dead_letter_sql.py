@@ -3,7 +3,7 @@
 from typing import Final
 
 # Store a message as a dead letter. Message ids are unique only within a topic. If another message has the same id, this
-# message is stored under a longer id.
+# message is stored under a longer id. `xmax` is 0 in a new row, and the transaction in a row that was updated.
 STORE_DEAD_LETTER: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),
@@ -16,7 +16,7 @@ WHERE CAST(:unless AS integer) IS NULL
     OR (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) < CAST(:unless AS integer)
 ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true, changed_in = EXCLUDED.changed_in
 WHERE NOT dead_letters.lost AND EXCLUDED.lost
-RETURNING message_id
+RETURNING message_id, xmax = 0 AS is_new
 """
 
 LOCK_DEAD_LETTER: Final = "SELECT lock_dead_letter(:namespace, CAST(:letter_id AS uuid))"

@@ -68,7 +68,7 @@ class DeadLetters(NamespaceStore):
             ):
                 return failed_again[0]["message_id"], False
             stored = connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values)
-            return (stored[0]["message_id"] if stored else dead_letter.message_id), bool(stored)
+            return (stored[0]["message_id"], stored[0]["is_new"]) if stored else (dead_letter.message_id, False)
 
     def give_up(
         self,
