@@ -183,6 +183,19 @@ def test_a_text_from_an_address_does_not_replace_what_was_typed_after_it(site: s
     wait_until(lambda: find(browser, "#content").get_property("value") == "Oolong", "a reload starts again")
 
 
+@pytest.mark.parametrize("button", ["button", "a"])
+def test_going_back_from_an_edited_memory_leads_to_its_list(site: str, browser: Chromium, button: str) -> None:
+    browser.open(f"{site}/")
+    click(browser, ".row-link")
+    shows(browser, "Did it help?")
+    keys(browser, "e")
+    find(browser, "#title")
+    click(browser, f".bar-top {button}")
+    shows(browser, "Did it help?")
+    browser.driver.back()
+    find(browser, "#query")
+
+
 def test_escape_on_add_leads_to_the_memories_if_another_site_was_open_before(site: str, browser: Chromium) -> None:
     browser.open("about:blank")
     browser.open(f"{site}/add")

@@ -36,6 +36,11 @@ def test_a_memory_that_was_not_stored_is_edited_with_all_its_fields(
     browser.driver.execute_script(FAIL_THE_FIRST)
     press(browser, "Add")
     shows(browser, "no room")
+    type_into(browser, "content", "Another text.")
+    press(browser, "Edit and add again")
+    shows(browser, "The text that you had typed was replaced.")
+    press(browser, "Undo")
+    assert find(browser, "#content").get_property("value") == "Another text."
     press(browser, "Edit and add again")
     type_into(browser, "content", "The train leaves at nine.")
     press(browser, "Add")

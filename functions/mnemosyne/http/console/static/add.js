@@ -230,8 +230,11 @@ function Entry({ entry, may }) {
     added.set(added.get().filter((other) => other !== entry));
   };
   const again = () => {
+    const typed = draft.get();
     draft.set(entry.form);
     go("/add");
+    if (!typed?.content.trim()) return;
+    showToast("The text that you had typed was replaced.", { onAction: () => draft.set(typed) });
   };
   const isStored = state === "stored";
   return html`<li class="pad stack-s"><${State} state=${state}>${state === "queued" ? "Waiting to be stored" : null}</>

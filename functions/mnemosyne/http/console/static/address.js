@@ -27,10 +27,10 @@ export function go(address, { isReplaced = false, link = null } = {}) {
   navigation.onChange(isSame);
 }
 
-// Go to the list that a memory belongs to: back to its place in it, if the list was the page before.
-export function goUp(address) {
+// Go to the page that this one belongs to, such as the list of a memory: back to its place, if it was the page before.
+export function goUp(address, options) {
   if (history.state?.from === new URL(address, location.href).href) history.back();
-  else go(address);
+  else go(address, options);
 }
 
 // Go back, but stay in the console, because another site in the history would end the log-in.

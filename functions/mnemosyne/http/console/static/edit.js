@@ -1,6 +1,6 @@
 // Edit title, tags, metadata and expiry of a memory. Its text cannot be changed: a correction replaces it.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { forgetLists, go } from "./address.js";
+import { forgetLists, goUp } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, Note, Problem, useAction } from "./components.js";
 import { localDate, startOfDate } from "./dates.js";
 import { useKeys } from "./keys.js";
@@ -51,6 +51,7 @@ function Form({ id, memory, may }) {
   const [form, setForm] = useState(labelsOf(memory));
   const change = (name, value) => setForm({ ...form, [name]: value });
   const address = `/memories/${id}`;
+  const leave = () => goUp(address, { isReplaced: true });
   const saving = useAction(async () => {
     const { href } = location;
     const changes = [changesOf(memory, form), tagChangesOf(memory, form)].filter(Boolean);
@@ -59,14 +60,14 @@ function Form({ id, memory, may }) {
       forgetLists();
       showToast("Saved.");
     }
-    if (location.href === href) go(address, { isReplaced: true }); // the person may have left the page
+    if (location.href === href) leave(); // the person may have left the page
   });
   const submit = (event) => {
     event.preventDefault();
     if (!saving.busy) saving.run();
   };
-  useKeys({ "Ctrl+Enter": submit, Escape: () => go(address, { isReplaced: true }) });
-  return html`<div class="bar-top"><div class="grow"><a class="btn quiet" href=${address}>
+  useKeys({ "Ctrl+Enter": submit, Escape: leave });
+  return html`<div class="bar-top"><div class="grow"><a class="btn quiet" href=${address} data-up>
       <${Icon} name="left" small />Cancel</a></div><span class="wide help"><kbd>Ctrl</kbd><kbd>Enter</kbd></span>
       <${Button} class="btn main" busy=${saving.busy} onClick=${submit}>Save</></div>
     <div class="with-side"><form class="panel sheet stack" onSubmit=${submit}>
