@@ -223,8 +223,8 @@ def _count_memories(listing: Listing) -> int:
     if total or not (listing.is_folder or path.stat().st_size):
         return total
     if not listing.is_folder:
-        format_ = listing.files[0][1]
-        raise InvalidRequest(f"{path} has no memory in the format {format_}: name its format with --format")
+        without = f"{path} has no memory in the format {listing.files[0][1]}"
+        raise InvalidRequest(f"{without}: if it has another format, name it with --format")
     reasons = "".join(f"\n  {notice}" for notice in listing.notices())
     raise InvalidRequest(f"{path} has no file that can be imported, such as .md, .txt, .jsonl or .json{reasons}")
 
