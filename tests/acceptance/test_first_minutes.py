@@ -155,7 +155,7 @@ def test_a_used_port_is_reported_in_one_line(dev: DevServer) -> None:
     ended = _run("dev", "--port", str(dev.port), "--data-dir", str(dev.directory / "other"))
     assert ended.returncode == 1
     assert ended.stderr == (
-        f"mnemosyne: port {dev.port} on 127.0.0.1, for the MCP endpoint, is already in use: choose another with --port\n"
+        f"mnemosyne: port {dev.port} on 127.0.0.1, for the MCP endpoint, is in use: choose another with --port\n"
     )
 
 

@@ -75,7 +75,7 @@ def require_free(host: str, port: int, purpose: str) -> None:
             cause = getattr(exc, "strerror", None) or exc
             if isinstance(exc, socket.gaierror | UnicodeError) or exc.errno == errno.EADDRNOTAVAIL:
                 raise Misconfigured(f"--host must be a name or address of this machine, got {host} ({cause})") from exc
-            reason = "is already in use" if exc.errno == errno.EADDRINUSE else f"({cause})"
+            reason = "is in use" if exc.errno == errno.EADDRINUSE else f"({cause})"
     raise Misconfigured(f"port {port} on {host}, for {purpose}, {reason}: choose another with --port")
 
 
