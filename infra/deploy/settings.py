@@ -10,8 +10,8 @@ HEAD = """# Settings of the functions
 
 The functions read these environment variables. `make docs` generates this page from `functions/mnemosyne/settings.py`.
 In a deployment Terraform sets the variables, and on your machine `mnemosyne dev` sets them. When a function starts,
-it checks all settings, and stops with one error that lists every problem. `GEMINI_API_KEY`, `PUBSUB_EMULATOR_HOST`
-and the other variables of OpenTelemetry have their usual meaning.
+it checks all settings, and stops with one error that lists every problem. The variables of Google's libraries
+(`GEMINI_API_KEY`, `PUBSUB_EMULATOR_HOST`) and of OpenTelemetry (`OTEL_…`) have their usual meaning.
 
 | variable | default | description |
 |---|---|---|

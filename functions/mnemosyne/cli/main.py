@@ -1,6 +1,7 @@
 """`mnemosyne`: the command's entry point. Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
 import errno
+import logging
 import sys
 from types import FrameType
 
@@ -66,6 +67,8 @@ def main() -> None:
     on_termination(_exit_on_signal)
     open_standard_streams()
     escape_unencodable()
+    # Without a handler, `logging` would print the bare names of events to the terminal.
+    logging.getLogger("mnemosyne").addHandler(logging.NullHandler())
     try:
         code = cli(prog_name="mnemosyne", standalone_mode=False)
     except MnemosyneError as exc:

@@ -194,3 +194,14 @@ def test_no_file_gets_the_descriptor_of_a_closed_standard_stream(tmp_path: Path)
     closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", program]
     subprocess.run(closed, check=True, cwd=tmp_path)
     assert (tmp_path / "file").read_text() == "(True, '')"
+
+
+def test_the_terminal_shows_no_names_of_logged_events() -> None:
+    program = """
+from mnemosyne.cli import main
+from mnemosyne.observability import EventLog
+main.cli = lambda **_: EventLog("mnemosyne.delivery").warning("delivery_postponed")
+main.main()
+"""
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert completed.stderr == ""
