@@ -2,6 +2,7 @@
 
 import io
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -54,12 +55,12 @@ def _export(format_: str, output: Path | None, namespace: str, target_values: Ma
     with memory_system(**target_values, delivers=False) as system:
         records = _records(system, namespace)
         if format_ == "markdown" and output is not None:
-            output.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for record in records:
-                name, text = to_markdown(record)
-                with private(output / name, follow=False) as file:
-                    file.write(text)
-                count += 1
+            with _complete_or_empty(output) as part:
+                for record in records:
+                    name, text = to_markdown(record)
+                    with private(part / name, follow=False) as file:
+                        file.write(text)
+                    count += 1
         else:
             with _replacement(output) if output else nullcontext(_standard_output()) as stream:
                 for record in records:
@@ -83,6 +84,23 @@ def _require_empty(directory: Path) -> None:
             f"{directory} must be empty or new: an import of the directory would also store memories in other files, "
             "such as memories that were deleted since an earlier export; name another directory, or empty this one"
         )
+
+
+@contextmanager
+def _complete_or_empty(directory: Path) -> Iterator[Path]:
+    """Yield a hidden directory, whose files are moved to `directory` when all of them are written.
+
+    An incomplete export would look like a complete one. An import skips the hidden directory, which stays if the
+    command is killed.
+    """
+    part = directory / f".{secrets.token_hex(8)}.export"
+    part.mkdir(mode=0o700, parents=True)
+    try:
+        yield part
+        for file in part.iterdir():
+            file.rename(directory / file.name)
+    finally:
+        shutil.rmtree(part)
 
 
 @contextmanager

@@ -39,6 +39,14 @@ def test_an_export_that_fails_leaves_the_earlier_export(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == [output]
 
 
+def test_a_markdown_export_that_fails_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "pages", _interrupted)
+    monkeypatch.setattr(export, "to_markdown", lambda record: ("a.md", record["content"]))
+    with pytest.raises(Unavailable):
+        export._export("markdown", tmp_path, "default", {})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_export_replaces_the_earlier_one_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     output = tmp_path / "backup.jsonl"
     output.write_text("the earlier export\n")
