@@ -5,7 +5,8 @@
 -- The row of an expired memory is removed later: by remove_expired, or by remove_expired_for when the same content is
 -- sent again.
 
--- Whether a memory with the expiry p_expires_at has not expired. The planner inlines this function.
+-- Whether a memory with the expiry p_expires_at is visible: the expiry is in the future, or null, which means never.
+-- The planner inlines this function.
 CREATE OR REPLACE FUNCTION is_unexpired(p_expires_at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN p_expires_at IS NULL OR p_expires_at > now();
@@ -48,10 +49,10 @@ $$;
 -- Extend the expiry of memories whose content was sent again with a later expiry. An earlier expiry changes nothing.
 -- p_sent has one object for each request: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
--- A pinned memory without a given expiry outlasts all others, because the default lifetime does not end it. If the
--- stored memory or one of the requests is pinned without a given expiry, the memory becomes pinned without a given
--- expiry. This applies even in a namespace without a default lifetime. Otherwise the memory would expire when the
--- namespace gets a default lifetime, although a request has pinned it.
+-- The default lifetime of a namespace does not apply to pinned memories. Therefore a pinned memory without a given
+-- expiry lives the longest. If the stored memory or one of the requests is pinned without a given expiry, the memory
+-- becomes pinned without a given expiry. This applies even in a namespace without a default lifetime, because the
+-- namespace may get a default lifetime later.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -72,8 +73,8 @@ BEGIN
         WHERE is_unexpired(m.expires_at)
         ORDER BY m.id, outlasts DESC, expires_at DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
-        -- A legal hold suspends the expiry of a memory (expires_at is null). For such a memory, compare the expiry that
-        -- its publisher gave.
+        -- A legal hold sets expires_at to null. For a memory under a hold, compare the new expiry with the expiry that
+        -- the publisher gave for the memory (given_expiry).
         SELECT longest.*, coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity') AS is_later
         FROM longest JOIN memories m ON m.id = longest.id
         WHERE coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity')

@@ -126,9 +126,9 @@ RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word())
 -- Return the language in p_languages with the highest count in a text. The count of a language is the number of its
 -- function words and special letters in the text. A word in the column `sure` of language_evidence() counts twice.
 --
--- The result is English if the count of English is not zero and the highest count is at most 1.5 times the count of
--- English. Otherwise the result is null if the highest count is below 2, and 'und' (undetermined) if two languages have
--- the highest count.
+-- English is preferred: the result is English if the count of English is not zero and no language has more than 1.5
+-- times this count. Otherwise the result is null if the highest count is below 2, and 'und' (undetermined) if two
+-- languages have the highest count.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

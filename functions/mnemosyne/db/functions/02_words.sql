@@ -41,8 +41,8 @@ RETURN ARRAY(
     WHERE char_length(match[1]) <= 200
 );
 
--- Return the union of two sets of words (tsvector). If the union could exceed one megabyte, the maximum size of a
--- tsvector, return only p_words.
+-- Return the union of two sets of words (tsvector). A tsvector has at most one megabyte: if the union could be larger,
+-- p_others is ignored and the result is p_words.
 CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
@@ -175,9 +175,10 @@ BEGIN
 END
 $$;
 
--- Return a vector with the BM25 weight of each word and each form. The position in the vector is the key of the word or
--- form (see term_key). The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. A compound as a
--- whole, such as "inc-4821", has no positions, so n is 1. A form that equals a word has no second weight.
+-- Return a vector with the BM25 weight of each word and each form. The index of an element is the key of the word or
+-- form (see term_key). The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a
+-- whole, such as "inc-4821", n is 1, because p_words does not have the positions of its occurrences. A form that equals
+-- a word has no second weight.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent

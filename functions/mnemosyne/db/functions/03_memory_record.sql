@@ -51,9 +51,9 @@ END
 $$;
 
 -- Return a hash that is equal for near-duplicate memories. Near-duplicates have the same wording (the digest in the
--- column `wording`), title, tags and metadata, and either all of them or none of them are superseded. A title that was
--- derived from the content is not part of the hash. If the wording is null, the memory has no near-duplicates and the
--- result is null.
+-- column `wording`), title, tags and metadata. A title that was derived from the content is ignored. A superseded
+-- memory is not a near-duplicate of a memory that is not superseded. If the wording is null, the memory has no
+-- near-duplicates and the result is null.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

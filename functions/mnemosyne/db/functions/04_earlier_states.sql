@@ -194,21 +194,22 @@ DECLARE
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- Only the restore of an export sets created_at to an earlier time. The export does not have the earlier states of
-    -- the memory, nor the memories that were deleted before the export. Therefore searches with `as_of` are refused for
-    -- all times up to now.
+    -- If created_at gets an earlier value, refuse searches with `as_of` for all times up to now. Only the restore of an
+    -- export does this. An export has neither the earlier states of a memory nor the memories that were deleted before
+    -- the export.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;
         RETURN NEW;
     END IF;
-    -- A change may give a visible memory an expiry in the past, for example when a hold is released. Replace this
-    -- expiry by now(), because the memory was visible until now.
+    -- A change may give a visible memory an expiry in the past, for example when a legal hold on the memory is
+    -- released. Replace this expiry by now(), because the memory was visible until now.
     IF is_unexpired(OLD.expires_at) AND NEW.expires_at < now() THEN
         NEW.expires_at := now();
     END IF;
-    -- Keep no state in three cases: this transaction stored the memory; this transaction has already changed the
-    -- memory; or only the expiry changes and the memory has not expired.
+    -- Keep no state in three cases: this transaction stored the memory, so there is no earlier state; this transaction
+    -- has already kept the state at its first change of the memory; or only the expiry of an unexpired memory changes,
+    -- which is not part of a state.
     IF OLD.created_at >= now()
         OR EXISTS (SELECT FROM earlier_states e
             WHERE e.memory_id = OLD.id AND e.until >= now() AND e.changed_in = pg_current_xact_id())

@@ -1,6 +1,7 @@
--- Legal holds. If a hold selects a memory, the memory cannot be deleted and does not expire, and no change of its
--- labels can leave it without a hold. The triggers keep_held_rows, suspend_expiry and keep_held_labels on `memories`
--- enforce this for every statement. A refused statement raises an error with the SQLSTATE MH001.
+-- Legal holds. A memory that a hold selects cannot be deleted and does not expire. Its labels, for example its tags,
+-- can change only if a hold selects the memory after the change, too. The triggers keep_held_rows, suspend_expiry and
+-- keep_held_labels on `memories` enforce these rules for every statement. A refused statement raises an error with the
+-- SQLSTATE MH001.
 
 -- Return the earliest hold that selects a memory, or null. In a namespace without holds, a call costs one lookup in an
 -- index.

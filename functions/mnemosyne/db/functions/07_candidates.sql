@@ -10,10 +10,10 @@
 -- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the present tags and
 -- metadata, so the result is false for a search with `as_of`.
 --
--- The keys in these indexes include a hash of the namespace. If this function returns true, its caller compares
--- `namespace || ''` instead of the column `namespace`, so that the planner uses only the index of keys. If the query
--- compared the column, the planner would treat the namespace and the keys as independent conditions, and would also
--- scan all entries of the namespace in another index.
+-- The keys in these indexes include a hash of the namespace, so a lookup of keys needs no other index. If this function
+-- returns true, its caller compares the expression `namespace || ''`, which no index contains. With the column
+-- `namespace`, the planner would also scan all entries of the namespace in another index, because it treats the
+-- namespace and the keys as independent conditions.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -77,9 +77,9 @@ $$;
 
 -- Estimate the number of memories that match the filters, from the share that estimate_share returns.
 --   p_memories  the number of memories of the namespace
---   p_few       the caller has found that more memories than p_few match
---   p_exactly   a result up to this number is exact: if the estimate is below 2 * p_exactly, the function counts the
---               memories
+--   p_few       a number that the caller has found to be too low: more memories than p_few match
+--   p_exactly   the limit up to which a result is exact: if the estimate is below twice this limit, the function counts
+--               the memories
 CREATE OR REPLACE FUNCTION estimate_matching(
     p_namespace text, filters memory_filters, p_memories bigint, p_few integer, p_exactly integer
 ) RETURNS bigint

@@ -134,8 +134,8 @@ DECLARE
     memory_count integer;
     chunk_limit integer := p_limit;
 BEGIN
-    -- The highest value that pgvector accepts. Among 16,000 long memories, the recall of the ten nearest was 0.990 with
-    -- this value, and 0.989 with the value 800, at about the same cost.
+    -- 1,000 is the highest ef_search that pgvector accepts. Among 16,000 long memories, the recall of the ten nearest
+    -- was 0.990 with this value, and 0.989 with the value 800, at about the same cost.
     PERFORM set_config('hnsw.ef_search', '1000', true);
     LOOP
         SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
@@ -159,7 +159,7 @@ $$;
 --
 -- The cost of the index depends on the number of chunks of all namespaces, because all namespaces share the index.
 -- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. The formula for `few_chunks`
--- is explained at `exact_up_to` in 09_find_candidates.sql, which is the same for memories.
+-- is the same as for memories; the comment of `exact_up_to` in 09_find_candidates.sql explains it.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -191,9 +191,9 @@ BEGIN
 END
 $$;
 
--- Return the memories nearest to a vector, in a namespace with many chunks. The vectors of all memories are compared,
--- but the nearest chunks come from the HNSW index. knn_exact would look up the chunks of each memory, which costs
--- several times as much as the comparison of the memory's vector.
+-- Return the memories nearest to a vector, in a namespace with many chunks. The function compares the vector of every
+-- memory, but finds the chunks of long memories in the HNSW index. knn_exact would compare the chunks of every memory,
+-- too, which costs several times as much as the comparison of the memory's vector.
 CREATE OR REPLACE FUNCTION knn_exact_and_chunk_index(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)

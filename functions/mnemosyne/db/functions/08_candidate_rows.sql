@@ -86,8 +86,8 @@ BEGIN
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                         ELSE 1.0 - (m.embedding <=> p_vector) END) AS vector_score,
                     coalesce(members.lexical_score, lexical_score(w, p_terms, p_mean_length), 0) AS lexical_score,
-                    -- The passages of a content of at most 200 bytes are not read, because such a memory has several
-                    -- passages only if its title is long or its tags are many. Passages have about the same length, so
+                    -- Passages are read only for contents of more than 200 bytes. A shorter content has several
+                    -- passages only if the title is long or the tags are many. Passages have about the same length, so
                     -- their scores need no length normalization.
                     CASE WHEN octet_length(m.content) > 200
                         THEN (SELECT - min(passage <#> p_terms) FROM unnest(w.passages) AS passage) END AS passage_score,

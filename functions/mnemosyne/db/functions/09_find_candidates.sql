@@ -68,7 +68,7 @@ DECLARE
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
-    word_keys integer[];  -- keys of the query's eight rarest words, because a memory contains only few words of a long query
+    word_keys integer[];  -- keys of the query's eight rarest words; no memory contains most words of a long query
     word_shares double precision[];  -- for each word of word_keys: its share of the words' total weight
     word_names integer[];  -- for each word of word_keys: the name that it belongs to; null if the query has no names
     mean_length double precision;
@@ -174,7 +174,8 @@ BEGIN
             WHERE few_match OR keys IS NULL
         ) AS w;
     END IF;
-    -- This check is at the end, so that it notices a deletion that happened during the search.
+    -- Refuse the search if not all memories of the time `as_of` are known. This check is at the end, so that it notices
+    -- a deletion that happened during the search.
     IF filters.as_of IS NOT NULL THEN
         PERFORM require_complete(p_namespace, filters.as_of);
     END IF;

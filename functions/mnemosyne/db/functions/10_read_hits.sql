@@ -8,7 +8,7 @@ RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 -- characters, which the caller shows anyway.
 --
 -- Each word of the content that begins with the stem of a query word is an occurrence of the query word. A final i of
--- the stem also matches y. Accents are ignored.
+-- the stem also matches y, because the English stemmer replaces a final y by i. Accents are ignored.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
@@ -76,12 +76,12 @@ BEGIN
 END
 $$;
 
--- Return the shortened fields of a memory, so that its content and metadata together have at most p_share characters.
--- The result is an empty object if they are already short enough. p_metadata are the present metadata of the memory, or
--- its metadata at an earlier time.
+-- Return the content and metadata of a memory, shortened to at most p_share characters together. The result is an empty
+-- object if they need no shortening. p_metadata are the present metadata of the memory, or its metadata at an earlier
+-- time.
 --
--- If the metadata are longer than half of p_share, they are replaced by null. The end of the content is cut off. If at
--- least 500 characters remain for the content, up to 240 of them are used for a snippet around a query word in the end
+-- Metadata longer than half of p_share are replaced by null. The end of the content is cut off. If at least 500
+-- characters remain for the content, up to 240 of them are used for a snippet: the text around a query word in the part
 -- that was cut off.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_metadata jsonb, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE

@@ -7,9 +7,9 @@
 -- another record. The latest version that the deletion does not cover becomes the current version. The times of the
 -- deletion are stored, so that a covered version that arrives later is not stored.
 --
--- The outcome has the memory of the current version, if the deletion has deleted it, and a note that names up to five
--- memories that are kept. If a legal hold keeps one of the memories, the deletion has the outcome `failed` and deletes
--- nothing.
+-- If the deletion has deleted the memory of the current version, the outcome has the id of this memory. The outcome
+-- also has a note with the ids of up to five memories that are kept. If a legal hold keeps one of the memories, the
+-- deletion has the outcome `failed` and deletes nothing.
 --
 -- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
 -- function again with the deletions that are not finished. The result has three lists:
@@ -141,7 +141,7 @@ $$;
 -- There are three cases:
 --   * The delivered request stores a content: p_request must have the content hash p_content_hash.
 --   * The delivered request deletes a record (p_content_hash is empty): p_request must be a deletion of this record.
---   * The content could not be read (p_content_hash is null): the result is true.
+--   * The delivered content could not be read (p_content_hash is null): the result is true, because nothing can differ.
 CREATE OR REPLACE FUNCTION is_same_request(p_request ingest_requests, p_content_hash bytea, p_source text, p_key text)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -165,10 +165,10 @@ BEGIN
             provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- The INSERT changes no row in one case: the change of an immutable record is refused (event `failed`), and the
-        -- request is already dead_lettered. The request keeps the state dead_lettered. The result must contain this
-        -- request, because claim_requests returns the result in already_final, and its caller stores every request that
-        -- is not in already_final.
+        -- The INSERT changes no row if the change of an immutable record is refused (event `failed`) and the request is
+        -- already dead_lettered. The request then keeps its state. It must still be in the result, because
+        -- claim_requests returns the result as already_final, and the caller of claim_requests stores every request
+        -- that is not in already_final.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -232,8 +232,8 @@ BEGIN
             UPDATE source_keys k
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
-            -- A random id, because the expired version has no memory. After a newer version was stored and removed at
-            -- its expiry, the successor does not exist either.
+            -- The expired version has no memory, so the successor is a random id. No memory has this id, as after the
+            -- removal of a stored version that has expired.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

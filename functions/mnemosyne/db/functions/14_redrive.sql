@@ -70,8 +70,8 @@ $$;
 --   p_namespace  the namespace of the dead letter; it must be the session's namespace
 --   p_into       the namespace of the requests in its message; it must equal p_namespace, unless p_namespace is empty
 --
--- The empty namespace has the dead letters of messages that name no namespace; the requests of such a message may
--- belong to any namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
+-- If a message names no namespace, its dead letter has the empty namespace, and its requests may belong to any
+-- namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -210,8 +210,8 @@ BEGIN
 END
 $$;
 
--- `ingest` and `dead_letter` need the right to call this function, because the query by which they find out whether a
--- dead letter is stored calls it.
+-- The services `ingest` and `dead_letter` need the right to call dead_letter_due, because they call it in the query
+-- that finds out whether a dead letter is stored.
 GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION cause_group(text), select_dead_letters(text, jsonb),

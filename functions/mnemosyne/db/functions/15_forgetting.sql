@@ -1,15 +1,13 @@
 -- A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters. The table
 -- `forgettings` has one row for each forgetting, with its progress. The table forgotten_memories has the ids of its
--- memories. Messages that were published before a forgetting began cannot store these memories again.
+-- memories. Messages that were published before a forgetting began cannot store these memories again (see
+-- 15_forgotten_messages.sql).
 --
 -- A forgetting consists of many transactions, so it can be interrupted and continued:
---   1. begin_forgetting writes the rows of `forgettings` and forgotten_memories. From then on, the set of memories does
---      not change.
+--   1. begin_forgetting writes the rows of both tables. From then on, the set of memories does not change.
 --   2. Each call of forget_some deletes a part of these memories.
 --   3. The Python module functions/mnemosyne/service/forgetting.py removes the texts from dead letters.
 --   4. finish_forgetting ends the forgetting.
---
--- The SQL functions about messages are in 15_forgotten_messages.sql.
 
 -- Return a token for the set of memories that the selection matches now, and the number of these memories. The token is
 -- a hash of the namespace, the selection and the ids of the memories.
@@ -125,9 +123,9 @@ BEGIN
 END
 $$;
 
--- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests
--- without a memory that have one of the contents p_hashes and were created before this forgetting began. Add the
--- numbers of removed rows to the counts of this forgetting.
+-- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests that
+-- have no memory, if p_hashes has the hash of their content and they were created before the forgetting began. Add the
+-- numbers of removed rows to the counts of the forgetting.
 CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -195,9 +193,8 @@ BEGIN
 END
 $$;
 
--- Record the last dead letter that a forgetting has checked. p_at is dead_lettered_at of this dead letter, and
--- p_message_id is its message_id. After an interruption, the forgetting continues with the dead letters after this
--- position.
+-- Record the last dead letter that a forgetting has checked: p_at is its dead_lettered_at, p_message_id its message_id.
+-- After an interruption, the forgetting continues with the dead letters after this one.
 CREATE OR REPLACE FUNCTION record_checked_letter(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -208,11 +205,9 @@ BEGIN
 END
 $$;
 
--- End a forgetting, if all its memories are deleted. Otherwise do nothing.
---
--- If the forgetting has selected all memories of the namespace, the function also clears the texts of requests in the
--- states queued, failed and dead_lettered that were created before this forgetting began, and deletes the word
--- statistics of the namespace.
+-- End a forgetting, if all its memories are deleted. Otherwise do nothing. If the forgetting has selected all memories
+-- of the namespace, also delete the namespace's word statistics, and clear the texts of requests in the states queued,
+-- failed and dead_lettered that were created before the forgetting began.
 CREATE OR REPLACE FUNCTION finish_forgetting(p_namespace text, p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

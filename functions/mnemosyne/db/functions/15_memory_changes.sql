@@ -16,8 +16,8 @@ RETURN coalesce((
     SELECT f.enabled FROM change_feeds f WHERE f.namespace IN (p_namespace, '') ORDER BY f.namespace DESC LIMIT 1
 ), false);
 
--- Merge the kinds of two changes of one memory in one transaction, because both changes have one event. p_earlier and
--- p_later are the kinds of the two changes. p_superseded_by is the memory's successor after both changes.
+-- Return the kind of the event for two changes of one memory in one transaction, because both changes have only one
+-- event. p_earlier and p_later are the kinds of the two changes. p_superseded_by is the memory's successor after both.
 CREATE OR REPLACE FUNCTION merged_kind(p_earlier text, p_later text, p_superseded_by uuid) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
