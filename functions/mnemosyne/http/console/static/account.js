@@ -10,7 +10,8 @@ import { setTheme, theme, THEME_NAMES, themeAfter } from "./preferences.js";
 const EARLY_SECONDS = 60;
 const RETRY_SECONDS = 10;
 
-// A log-in at the authorization server: the server, its tokens and the timer of their renewal. Null without one.
+// The log-in at the authorization server. `current` has the server, the tokens and the timer of the next renewal; it is
+// null if nobody is logged in this way. `renewal` is the running renewal, or null.
 const session = { current: null, renewal: null };
 
 // Use the tokens of a log-in, and renew them before they expire.
@@ -25,8 +26,9 @@ function end() {
   session.current = null;
 }
 
-// Renew the access token and return whether it was renewed. If the server cannot do it now, the log-in is kept, and
-// renewal is tried again. Renewals never overlap, because a refresh token that is used twice revokes the grant.
+// Renew the access token and return whether it was renewed. If the server is unavailable at the moment, the log-in is
+// kept, and the renewal is tried again later. Renewals never overlap, because the use of a refresh token for a second
+// time revokes the grant.
 export function renew() {
   session.renewal ??= renewOnce().finally(() => { session.renewal = null; });
   return session.renewal;
@@ -47,7 +49,8 @@ async function renewOnce() {
     return true;
   } catch (error) {
     if (!isCurrent()) return false;
-    // `fetch` throws a TypeError if the server cannot be reached.
+    // Try again later if the server cannot be reached (`fetch` throws a TypeError) or the error may be temporary. After
+    // any other error, the log-in has ended.
     const isTemporary = error instanceof TypeError || isRetryable(error);
     if (isTemporary) session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
     else end();
@@ -55,7 +58,7 @@ async function renewOnce() {
   }
 }
 
-// Forget the credential and revoke the grant.
+// Log out: forget the credential, and revoke the grant at the authorization server.
 export async function logOut() {
   const { current } = session;
   end();
@@ -71,7 +74,7 @@ export function checkKey(key) {
   return key;
 }
 
-// If `isExpired` is true, a person was logged in, and their page is kept below the form.
+// The form for logging in. `isExpired` is true if a person was logged in before: their page is kept behind the form.
 export function LogIn({ refused, isExpired, onCredential }) {
   const isCredential = refused.status === 401 || refused.status === 403;
   const body = isCredential

@@ -69,8 +69,8 @@ export function Activity({ address, may }) {
     ${question}</div>`;
 }
 
-// Load the first page, and further ones until there are `count` requests or MOST_REFRESHED. Each request of a state may
-// have left the state.
+// Load the list again: the first page, then further pages until there are `count` requests, but at most MOST_REFRESHED.
+// One page is not enough for a list of one state, because any of its requests may have left the state.
 export async function loadAgain(load, count) {
   const items = [];
   let next;
@@ -82,7 +82,8 @@ export async function loadAgain(load, count) {
   return { items, next };
 }
 
-// The picked requests, and the bar that retries or deletes them. `picks` is null if the caller may do neither.
+// The requests that the person has picked, and the bar with buttons that retry or delete them. `picks` is null if the
+// caller has no right to retry or to delete requests.
 function usePicks({ requests, may, redriving, onChanged }) {
   const [picked, setPicked] = useState(new Set());
   const [isAsking, setIsAsking] = useState(false);
@@ -114,8 +115,9 @@ function usePicks({ requests, may, redriving, onChanged }) {
   return { picks: mayRetry || mayDelete ? { picked, toggle } : null, question };
 }
 
-// Merge a newer first page into the requests, in the order of the server. An unchanged request stays the same object. A
-// request that is missing in the page has left the state of the list. `isWhole` is whether the page is the whole list.
+// Update the loaded requests from a newer first page, in the order of the server. An unchanged request stays the same
+// object. A loaded request that the newer page should contain, but does not, is removed: its state has changed, so it
+// no longer belongs to the list. `isWhole` is true if the page is the whole list.
 export function mergeRequests(before, newest, isWhole) {
   const old = new Map(before.map((request) => [request.request_id, request]));
   const changed = newest.map((request) => {
@@ -127,8 +129,9 @@ export function mergeRequests(before, newest, isWhole) {
   return [...changed, ...before.slice(end)];
 }
 
-// Publish the messages of dead-lettered requests again: up to MOST_SINGLE singly, even before they are due, and more of
-// them only if they are due.
+// Publish the messages of dead-lettered requests again. Up to MOST_SINGLE messages are published one by one, even if
+// they must still wait after a failed retry. More messages are published with fewer calls, which skip messages that
+// must still wait.
 function useRedrive(may, onChanged) {
   const redriving = useAction(async (ids) => {
     const singly = ids.length <= MOST_SINGLE;

@@ -1,4 +1,4 @@
-// Add a memory, and show the outcomes of the latest ones.
+// The page Add: store a new memory, and show the outcomes of the memories that were added last.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useParts } from "./add_parts.js";
 import { forgetLists, go, goBack, markRead } from "./address.js";
@@ -24,12 +24,13 @@ const LEAST_CHECKED = 12; // minimum characters of a content that is compared
 const draft = observable(null);
 export const added = observable([]);
 
-// Remove what was typed into the form: the next person may have another namespace.
+// Empty the form before the next log-in, because the next person may have another namespace.
 export const clearDraft = () => draft.set(EMPTY);
 
 const isTimestamp = (text) => /^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?(Z|[+-]\d{2}:?\d{2})?$/u.test(text);
 
-// Arguments of ingest_memory for a form. `start` is the beginning of the time in words.
+// Arguments of ingest_memory for a form. If the form has a time in words, such as "last week", `start` is the start of
+// this period.
 export function argumentsOf({ content, title, tags, when, session, metadata }, start = null) {
   const args = { content };
   if (title) args.title = title;
@@ -41,17 +42,20 @@ export function argumentsOf({ content, title, tags, when, session, metadata }, s
   return args;
 }
 
-// A form with its time in words as a date, because "yesterday" means another day tomorrow.
+// A copy of the form with a date in place of a time in words. If the form is sent again tomorrow, "yesterday" would
+// mean another day.
 const withTime = (form, start) => (start ? { ...form, when: start } : form);
 
-// Ask the server for the start of a time in words. The result is null for a date or an empty text.
+// Ask the server which period a time in words means, such as "last week", and return its start. The result is null if
+// the text is empty or already a date.
 async function startOf(when) {
   if (!when.trim() || isTimestamp(when.trim())) return null;
   const { window: times } = await call("list_memories", { time_expr: when.trim(), timezone: ZONE, limit: 1 });
   return times.after ?? times.before;
 }
 
-// Memories with the same or similar content as the form. Nothing is stored.
+// Find stored memories with the same or similar content, a moment after the person has stopped typing. Nothing is
+// stored.
 function useSimilar(form, may) {
   const checking = useAction(({ content }) =>
     (content.trim().length < LEAST_CHECKED ? null : call("similar_memories", { content })));
@@ -108,7 +112,7 @@ export function Add({ address, may }) {
     <${Added} may=${may} /></div>`;
 }
 
-// Store each part as a memory. A title would be the same for all, so none is sent.
+// Store each part of the text as a memory. No title is sent, because all the memories would get the same title.
 async function addParts(form, parts, start, may) {
   const forms = parts.map((content) => ({ ...form, content, title: "", isParts: false }));
   const memories = forms.map((part) => argumentsOf(part, start));
@@ -119,8 +123,8 @@ async function addParts(form, parts, start, may) {
 const tellImport = (count) =>
   showToast(`Importing ${counted(count, "file")} …`, { action: "Show", onAction: () => go("/import") });
 
-// The first contents of the form, from the address of the page: a query without results, or a correction of a memory.
-// When the page is shown again, the form has what was typed.
+// Fill the form from the parameters of the page's address: the text of a query without results, or the id of the memory
+// that a new text corrects. If the form has already been filled from this address, keep the person's changes.
 function startForm({ searchParams }) {
   const [isRead, before] = [markRead(), draft.get()];
   if (before && (isRead || !searchParams.size)) return;
@@ -131,7 +135,7 @@ function startForm({ searchParams }) {
 function Known({ similar, form, change, may }) {
   const memory = form.content.trim() ? similar?.same ?? similar?.similar[0] : null;
   const isReplaced = memory?.id === form.replaces;
-  // The memory that is replaced is named, although the text may now be similar to another one.
+  // Name the memory that will be replaced, because the similar memory below may be another one.
   return html`${form.replaces && !isReplaced && html`<${Note} kind="info" icon="swap"><p>It replaces <a
       href=${`/memories/${form.replaces}`}>
       this memory</a>. <button class="link" type="button"
@@ -167,7 +171,7 @@ function Labels({ form, change }) {
           onInput=${set("metadata")}></textarea></div></div></details>`;
 }
 
-// Show the time that the memory gets: the start of the period that the text means.
+// Show which time the memory gets. If the text names a period, such as "last week", this is the start of the period.
 function When({ text }) {
   const reading = useAction(startOf);
   useEffect(() => {
@@ -184,8 +188,9 @@ const update = (id, fields) =>
 
 const isOpen = ({ state }) => state === "queued" || state === "unknown";
 
-// Wait for the outcomes of the requests. Each entry has the id of a request and the form of its memory. If a single
-// request corrects a memory, supersede that memory.
+// Wait for the outcomes of requests, and show them. Each entry has the id of a request and the form of its memory.
+// `replaces` is the id of the memory that a single request corrects, or empty. This memory is then superseded by the
+// new memory.
 async function follow(entries, replaces, may) {
   const callTool = client.retrying();
   const most = Math.max(MOST_ADDED, entries.length);

@@ -1,4 +1,4 @@
-// A text of several paragraphs or list items on the page Add: one memory or several.
+// On the page Add, ask whether a pasted text of several paragraphs or list items is one memory or several.
 import { html, useState } from "./vendor/htm-preact.js";
 import { Button, Note } from "./components.js";
 import { isSeveral, splitText } from "./split.js";
@@ -7,7 +7,11 @@ import { memories as countMemories, number, plain, shorten } from "./text.js";
 const MOST_SHOWN = 20;
 const MOST_CHARACTERS = 90; // maximum characters in the preview of a part
 
-// `parts` are the texts of the memories, null for one memory. `question` is shown below the field, and `onPaste` asks.
+// Ask whether a text is one memory or several. The result has these fields:
+//   parts     the texts of the memories; null for one memory
+//   question  the element below the field that asks the question or shows the parts
+//   onPaste   the handler of the event `paste`, which starts the question
+//   close     ends the question
 export function useParts({ form, change, draft, may, field }) {
   const [isAsking, setIsAsking] = useState(false);
   const mayAsk = may.has("ingest_memories") && !form.replaces; // a correction is one memory

@@ -1,18 +1,22 @@
-// Navigation within the page, and the lists, scroll positions and focus to restore when the person goes back.
+// Navigation within the console without loading a document. When the person goes back, the list, the scroll position
+// and the focus are restored.
 import { useEffect, useState } from "./vendor/htm-preact.js";
 import { observable } from "./observable.js";
 
 const WAIT_MS = 10_000;
 const MOST_LISTS = 10;
 
-// `hasPages` is true if the person has come from another page of the console, `lists` has the items of lists by address
-// and name, `results` is the list from which a memory was opened.
+// The state of the navigation, with these fields among others:
+//   hasPages  whether the person has come to this page from another page of the console
+//   lists     the loaded items of lists, by address and name
+//   results   the list from which a memory was opened
 const navigation = { isBack: false, hasPages: false, onChange: () => {}, lists: new Map(), results: null };
 
 const height = () => document.documentElement.scrollHeight;
 const place = (link = null) => ({ ...history.state, y: scrollY, height: height(), link });
 
-// Go to an address of the console. The current address is loaded again. `isReplaced` replaces it in the history.
+// Go to an address of the console. If the page already has this address, the page is loaded again. If `isReplaced` is
+// true, the new address takes the place of the current one in the browser's history.
 export function go(address, { isReplaced = false, link = null } = {}) {
   navigation.isBack = false;
   const isSame = new URL(address, location.href).href === location.href;
@@ -27,7 +31,8 @@ export function go(address, { isReplaced = false, link = null } = {}) {
   navigation.onChange(isSame);
 }
 
-// Go to the page that this one belongs to, such as the list of a memory: back to its place, if it was the page before.
+// Go to the page that this one belongs to, for example from a memory to its list. If that page was the one before, go
+// back in the history, which restores the place in it.
 export function goUp(address, options) {
   if (history.state?.from === new URL(address, location.href).href) history.back();
   else go(address, options);
@@ -36,11 +41,11 @@ export function goUp(address, options) {
 // Go back, but stay in the console, because another site in the history would end the log-in.
 export const goBack = () => (navigation.hasPages ? history.back() : go("/"));
 
-// Give the current page another address in the history, without loading it.
+// Replace the address of the current page in the browser's history, without loading the new address.
 export const renameAddress = (address) => history.replaceState(history.state, "", address);
 
-// Mark the parameters of the current address as read. Returns whether they were read before: the person may have gone
-// back to them.
+// Record in the browser's history that the parameters of the current address were used. Return whether they were used
+// before: the person has then gone back to this page.
 export function markRead() {
   const { isRead = false } = history.state ?? {};
   keep({ isRead: true });
@@ -49,7 +54,7 @@ export function markRead() {
 
 const keep = (values) => history.replaceState({ y: 0, height: 0, link: null, ...history.state, ...values }, "");
 
-// A state of the page that the history keeps, so that going back restores it.
+// A state variable whose value is kept in the browser's history, so that going back restores the value.
 export function useKept(name, initial) {
   const [value, setValue] = useState(history.state?.[name] ?? initial);
   const change = (next) => {
@@ -69,7 +74,7 @@ export function saveList(name, list) {
   if (lists.size > MOST_LISTS) lists.delete(lists.keys().next().value);
 }
 
-// Number of changes of memories that this tab knows of. Counts of memories are loaded again after each.
+// Number of changes of memories in this tab. After each change, components load their counts of memories again.
 export const changes = observable(0);
 export const tellChange = () => changes.set(changes.get() + 1);
 
@@ -79,7 +84,8 @@ export function forgetLists() {
   tellChange();
 }
 
-// The list that a memory belongs to: its address, name and ids. j and k go through it.
+// The list from which a memory was opened: its address, name and ids. The keys j and k open the next and the previous
+// memory of this list.
 export const setResults = (results) => { navigation.results = results; };
 export const results = () => navigation.results;
 
@@ -93,8 +99,8 @@ export function forgetPerson() {
 
 const linkTo = (address) => document.querySelector(`main a[href="${address.replace(/["\\]/gu, "\\$&")}"]`);
 
-// Scroll back as soon as the page is as high as before, unless the person scrolls in the meantime, and move the focus
-// back to the link that was followed.
+// After the person has gone back, restore the scroll position, and focus the link that the person had followed. Wait
+// until the page is as high as before. Do nothing if the person scrolls in the meantime.
 function scrollBack({ y, height: before, link }) {
   const deadline = performance.now() + WAIT_MS;
   const stop = new AbortController();
@@ -103,7 +109,8 @@ function scrollBack({ y, height: before, link }) {
   }
   const look = () => {
     if (stop.signal.aborted) return;
-    // Scrolling at each frame would lay out other rows at each frame while a long list grows.
+    // Scroll only when the page is high enough. A long list grows with each frame, and a scrolling in each frame would
+    // make the browser lay out other rows.
     if (height() >= before || performance.now() > deadline) {
       scrollTo(0, y);
       stop.abort();
@@ -127,7 +134,8 @@ function follow(event) {
   scrollTo(0, 0);
 }
 
-// The address, and how often it was loaded again. Links within the console load no other document.
+// The current address, and how often it was loaded again. A click on a link within the console changes only the
+// address; the browser loads no other document.
 export function useAddress() {
   const [current, setCurrent] = useState({ href: location.href, times: 0 });
   useEffect(() => {

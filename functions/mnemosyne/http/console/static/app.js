@@ -77,8 +77,10 @@ function Page({ address, may }) {
   return html`<${allowed.page} key=${key} id=${id && decode(id)} address=${address} may=${may} />`;
 }
 
-// The account: `may` has the tools that may be called, `refused` the error if a log-in is needed. `logIns` counts the
-// log-ins that may have changed the namespace.
+// The state of the account:
+//   may      the names of the tools that the caller may call
+//   refused  the error that is shown with the log-in form; null while no log-in is needed
+//   logIns   the number of log-ins that may have changed the namespace
 function useAccount() {
   const [may, setMay] = useState(null);
   const [refused, setRefused] = useState(null);
@@ -99,7 +101,8 @@ function useAccount() {
       const names = await client.tools();
       const { namespace } = person.get() ?? {};
       const loading = loadPerson(names);
-      // Without the namespace, the page of the same person would be replaced: `Try again` asks for it again.
+      // After another log-in, the page is kept only if the namespace is the same. So wait until the namespace is
+      // loaded. If that fails, the button `Try again` repeats it.
       if (waiting.current.length) await loading.then(() => resumeCalls(namespace));
       else loading.catch(() => null); // Watch asks again
       setMay(names);
@@ -120,7 +123,7 @@ function useAccount() {
   return { may, refused, logIns, load };
 }
 
-// If the page is left while a deletion waits, the memories are kept, because nothing is sent while a page is closed.
+// Log out and load the page again. Memories whose deletion still waits are kept, because a closed page sends nothing.
 const leave = () => logOut().then(() => location.reload());
 
 function focusSearch() {
@@ -140,7 +143,8 @@ function useShortcuts(may, isOn, onHelp) {
   useKeyboard(isOn);
 }
 
-// Close dialogs during a log-in: an open dialog would make its form inert, although the dialog is hidden with its page.
+// Close open dialogs during a log-in, and open them again afterwards. A modal dialog would block the log-in form, even
+// though the dialog is hidden together with its page.
 function useDialogs(refused) {
   const closed = useRef([]);
   useLayoutEffect(() => {

@@ -11,7 +11,7 @@ const FIELDS = ["person", "action", "after", "before"];
 const SHOWN_IDS = 3; // further ids are folded
 const END = 8; // number of shown characters, from the end of an id, because recent ids begin alike
 
-// Return the filters of an address or a form. Values are trimmed, and empty filters are left out.
+// Return the filters of an address or a form as an object. Values are trimmed, and empty filters are left out.
 export function auditFilters(values) {
   const given = FIELDS.map((name) => [name, values[name]?.trim()]);
   return Object.fromEntries(given.filter(([, value]) => value));

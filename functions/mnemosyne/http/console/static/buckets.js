@@ -35,14 +35,15 @@ export function bucketEnd(time, per) {
   return date.getTime();
 }
 
-// Filters for the time from `start` until `end`, within the years 1 to 9999. The server includes both ends, to the
-// microsecond.
+// Filters for the time from `start` until just before `end`, limited to the years 1 to 9999. The server includes the
+// time `before` itself, so `before` is one microsecond earlier than `end`.
 export const timeFilters = (start, end) => ({
   after: new Date(Math.max(start, EARLIEST)).toISOString(),
   before: new Date(Math.min(end - 1, LATEST)).toISOString().replace("Z", "999Z"),
 });
 
-// Add the empty buckets, so that distances in the chart are distances in time. Too many buckets are left as they are.
+// Add the periods without memories, so that distances in the chart are distances in time. If there would be more than
+// MOST_BUCKETS periods, add none.
 export function fillBuckets({ per, buckets }) {
   const counts = new Map(buckets.map(({ start, memories }) => [midnight(start), memories]));
   const known = [...counts.keys()];
@@ -58,7 +59,7 @@ export function fillBuckets({ per, buckets }) {
 const DAYS = { day: 1, week: 7, month: 30, year: 365 };
 const UNITS = Object.keys(DAYS);
 
-// The start of the longer bucket that a bucket is part of.
+// The start of the week, month or year that contains the date `start`. `per` is the name of this longer period.
 function coarserStart(start, per) {
   if (per === "year") return `${start.slice(0, 4)}-01-01`;
   if (per === "month") return `${start.slice(0, 7)}-01`;
@@ -93,13 +94,13 @@ export function filtersOfSelection(filled, per, start, end) {
   return timeFilters(first.time, bucketEnd(last.time, per));
 }
 
-// At most seven times at equal distances, for the axis below a strip.
+// At most seven times at equal distances, as labels for the axis of the chart.
 export function axisTimes(start, end) {
   const count = Math.max(2, Math.min(AXIS_LABELS, Math.floor((end - start) / DAY_MS)));
   return Array.from({ length: count }, (_, index) => start + ((end - 1 - start) * index) / (count - 1));
 }
 
-// Three whole numbers at equal distances, for an axis of counts up to `most`, the greatest first.
+// Labels for an axis of counts up to `most`: three whole numbers at equal distances, in descending order.
 export function axisMarks(most) {
   const top = most + (most % 2);
   return [top, top / 2, 0];

@@ -17,8 +17,9 @@ export const Time = ({ at, name = dayAndTime, ...rest }) =>
 
 const headings = { hadFocus: false };
 
-// Heading of a page, which is also the title of the window. A link to the page moves the focus here. If the heading
-// replaces a focused heading after loading, it gets the focus.
+// Heading of a page. Its text is also the title of the window. After a click on a link to the page, the heading gets
+// the focus. While a page loads, it shows another heading. If that heading has the focus, the final heading takes it
+// over.
 export function Heading({ children, ...rest }) {
   const heading = useRef(null);
   useLayoutEffect(() => {
@@ -43,7 +44,8 @@ export const IconButton = ({ name, label, size = "small", ...rest }) =>
 
 const NOTE_ICONS = { info: "info", warn: "alert", bad: "alert", good: "check", "": "info" };
 
-// One sentence in a box, with at most one button. Only errors interrupt a screen reader.
+// A note in a box, with at most one button. The role `alert`, which interrupts a screen reader, is only for errors and
+// for an expired log-in.
 export const Note = ({ kind = "", icon = NOTE_ICONS[kind], role = null, children, button = null }) =>
   html`<div class=${`note ${kind}`} role=${role}><${Icon} name=${icon} /><div class="grow">${children}</div>
     ${button}</div>`;
@@ -53,8 +55,8 @@ export const Problem = ({ error }) =>
 
 const RETRY_MS = 5000;
 
-// An error of loading. If the call may succeed later, a button repeats it. If the server could not be reached, the call
-// is repeated without a click as soon as another call has succeeded, which may be before this error is shown.
+// Show the error of a failed loading. If the call may succeed later, a button repeats the call. If the server could not
+// be reached and now answers other calls, the call is repeated without a click.
 export function LoadProblem({ error, onRetry }) {
   const isThere = useValue(isReachable);
   const isTemporary = Boolean(error) && isRetryable(error);
@@ -70,7 +72,7 @@ export function LoadProblem({ error, onRetry }) {
 
 const WAIT_MS = 300;
 
-// Grey rows in place of a list that is loading, after 0.3 s.
+// Grey rows in place of a list that is loading. They appear only if loading takes more than 0.3 s.
 export function Loading({ rows = 6 }) {
   const [isLate, setIsLate] = useState(false);
   useEffect(() => {
@@ -91,7 +93,7 @@ export function Line({ title, text, badge = null, class: kind = "" }) {
     ${badge && html`<span class="badge">${badge}</span>`}</span></span>`;
 }
 
-// A text with its matched words in `mark`.
+// A text with its matched words in `<mark>` elements.
 export const Marked = ({ segments }) =>
   segments.map(({ text, isMark }) => (isMark ? html`<mark>${text}</mark>` : text));
 
@@ -134,7 +136,7 @@ export function Menu({ label, summary, kind = "btn icon", up = false, current = 
     <div class="menu-list">${children}</div></details>`;
 }
 
-// A modal dialog. The browser keeps the focus within it and returns it at the end.
+// A modal dialog. The browser keeps the focus within the dialog, and returns the focus when the dialog closes.
 export function Dialog({ title, onClose, children, foot = null }) {
   const dialog = useRef(null);
   useEffect(() => {
@@ -143,7 +145,8 @@ export function Dialog({ title, onClose, children, foot = null }) {
     return () => current.close();
   }, []);
   const onPointerDown = (event) => event.target === dialog.current && onClose();
-  // Escape ends a composition, and would also close the dialog.
+  // In an input method, for example for Japanese, Escape ends the composition of a word. It must not also close the
+  // dialog.
   const onKeyDown = (event) => event.key === "Escape" && isComposed(event) && event.preventDefault();
   return html`<dialog ref=${dialog} aria-labelledby="dialog-name" onCancel=${onClose} onKeyDown=${onKeyDown}
     onPointerDown=${onPointerDown}>
@@ -153,8 +156,13 @@ export function Dialog({ title, onClose, children, foot = null }) {
     ${foot && html`<div class="dialog-foot">${foot}</div>`}</dialog>`;
 }
 
-// An action with its state: `busy`, `error`, `done` (its result) and `run`. If it runs again before it has ended, the
-// earlier result is ignored. `reset` forgets the result.
+// Run a function from a component, and keep the state of the run. If a run begins before the last one has ended, the
+// earlier result is ignored.
+//   run    runs the function
+//   busy   whether the function is running
+//   error  the error of the last run, or null
+//   done   the result of the last successful run, or null after an error
+//   reset  forgets the result and the error
 export function useAction(work) {
   const [state, setState] = useState({ busy: false, error: null, done: null });
   const latest = useRef(0);
@@ -175,10 +183,13 @@ export function useAction(work) {
   return { ...state, run, reset: () => setState({ busy: false, error: null, done: null }) };
 }
 
-// A list that is loaded page by page. `name` is unique on the page. `loadPage` takes a cursor and returns `items` and
-// the cursor `next`. `start` loads the first page or restores the list after going back; `more` loads the next page;
-// `reload` loads the first page again; `change` takes a function from the items to other items. A change or reload that
-// was prepared for the list of another address is ignored, because an answer may arrive after the address has changed.
+// A list that is loaded page by page. `name` is unique on the page of the console. `loadPage` takes a cursor, and
+// returns `items` and the cursor `next`.
+//   start   loads the first page, or restores the list if the person has gone back
+//   more    loads the next page
+//   reload  loads the first page again
+//   change  replaces the items by the result of a function of the items
+// If the address changes in the meantime, a reload or change for the list of the earlier address is ignored.
 export function usePages(name, loadPage) {
   const shown = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
   const [list, setList] = useState(shown.current);
@@ -218,7 +229,7 @@ export const More = ({ pages, children = "Load more" }) => html`<div class="list
   ${pages.next && !(pages.error && isRetryable(pages.error)) && html`<${Button} busy=${pages.busy}
     onClick=${() => pages.more(pages.next)}>${children}</>`}</div>`;
 
-// Save a file from this page, without a request.
+// Let the browser save a file whose content the page already has. No request is sent.
 export function save(name, pieces, type = "application/x-ndjson") {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob(pieces, { type }));

@@ -2,7 +2,7 @@
 // lists.css).
 import { useEffect, useRef } from "./vendor/htm-preact.js";
 
-// `visible` are the lines on the screen, `waiting` the lines to measure.
+// The lines that are visible on the screen (`visible`), and the lines that must be measured (`waiting`).
 const lines = { visible: new Set(), waiting: new Set(), observers: null };
 
 // The offset of the ellipsis from the edge to the last whole word of a cut line, in pixels. It is negative if the text
@@ -26,7 +26,7 @@ function dotsOf(line) {
   return isRtl ? dots : -dots;
 }
 
-// Read all sizes before the first change, or the browser lays out the page once per line.
+// Read all sizes before the first change. Otherwise the browser would lay out the page once for each line.
 function measure() {
   const measured = [...lines.waiting].filter((line) => line.isConnected);
   lines.waiting.clear();
@@ -58,7 +58,7 @@ function observers() {
   return lines.observers;
 }
 
-// Return a `ref` for an element of the class `line`.
+// Cut an element of the class `line` when it is too long. The caller sets the returned `ref` on the element.
 export function useCutLine() {
   const line = useRef(null);
   useEffect(() => {

@@ -10,7 +10,8 @@ const MONTH = format({ month: "long" });
 const FULL = format({ dateStyle: "full", timeStyle: "short" });
 
 const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
-// Whole days between two local dates. Days have 23 to 25 hours.
+// Whole days between two local dates. The result is rounded, because a day with a change to or from summer time has 23
+// or 25 hours.
 export const daysBetween = (earlier, later) => Math.round((midnight(later) - midnight(earlier)) / DAY_MS);
 
 // Start of the local week, a Monday.
@@ -24,15 +25,15 @@ const isThisWeek = (date, now) => date >= weekStart(now) && daysBetween(date, no
 
 const dayWithYear = (date, now = new Date()) => (date.getFullYear() === now.getFullYear() ? DAY : DATE).format(date);
 
-// A moment without a heading that names the day: the time if it is today, else the date.
+// Short name of a time for places where no heading names the day: the time of day if the time is today, else the date.
 export function momentName(timestamp, now = new Date()) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return timestamp;
   return daysBetween(date, now) === 0 ? TIME.format(date) : dayWithYear(date, now);
 }
 
-// Date in a row of the list of memories, which has a heading for each day. Older dates are less precise: the time of
-// day, weekday and time, the day, day and year.
+// Date in a row of the list of memories, below headings such as "Today". The older the date, the less precise: the time
+// of day (today, yesterday), weekday and time (this week), the day, and the day with its year (other years).
 export function rowDate(timestamp, now = new Date()) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return timestamp;
@@ -67,7 +68,7 @@ const pad = (value, length = 2) => String(value).padStart(length, "0");
 // The local date of a time, in the format of a date field.
 export const localDate = (date) => `${pad(date.getFullYear(), 4)}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 
-// The start of a date of a date field, as a timestamp.
+// Convert a date, as a date field has it (YYYY-MM-DD), to a timestamp: the beginning of the day in local time.
 export function startOfDate(date) {
   const start = new Date(`${date}T00:00`);
   if (Number.isNaN(start.getTime())) throw new Error(`The year of a date must be between 1 and 9999, got ${date}.`);
@@ -94,8 +95,8 @@ export function groupName(timestamp, now = new Date()) {
   return date.getMonth() === now.getMonth() ? `Earlier in ${MONTH.format(date)}` : MONTH.format(date);
 }
 
-// Names of groups by item, because a long list is grouped at each frame while it grows. The names are valid for one
-// day.
+// Cache of the names of groups by item. While a long list grows, its items are put in groups again at each frame. The
+// names are relative to today, so the cache is emptied when a new day begins.
 const known = { day: 0, names: new WeakMap() };
 
 function knownName(item, now) {

@@ -12,7 +12,8 @@ const isDue = (letter) => new Date(letter.due_at) <= new Date();
 const MOST_IDS = 100; // maximum dead letters of a page
 export const letterCount = (count) => counted(count, "dead letter");
 
-// Message ids of all dead letters that are not in flight, and the number of dead letters in flight.
+// Return the message ids of all dead letters that are not in flight, and the number of dead letters in flight. A dead
+// letter is in flight if its message was published again and has no outcome yet.
 export async function waitingLetters(callTool) {
   const ids = [];
   let inFlight = 0;
@@ -58,7 +59,7 @@ function Question({ count, onClose, onConfirm, busy = false, error = null }) {
     <p>Their memories are not stored, and they cannot be redriven any longer.</p><${Problem} error=${error} /></>`;
 }
 
-// Delete some dead letters, after a confirmation.
+// The dialog that deletes some dead letters after a confirmation.
 export function Deletion({ letters, onClose, onDeleted }) {
   const deleting = useAction(async () => {
     for (const part of partsOf(letters)) await call("drop_dead_letters", { message_ids: part });
@@ -70,7 +71,7 @@ export function Deletion({ letters, onClose, onDeleted }) {
     onClose=${onClose} onConfirm=${deleting.run} />`;
 }
 
-// Redrive and delete dead letters, as far as the caller may.
+// Redrive dead letters, which means to publish their messages again, and delete dead letters, if the caller may do so.
 function useActions(may, onChanged) {
   const [asked, setAsked] = useState(null); // arguments and count of the deletion that waits for a confirmation
   const redriving = useAction(async (which) => {
@@ -107,8 +108,8 @@ function Results({ actions: { redriving, deleting, asking } }) {
     ${[redriving, asking, deleting].map(({ error }) => html`<${Problem} error=${error} />`)}`;
 }
 
-// The buttons of one or more dead letters. `redrive` and `drop` are the tools' arguments; without `redrive` there is no
-// such button.
+// The buttons Redrive and Delete for one or more dead letters. `redrive` and `drop` are the arguments of the two tools.
+// If `redrive` is missing, there is no button Redrive.
 function Actions({ name, redrive, drop, actions: { redriving, deleting, asking, mayRedrive, mayDelete } }) {
   return html`<div class="btns">
     ${mayRedrive && redrive && html`<${Button} class="btn small" icon="retry" busy=${redriving.busy}

@@ -1,5 +1,5 @@
-// Deletions wait for ten seconds, because the server has no undo. The queue survives navigation within the console;
-// closing the tab keeps the memories.
+// Delete memories after ten seconds, because the server has no undo. The deletions still happen if the person opens
+// another page of the console. If the tab is closed before, the memories are kept.
 import { forgetLists } from "./address.js";
 import { client } from "./mcp.js";
 import { observable } from "./observable.js";
@@ -14,7 +14,7 @@ export const deletedIds = observable(new Set());
 const keep = (ids) => deletedIds.set(deletedIds.get().difference?.(new Set(ids)) ?? without(ids));
 const without = (ids) => new Set([...deletedIds.get()].filter((id) => !ids.includes(id)));
 
-// The message of a deletion.
+// Text of the message that is shown while deletions wait.
 export function deletionText(memories) {
   if (memories.length > 1) return `${memories.length} memories deleted. Closing the tab keeps them.`;
   const [title] = memories[0].title.match(/^.{0,40}(?=\s|$)/u) ?? [beginning(memories[0].title, 40)];
@@ -45,8 +45,8 @@ async function commit(ids, callTool) {
   return showToast(`${count} deleted: ${error.message}`);
 }
 
-// Offer to make the memories current again that the deleted memory had replaced. If the page shows a message, do
-// nothing: the message may be the Undo of another deletion, and must not be replaced.
+// When a deleted memory had replaced other memories, offer to make these current again. Do nothing if the page already
+// shows a message, because it may be the Undo of another deletion.
 function offerReplaced(ids, replaced, callTool) {
   if (!replaced.length || isToastShown()) return;
   const onAction = () => bringBack(replaced, callTool);
@@ -54,7 +54,7 @@ function offerReplaced(ids, replaced, callTool) {
   showToast(replacedText(ids.length, replaced.length), { action, onAction });
 }
 
-// The message about memories that the deleted ones had replaced.
+// The message about memories that the deleted memories had replaced, and that stay hidden.
 export function replacedText(deleted, replaced) {
   const subject = deleted === 1 ? "it" : "they";
   if (replaced === 1) return `The memory that ${subject} replaced stays hidden.`;
@@ -72,9 +72,11 @@ export async function bringBack(ids, callTool) {
   }
 }
 
-// Delete memories, a hundred with each call. Returns the ids that are left, the ids of the memories that the deleted
-// ones had replaced and that stay hidden, and the error that ended the work. A memory that somebody else has deleted
-// meanwhile is no error.
+// Delete memories, a hundred with each call. A memory that somebody else has deleted in the meantime is no error. The
+// result has three fields:
+//   left      the ids of the memories that were not deleted
+//   replaced  the ids of memories that the deleted memories had replaced and that stay hidden
+//   error     the error that ended the work, if there was one
 export async function deleteAll(ids, callTool) {
   const left = [...ids];
   const replaced = new Set();

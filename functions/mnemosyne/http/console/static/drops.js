@@ -4,7 +4,7 @@ import { filesOf } from "./folders.js";
 import { importFiles, importFolder } from "./imports.js";
 import { showToast } from "./toast.js";
 
-// Import the files of a folder, or say that it has none.
+// Import the files of a folder. If none of them can be imported, show a message.
 export function takeFolder(files) {
   const count = importFolder(files);
   if (!count) showToast("The folder has no files that can be imported.");
@@ -19,7 +19,7 @@ async function takeDrop(dataTransfer) {
   return files.length + others;
 }
 
-// A person may also drag a text or a link, for example into the field of the page Add.
+// Whether something that is dragged contains files. A person may also drag a text or a link, for example into a field.
 const hasFiles = ({ dataTransfer }) => dataTransfer.types.includes("Files");
 
 // On every page, keep the browser from opening a dropped file: the file would replace the console, and the log-in would
@@ -28,8 +28,8 @@ for (const name of ["dragover", "drop"]) {
   globalThis.addEventListener?.(name, (event) => hasFiles(event) && event.preventDefault());
 }
 
-// `onOver` is called with true while something is dragged over the page, and `onTaken` with the number of imported
-// files.
+// Import files that are dropped on the page or pasted into it. `onOver` is called with true while files are dragged
+// over the page, and with false afterwards. `onTaken` is called with the number of imported files.
 export function useDrops({ onOver, onTaken = () => {}, isOn = true }) {
   useEffect(() => {
     if (!isOn) return undefined;

@@ -1,4 +1,5 @@
-// Edit title, tags, metadata and expiry of a memory. Its text cannot be changed: a correction replaces it.
+// Edit the title, tags, metadata and expiry of a memory. Its content cannot be changed: a correction is a new memory
+// that supersedes this one.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists, goUp } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, Note, Problem, useAction } from "./components.js";
@@ -18,7 +19,8 @@ export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_
   pinned,
 });
 
-// Arguments of update_memory: the fields that differ in the form, except the tags; null if none differs.
+// Arguments of update_memory with the changed fields of the form, or null if none has changed. The tags are not
+// included: tagChangesOf returns them for a separate call.
 export function changesOf(memory, form) {
   const before = labelsOf(memory);
   const changes = {};

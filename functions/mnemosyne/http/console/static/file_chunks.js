@@ -1,4 +1,5 @@
-// Split a file into parts that one request takes: whole lines or chronicles, each part with its first line.
+// Split a file into parts that are small enough for one request. A part has whole lines, or whole chronicles (texts
+// between a start mark and an end mark), and the number of its first line.
 const START = "[[[CHRONICLE_START]]]";
 const END = "[[[CHRONICLE_END]]]";
 const MOST_MEMORIES = 100;
@@ -34,7 +35,8 @@ async function* texts(file) {
   }
 }
 
-// Check the length of a text: a gzip file may be a thousand times as large unpacked.
+// Throw an error if a text is too long. The size of a gzip file does not limit its text, which may be a thousand times
+// as large.
 function bounded(text, name) {
   if (text.length > MOST_CHARACTERS) {
     throw new Error(`${name} must have at most ${MOST_CHARACTERS.toLocaleString()} characters`);
@@ -42,7 +44,8 @@ function bounded(text, name) {
   return text;
 }
 
-// An upper bound of the number of JSON values: each follows a comma or an opening bracket.
+// An upper bound of the number of JSON values in a line: each value comes after a comma or an opening bracket, so count
+// these characters.
 const valuesOf = (line) => line.match(/[,[{]/gu)?.length ?? 0;
 
 async function* lines(file) {
@@ -98,7 +101,7 @@ async function* splitLines(file, name) {
       part = emptyPart(number + 1);
     }
   }
-  // A text file without chronicles is one note.
+  // A text file without the marks of a chronicle is imported as one memory.
   const isPlainText = part.text.trim() && part.firstLine === 1;
   if (part.memories || isPlainText) yield { ...part, memories: part.memories || (isText(name) ? 1 : 0) };
 }

@@ -22,13 +22,15 @@ function Chip({ icon, name, isOn = false, onClick }) {
 
 const hasTime = ({ time, after, before }) => Boolean(time || after || before);
 
-// The name of the time filter: the words, or the dates that the server understood when it has answered.
+// The text on the chip of the time filter. At first, the text has the words of the person, such as "last week". When
+// the server has answered, the text has the dates that the server derived from these words.
 function timeName({ time, after, before }, times) {
   if (times) return windowName(times);
   return time || windowName({ after, before });
 }
 
-// `facets` are the tags and sessions within the filters, `times` the window that the server understood.
+// `facets` are the tags and sessions of the memories that match the filters. `times` is the period that the server has
+// derived from the time filter.
 export function Filters({ form, facets, times }) {
   const [open, setOpen] = useState("");
   const close = () => setOpen("");

@@ -3,7 +3,8 @@
 const fileOf = (entry) => new Promise((resolve, reject) => { entry.file(resolve, reject); });
 const readSome = (reader) => new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
 
-// Collect the files of an entry. A reader returns some entries at a time, and none at the end.
+// Collect the files of a file system entry, which is a file or a folder. The reader of a folder returns a few entries
+// with each call, and none after the last entry.
 async function collect(entry, files) {
   if (entry.isFile) files.push(await fileOf(entry));
   else if (entry.isDirectory && !entry.name.startsWith(".")) {

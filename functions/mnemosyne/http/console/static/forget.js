@@ -27,7 +27,8 @@ function selectionOf({ isAll, tags, ...form }) {
 // continues while other pages are shown.
 const latest = observable(null);
 
-// Forget the memories of a preview. Each call works for some seconds.
+// Forget the memories of a preview. One call of the tool works for some seconds, so the function repeats the call until
+// all the memories are forgotten.
 async function forgetAll({ selection, token }) {
   const callTool = client.retrying();
   let own = { namespace: person.get()?.namespace, busy: true, state: null, error: null };
@@ -60,7 +61,7 @@ function useLatest() {
 const page = (selection, cursor) =>
   call("forget_memories", { ...selection, limit: MOST, ...(cursor && { cursor }) });
 
-// The memories of a selection. `preview` has the selection for which it was requested.
+// Load the memories that the person has chosen, page by page. `preview` is null if the choice has changed since then.
 function usePreview(chosen) {
   const [preview, setPreview] = useState(null);
   const looking = useAction(async () => {
@@ -69,7 +70,7 @@ function usePreview(chosen) {
     setPreview({ chosen, selection, ...(await page(selection)) });
   });
   const more = useAction(async () => {
-    // With the token, a time in words means the same period as in the first call.
+    // Send the token of the first page, so that a time in words such as "last week" keeps its meaning.
     const { selection, next_cursor: cursor, token } = preview;
     const next = await page({ ...selection, token }, cursor);
     if (next.token !== token) throw new Error("The memories have changed: show them again.");

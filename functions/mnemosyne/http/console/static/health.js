@@ -7,10 +7,10 @@ export const isReachable = observable(true);
 export const person = observable(null);
 // Numbers of requests in the states `failed` and `dead_lettered`; null until they are known.
 export const failures = observable(null);
-// The part of these numbers that the person has seen on the page Activity.
+// Numbers of the failures that the person has already seen on the page Activity, by the same states.
 export const seen = observable({ failed: 0, dead_lettered: 0 });
 
-// Load the person. Throws if the server does not answer, and then the person stays as before.
+// Load the data of the person from the server. If the server does not answer, throw an error and keep the earlier data.
 export async function loadPerson(may) {
   person.set(may.has("who_am_i") ? await call("who_am_i") : null);
 }
@@ -25,8 +25,9 @@ export async function countFailures(may) {
   return needsLook(failures.get()) !== before;
 }
 
-// Keep the counts of the server. `isSeen` is whether the page Activity shows them. A failure that was retried or
-// deleted is no longer seen, so that the next one is new.
+// Store the server's counts of failed requests. `isSeen` is true if the page Activity shows them. When a count falls,
+// because failures were retried or deleted, the count of seen failures falls too. Otherwise the badge would miss the
+// next failure.
 export function setFailures({ failed = 0, dead_lettered: given = 0 }, isSeen = false) {
   const before = isSeen ? { failed, dead_lettered: given } : seen.get();
   seen.set({ failed: Math.min(before.failed, failed), dead_lettered: Math.min(before.dead_lettered, given) });

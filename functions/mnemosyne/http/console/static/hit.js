@@ -17,7 +17,8 @@ function Passage({ segments, kind }) {
     <${Marked} segments=${segments} /></span></span>`;
 }
 
-// Title and passage of a hit as segments. The title is null if the content begins with it.
+// Title and passage of a hit, split into segments with and without matched words. The title is null if the content
+// begins with the title.
 export function partsOf({ title, title_given: isGiven, content, snippet, matches = {} }) {
   const text = snippet ?? content;
   const ranges = unitRanges(text, snippet ? matches.snippet : matches.content);

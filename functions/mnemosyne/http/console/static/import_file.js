@@ -1,4 +1,4 @@
-// Import a file: its memories are sent in parts, and each is followed to its outcome.
+// Import a file: send its memories in parts, and wait for the outcome of each part.
 import { client, isRetryable } from "./mcp.js";
 import { plainName, splitFile } from "./file_chunks.js";
 
@@ -11,8 +11,9 @@ export async function count(file) {
   return memories;
 }
 
-// An import that can be stopped and resumed. `onLine` is called with { line, state, memory_id, error } when the outcome
-// of a line is known. `onWait` is passed to `Client.retrying`.
+// An import that can be stopped and resumed.
+//   onLine  called with { line, state, memory_id, error } when the outcome of a line is known
+//   onWait  called with the reason when the import must wait for the server (see `Client.retrying`)
 export class Import {
   constructor(file, onLine, onWait, mcp = client) {
     this.file = file;
@@ -26,13 +27,13 @@ export class Import {
     this.updates = []; // items with labels that only update_memory can set
   }
 
-  // Stop sending parts. Parts that were sent are followed to their outcomes.
+  // Stop sending parts. The import still waits for the outcomes of the parts that were sent.
   stop() {
     this.isStopped = true;
   }
 
-  // Run until the end of the file or until `stop`, and return whether the end was reached. Throws if the server is
-  // unavailable for some minutes or after a new log-in.
+  // Import until the end of the file, or until `stop` is called. Return whether the end was reached. Throws if the
+  // server is unavailable for some minutes, or if somebody logs in again during the import.
   async run() {
     this.isStopped = false;
     let isComplete = true;
@@ -102,7 +103,7 @@ export class Import {
     if (item.superseded_by_hash || item.tags) this.updates.push({ line, ...item });
   }
 
-  // Set the exact tags and the successor of a memory. Only lines of an export have them.
+  // Set the tags and the successor that a line of an export gives for its memory. Other files have no such values.
   async update({ line, content_hash: hash, superseded_by_hash: successorHash, tags }) {
     const { id, isNew } = this.stored.get(hash);
     const successor = this.stored.get(successorHash);

@@ -8,7 +8,7 @@ import { counted, number } from "./text.js";
 const REFRESH_MS = 250; // the page is updated at most this often, because a line may end every millisecond
 const MOST_FILES = 4; // maximum files that are imported at the same time
 
-// `version` counts the changes, because the entries are changed in place.
+// `list` has the imports. An import changes in place, so `version` is raised with each change to render the list again.
 export const imports = observable({ list: [], version: 0 });
 
 const redraw = () => imports.set({ list: imports.get().list, version: imports.get().version + 1 });
@@ -36,11 +36,13 @@ export async function importFiles(files) {
   await Promise.all(Array.from({ length: MOST_FILES }, work));
 }
 
-// Whether a file or a folder of it is hidden, as deleted notes in `.trash` are. A chosen folder itself may be hidden.
+// Whether a file is hidden, or is in a hidden subfolder such as `.trash`, which has deleted notes. The folder that the
+// person has chosen may itself be hidden.
 const isHidden = ({ name, webkitRelativePath: path }) =>
   (path || `/${name}`).split("/").slice(1).some((part) => part.startsWith("."));
 
-// Import the files of a folder whose names say that they have memories. Returns how many there are.
+// Import the files of a folder that have a known extension, such as .md, and return their number. Hidden files are
+// skipped.
 export function importFolder(files) {
   const known = [...files].filter((file) => isKnown(file.name) && !isHidden(file));
   importFiles(known);
@@ -66,7 +68,7 @@ export async function run(entry) {
   redraw();
 }
 
-// Stop all imports and forget them: the next person may have another namespace.
+// Stop all imports and empty the list before the next log-in, because the next person may have another namespace.
 export function clearImports() {
   for (const { work } of imports.get().list) work.stop();
   imports.set({ list: [], version: imports.get().version + 1 });

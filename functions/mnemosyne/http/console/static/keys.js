@@ -4,10 +4,11 @@ import { hasSingleKeys } from "./preferences.js";
 
 const TYPING = "input:not([type=checkbox], [type=radio], [type=file]), textarea, select, [contenteditable]";
 
-// Bindings of the mounted components; later ones come first.
+// Shortcuts of the mounted components. The shortcuts of the component that was mounted last take precedence.
 const layers = [];
 
-// A keyboard with Cyrillic, Greek, Hebrew or Arabic letters also has Latin ones, which `code` names.
+// The Latin letter on a pressed key. Keys with Cyrillic, Greek, Hebrew or Arabic letters have Latin letters, too;
+// `code` names them.
 const latin = (key, code) => (/^[^\0-\x7f]$/u.test(key) && /^Key(.)$/.exec(code)?.[1].toLowerCase()) || key;
 
 // Name of a pressed key: "j", "Shift+x", "Ctrl+k", "?", "Delete".
@@ -30,8 +31,8 @@ export function applies(name, { isTyping, isInDialog, singleKeys }) {
   return singleKeys || !isSingleKey(name);
 }
 
-// Whether a key belongs to an input method that composes letters. Safari tells this only by the code 229 for the key
-// that ends a composition.
+// Whether a key press belongs to an input method that composes characters, for example for Japanese. In Safari, the key
+// that ends a composition can be recognised only by the code 229.
 export const isComposed = ({ isComposing, keyCode }) => isComposing || keyCode === 229;
 
 function onKeyDown(event) {
@@ -56,7 +57,8 @@ export function useKeyboard(isOn) {
   }, [isOn]);
 }
 
-// Shortcuts of a component: functions by key name. A function that returns false leaves the key to others.
+// Add the shortcuts of a component: functions by the name of the key. If a function returns false, the shortcut of
+// another component or the browser handles the key.
 export function useKeys(bindings) {
   const layer = useRef(bindings);
   layer.current = bindings;

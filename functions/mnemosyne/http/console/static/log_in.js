@@ -1,5 +1,5 @@
-// OAuth in a separate window (RFC 6749, 7636, 8707, 9207). Verifier and tokens are never stored, and are in no address
-// that the browser keeps.
+// Log in by OAuth in a separate window (RFC 6749, 7636, 8707, 9207). The code verifier and the tokens are never stored,
+// and no address in the browser's history contains them.
 import { Refused } from "./mcp.js";
 
 export const base64url = (bytes) =>
@@ -26,7 +26,8 @@ export async function authorizationServer() {
   return { ...metadata, resource, scope: [...scopes, "operate"].join(" ") };
 }
 
-// Register this console. The same registration has the same id, and the server stores nothing.
+// Register this console as a client. The server stores no registrations: the same request always gets the same client
+// id.
 const register = (server, redirectUri) =>
   fetchJson(server.registration_endpoint, {
     method: "POST",
@@ -34,7 +35,7 @@ const register = (server, redirectUri) =>
     body: JSON.stringify({ client_name: "Mnemosyne's console", redirect_uris: [redirectUri] }),
   });
 
-// The code challenge of a verifier, by S256.
+// The code challenge for a code verifier, by the method S256.
 export async function challengeOf(verifier) {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
   return base64url(new Uint8Array(digest));
@@ -88,7 +89,8 @@ async function requestTokens(server, form) {
   return { ...tokens, client_id: form.client_id };
 }
 
-// The parameters that the window was redirected with. callback.js sends them on a channel of this origin.
+// Wait for the answer of the authorization server: the parameters in the address to which the log-in window was
+// redirected. The script callback.js in that window sends them on a channel that other sites cannot read.
 function answerOf(state) {
   return new Promise((resolve) => {
     const channel = new BroadcastChannel("mnemosyne-log-in");

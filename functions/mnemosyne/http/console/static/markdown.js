@@ -18,7 +18,8 @@ const isBlank = (line) => !line.trim();
 const isBlockStart = (line) =>
   FENCE.test(line) || HEADING.test(line) || RULE.test(line) || QUOTE.test(line) || ITEM.test(line);
 
-// Parse Markdown into blocks. The page has the h1, so the highest heading of the text becomes an h2.
+// Parse Markdown into blocks. The title of the page is the h1, so the highest heading of the text becomes an h2, and
+// the others follow in order.
 export function parseMarkdown(text) {
   const blocks = parseBlocks(text.replaceAll("\r\n", "\n").replaceAll("\t", "    ").split("\n"));
   const headings = blocks.filter(({ level }) => level);
@@ -50,7 +51,7 @@ function parseBlock(lines, index, depth) {
   if (heading) {
     const level = heading[1].length;
     const text = heading[2].trimEnd().replace(CLOSING, "").trimEnd();
-    // Within quotes and lists a heading is a bold line, so that headings have no gaps.
+    // A heading in a quote or a list becomes a bold line. As a heading, it could leave a gap between heading levels.
     const block = depth ? { tag: "p", children: [{ tag: "strong", children: parseInline(text) }] }
       : { tag: "h2", level, children: parseInline(text) };
     return { block, next: index + 1 };
@@ -112,14 +113,15 @@ function parseList(lines, index, depth) {
   return { block: { tag: first[3] ? "ol" : "ul", ...(start !== 1 && { start }), children: items }, next };
 }
 
-// Remove the common indentation of the lines that remain within an item. Below a number, it may exceed two spaces.
+// The lines of a list item have already lost two spaces of indentation. Below a number such as "10." they are indented
+// further: remove the further indentation that all lines have, but at most two spaces.
 function dedent([first, ...rest]) {
   const indents = rest.filter((line) => !isBlank(line)).map((line) => line.match(/^ */)[0].length);
   const least = Math.min(...indents, 2);
   return [first, ...rest.map((line) => (indents.length ? line.slice(Math.min(least, line.length)) : line))];
 }
 
-// An item with a single paragraph has its text directly.
+// If an item begins with a paragraph, put the text of this paragraph directly into the item, without an element `p`.
 function itemOf(blocks) {
   const [first, ...rest] = blocks;
   return { tag: "li", children: first?.tag === "p" ? [...first.children, ...rest] : blocks };
@@ -146,7 +148,8 @@ function parseParagraph(lines, index) {
   return { block: { tag: "p", children: parseInline(text) }, next };
 }
 
-// Blocks as elements. Each has its own direction, because a text may mix languages.
+// Render blocks as elements. Each block has its own text direction, because a text may mix languages such as English
+// and Arabic.
 export const renderBlocks = (blocks) => blocks.map((block, key) => render(block, key, { dir: "auto" }));
 
 function render(node, key, rest = {}) {

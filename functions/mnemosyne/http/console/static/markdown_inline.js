@@ -24,7 +24,8 @@ const matchAt = (pattern, text, place) => {
   return pattern.exec(text);
 };
 
-// An address without the punctuation after it. Pairs of parentheses are part of an address, as in /wiki/Oolong_(tea).
+// Remove punctuation from the end of an address, for example the full stop of the sentence. A closing parenthesis stays
+// if the address also has the opening one, as in /wiki/Oolong_(tea).
 function withoutPunctuation(text) {
   let spare = text.split(")").length - text.split("(").length;
   let end = text.length;
@@ -52,7 +53,8 @@ export function parseInline(text, depth = 0) {
     const next = SPECIAL.exec(text)?.index ?? text.length;
     plain += text.slice(place, next);
     if (next === text.length) break;
-    // Reading the end of `plain` would copy `plain` each time.
+    // Read the character before `next` from `text`, not from `plain`: reading the end of `plain` would copy it each
+    // time.
     const found = parseAt(text, next, missing, depth, plain && text[next - 1]);
     if (!found) {
       plain += text[next];

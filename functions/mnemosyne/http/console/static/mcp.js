@@ -8,9 +8,11 @@ const ERROR_META = "mnemosyne/error"; // docs/reference/errors.md
 
 const sleep = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
-// An error that the server answered, in its own words. `status` is the HTTP status: 0 if the server cannot be reached,
-// 200 for a tool's error, 503 for a tool's error that is retryable. `seconds` is when to try again, 0 if unknown.
-// `code` is the code of a tool's error.
+// An error that the server or a tool has answered; its message is shown to the person.
+//   status   the HTTP status; 0 if the server cannot be reached; for the error of a tool 200, or 503 if the call may
+//            succeed later
+//   seconds  when to try again; 0 if unknown
+//   code     the code of a tool's error
 export class Refused extends Error {
   constructor(message, status, seconds = 0, code = "") {
     super(message);
@@ -26,14 +28,14 @@ export const isRetryable = ({ status }) => status === 0 || status === 429 || (st
 // Whether the server, or a part that the call needs, cannot be reached.
 export const isUnreachable = ({ status }) => [0, 502, 503, 504].includes(status);
 
-// Convert the result of a failed tool call to an error.
+// Return the error to throw for the result of a failed tool call.
 export function toolError({ content = [], _meta: meta }) {
   const message = content.map((block) => block.text ?? "").join("\n");
   const { code, retryable, retry_after: seconds } = meta?.[ERROR_META] ?? {};
   return new Refused(message, retryable ? 503 : 200, seconds, code);
 }
 
-// The page uses one client. A test creates its own client.
+// A client for the tools of the server. The console has only one; tests create their own.
 export class Client {
   constructor({ pause = sleep, request = (...args) => fetch(...args) } = {}) {
     this.pause = pause;
@@ -42,8 +44,9 @@ export class Client {
     this.logIns = 0; // number of log-ins; each may be by another person
     this.calls = 0;
     this.readOnly = new Set(); // names of the tools that change nothing
-    // Called with (error, attempt) when a credential is rejected. It returns when there is another credential for the
-    // same memories, and throws after a log-in for others.
+    // Called with (error, attempt) when the server rejects the credential. The function returns when the client has a
+    // new credential for the same memories, so that the call can be repeated. It throws after a log-in for other
+    // memories.
     this.onUnauthorized = null;
     this.onReach = () => {}; // called with true or false: whether the server could be reached
   }
@@ -52,13 +55,14 @@ export class Client {
     return this.credential !== "";
   }
 
-  // Use the credential of a new log-in.
+  // Use the credential of a new log-in, perhaps of another person. Changes that began before the log-in are not
+  // repeated.
   logIn(credential) {
     this.credential = credential;
     this.logIns += 1;
   }
 
-  // Use the next credential of the same log-in.
+  // Use a renewed credential of the same log-in. Changes that have begun are continued.
   renew(credential) {
     this.credential = credential;
   }
@@ -77,8 +81,9 @@ export class Client {
     return new Set(tools.map(({ name }) => name));
   }
 
-  // Make a function that calls tools as `call` does and retries for some minutes. It fails after a new log-in, because
-  // work belongs to the person who started it. `onWait` is called with the reason for a wait, and with "" after it.
+  // Return a function that calls tools as `call` does, and repeats a call for some minutes if the server is
+  // unavailable. After a new log-in, the function throws, because the work belongs to the person who was logged in
+  // before. `onWait` is called with the reason before each wait, and with "" when a call has succeeded.
   retrying(onWait = () => {}) {
     const logIn = this.logIns;
     return async (name, args) => {
@@ -97,7 +102,8 @@ export class Client {
     };
   }
 
-  // Poll the status of requests until each has an outcome or `signal` is aborted. `onStatus` gets each answer.
+  // Ask for the status of requests again and again, until each request has an outcome or `signal` is aborted.
+  // `onStatus` is called with each answer.
   async outcomes(requestIds, onStatus, callTool = this.retrying(), signal = null) {
     while (!signal?.aborted) {
       const { requests } = await callTool("ingest_status", { request_ids: requestIds });
@@ -112,14 +118,15 @@ export class Client {
     const logIn = this.logIns;
     for (let attempt = 0; ; attempt += 1) {
       const { credential } = this;
-      // Another person may have logged in, who did not start the change.
+      // After a new log-in, repeat only calls that change nothing. The new person may not be the one who started a
+      // change.
       const isRepeated = logIn === this.logIns || this.readOnly.has(params.name);
       if (!isRepeated) throw new Refused("You have logged in again: repeat the action.", 401);
       try {
         return await this.post(method, params, signal);
       } catch (error) {
         if (error.status !== 401 || !this.onUnauthorized) throw error;
-        // Another call may have renewed the credential in the meantime.
+        // Do not ask for a log-in if another call has already renewed the credential.
         if (this.credential === credential) await this.onUnauthorized(error, attempt);
       }
     }
@@ -141,8 +148,8 @@ export class Client {
     return answer.result;
   }
 
-  // Send a request and return the response. A connection may be lost without an error. The browser would wait for ever,
-  // the page could not save again, and a reload ends the log-in.
+  // Send a request and return the response. If the server is silent for SILENT_SECONDS, throw an error. A connection
+  // may be lost without an error: the page would then wait for ever, and loading it again would end the log-in.
   async send(options, signal) {
     const end = new AbortController();
     const timer = setTimeout(() => end.abort(), SILENT_SECONDS * 1000);
@@ -158,7 +165,7 @@ export class Client {
     }
   }
 
-  // Throw the error of a request without a complete answer. The server may have done the work.
+  // Throw an error for a request that has no complete answer. The server may have carried out the request nevertheless.
   lose(error, signal, message) {
     if (signal?.aborted) throw error;
     this.onReach(false);

@@ -139,7 +139,7 @@ function Recent({ form, may, facets, onTimes }) {
     <${More} pages=${pages} />${selection.dialog}`;
 }
 
-// Groups by day. The last group may be incomplete while there are more pages or rows.
+// The groups of the list. While more memories will follow, the last group is incomplete (`isWhole` is false).
 const groups = (shown, items, { next }) =>
   groupsOf(shown).map((group, index, all) => {
     const isWhole = index < all.length - 1 || (next === "" && shown.length === items.length);
@@ -152,7 +152,7 @@ export const withTags = (items, ids, added, removed) =>
     ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removed.includes(tag)), ...added])] }
     : item));
 
-// New memories, which are inserted while the top of the page is in view and otherwise announced.
+// New memories: they are inserted if the top of the list is in view. Otherwise a button announces them.
 function useFresh(pages, load) {
   const [fresh, setFresh] = useState([]);
   const known = new Set([...pages.items, ...fresh].map(({ id }) => id));

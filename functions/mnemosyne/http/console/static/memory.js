@@ -21,7 +21,7 @@ export function Memory({ id, may }) {
   const history = useAction(() => call("memory_history", { id }));
   const load = () => Promise.all([reading.run(), may.has("memory_history") && history.run()]);
   useEffect(() => void reading.run(), []);
-  // The history says which rating is the person's own, and another person may have logged in.
+  // Load the history again when another person logs in, because it contains the person's own rating.
   useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person)]);
   const isDeleted = useValue(deletedIds).has(id);
   const memory = reading.done;
@@ -31,7 +31,7 @@ export function Memory({ id, may }) {
     <${LoadProblem} error=${reading.error} onRetry=${load} />${!reading.error && html`<${Loading} rows=${4} />`}</div>`;
 }
 
-// The place in the list that the memory was opened from, with links to its neighbours there.
+// The position of the memory in the list from which it was opened, and its neighbours in this list.
 function usePosition(id) {
   const list = results();
   const index = list ? list.ids.indexOf(id) : -1;
@@ -40,7 +40,7 @@ function usePosition(id) {
   return { ...list, index, count: list.ids.length, before: at(-1), after: at(1) };
 }
 
-// Go to another memory of the list. Going back leads to the list, not through all of them.
+// Open another memory of the list in place of this one. Going back then leads to the list, not to the memories before.
 const open = (id) => go(`/memories/${id}`, { isReplaced: true });
 
 function Position({ id }) {

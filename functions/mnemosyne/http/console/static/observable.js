@@ -17,7 +17,7 @@ export function observable(initial) {
   };
 }
 
-// The value of an observable. The component is rendered again when the value changes.
+// Use the value of an observable in a component. When the value changes, the component is rendered again.
 export function useValue(source) {
   const [, setValue] = useState(source.get);
   useLayoutEffect(() => {

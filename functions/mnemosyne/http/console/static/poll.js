@@ -1,4 +1,5 @@
-// Refresh a page while it is visible: less often while nothing changes, and as the server asks after an error.
+// Refresh a page while it is visible. The pauses grow while nothing changes. After an error, the server can ask for a
+// longer pause.
 import { useEffect, useRef } from "./vendor/htm-preact.js";
 
 const FIRST_SECONDS = 5;
@@ -10,8 +11,8 @@ export function nextPause(pause, { hasChanged = false, seconds = 0 } = {}) {
   return hasChanged ? FIRST_SECONDS : Math.min(Math.max(pause * FACTOR, seconds), MOST_SECONDS);
 }
 
-// Call `work` again and again, and never twice at the same time. It returns whether something has changed. The result
-// is a function that ends the calls.
+// Call `work` again and again while the page is visible, and never twice at the same time. `work` returns whether
+// something has changed; the next pause is then short. The result of `poll` is a function that ends the calls.
 export function poll(work, first = FIRST_SECONDS) {
   const state = { timer: null, pause: first, isRunning: false, isLeft: false };
   const schedule = () => { state.timer = setTimeout(run, state.pause * 1000); };

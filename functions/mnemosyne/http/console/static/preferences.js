@@ -17,14 +17,14 @@ function write(name, value) {
     if (value) localStorage.setItem(name, value);
     else localStorage.removeItem(name);
   } catch {
-    // The choice then lasts as long as the tab.
+    // If the browser refuses to store the choice, it lasts until the tab is closed.
   }
 }
 
 export const theme = observable(THEMES.includes(read("theme")) ? read("theme") : "");
 export const hasSingleKeys = observable(read("single-keys") !== "off");
 
-// The theme after this one.
+// The theme that comes after the theme `name` when a person clicks on the button for the appearance.
 export const themeAfter = (name) => THEMES[(THEMES.indexOf(name) + 1) % THEMES.length];
 
 export function setTheme(name) {

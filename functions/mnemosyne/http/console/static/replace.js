@@ -1,4 +1,4 @@
-// Choose the memory that replaces this one.
+// The dialog to choose the memory that replaces the shown memory.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Icon, Line, Problem, Time, useAction } from "./components.js";

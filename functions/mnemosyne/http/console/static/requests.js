@@ -1,4 +1,4 @@
-// The table of requests: groups of imports, outcomes, retries, and boxes that pick dead-lettered requests.
+// The table of requests. Requests of one import are a group. Dead-lettered requests have a checkbox and can be retried.
 import { html, useState } from "./vendor/htm-preact.js";
 import { Button, Icon, Line, State, Time } from "./components.js";
 import { momentName } from "./dates.js";
@@ -18,8 +18,8 @@ export function groupImports(requests) {
 // Whether a request is dead-lettered and its message is kept, so that it can be retried.
 export const isGivenUp = ({ state, dead_letter: letter }) => state === "dead_lettered" && Boolean(letter);
 
-// `picks` has the picked request ids and the function `toggle`. It is null if the caller has no action for picked
-// requests.
+// `picks` has the ids of the picked requests, and the function `toggle`, which picks requests or clears their
+// checkboxes. `picks` is null if the caller has no right to retry or to delete requests.
 export function Requests({ requests, may, redriving, picks }) {
   const row = (group) => {
     const [first] = group.requests;
@@ -37,7 +37,7 @@ const isFailure = ({ state }) => state === "failed" || state === "dead_lettered"
 
 const failuresFirst = (requests) => [...requests.filter(isFailure), ...requests.filter((one) => !isFailure(one))];
 
-// A box that picks requests, or nothing if none of them is dead-lettered.
+// A checkbox that picks the dead-lettered requests among `requests`. If there are none, nothing is shown.
 function Pick({ requests, name, picks }) {
   const ids = requests.filter(isGivenUp).map(({ request_id: id }) => id);
   if (!picks || !ids.length) return null;

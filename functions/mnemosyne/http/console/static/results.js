@@ -1,4 +1,4 @@
-// Results of a search, by confidence, or what to do if nothing is close.
+// Results of a search in groups by confidence. If no memory is relevant enough, the page suggests next steps.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { go, setResults, useKept } from "./address.js";
 import { Button, Icon, Loading, LoadProblem, Note, useAction } from "./components.js";
@@ -26,7 +26,7 @@ export function resultText(hits) {
   return weak ? name(weak, "weak") : "No matches";
 }
 
-// `before` is shown until the search has answered.
+// `before` is an element to show until the search has answered.
 export function Results({ form, may, facets, onTimes, before = null }) {
   const hidden = useValue(deletedIds);
   const [limit, setLimit] = useKept("limit", LIMIT);

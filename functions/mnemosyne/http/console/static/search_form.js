@@ -17,7 +17,8 @@ export function formOf({ searchParams }) {
   return Object.fromEntries(Object.entries(DEFAULTS).map(read));
 }
 
-// The inverse of formOf; "/" for an empty form.
+// The address that has the search of a form. formOf reads the form from the address again. An empty form has the
+// address "/".
 export function addressOf(form) {
   const given = Object.entries(form).filter(([name, value]) => value && value !== DEFAULTS[name]);
   const parameters = new URLSearchParams(given.map(([name, value]) => [parameterOf(name), value]));
@@ -48,8 +49,9 @@ export function searchArguments(form, limit) {
 // Filters of the tools that list and count memories. Unlike a search, they include replaced memories by default.
 export const listFilters = (form) => ({ include_superseded: Boolean(form.old), ...filtersOf(form) });
 
-// Filters of the timeline: those of the list, except the time. Without other filters the timeline counts replaced
-// memories too, because the database then reads only an index. This matters among a million memories.
+// Filters of the timeline: the filters of the list, without the time. If there are no other filters, the timeline also
+// counts replaced memories, because the database then reads only an index. This saves time if the namespace has a
+// million memories.
 export function timelineFilters(form) {
   const filters = listFilters({ ...form, time: "", after: "", before: "" });
   return Object.keys(filters).length > 1 ? filters : { include_superseded: true };

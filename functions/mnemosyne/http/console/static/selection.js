@@ -13,8 +13,8 @@ export function idsBetween(ids, from, until) {
   return start < 0 ? [until] : ids.slice(start, end + 1);
 }
 
-// The picked rows: their ids, and how to pick one or a range.
-// `list` refers to the element of the list. A range has the rows that it shows, in the order in which it shows them.
+// The ids of the picked rows, and functions that pick one row or a range of rows. `list` refers to the element of the
+// list. A range consists of the rows between two rows as the page shows them.
 function usePicks(list) {
   const [picked, setPicked] = useState(new Set());
   const [isPicking, setIsPicking] = useState(false);
@@ -38,7 +38,8 @@ function usePicks(list) {
   return { picked, pick, clear, isPicking: isPicking || picked.size > 0, setIsPicking };
 }
 
-// Make a function that returns the state of a row, and the same object again while the state is the same.
+// Make a function that returns the state of a row. While the state is unchanged, the function returns the same object,
+// so that the row is not rendered again.
 function useRows({ at, picked, setAt, pick }) {
   const rows = useRef(new Map());
   const latest = useRef(null);
@@ -55,8 +56,9 @@ function useRows({ at, picked, setAt, pick }) {
   };
 }
 
-// `items` are the memories on the page, in their order. `onTagged` gets the ids, and the tags that were added and
-// removed.
+// Let a person move through a list and pick rows, with keys or the mouse, to tag or delete the picked memories. `items`
+// are the memories of the list, in the order of the page. `onTagged` is called with the ids of changed memories, the
+// added tags and the removed tags.
 export function useSelection({ items, may, onTagged }) {
   const ids = items.map(({ id }) => id);
   const [at, setAt] = useState(null);

@@ -30,7 +30,7 @@ export function Top({ pages, may, path, onHelp, onLogOut }) {
     </div></div></header>`;
 }
 
-// The pages of a memory and of its form belong to Memories.
+// Mark the current page in the navigation. Memories is also marked on the page of one memory and on its edit form.
 function current(page, path) {
   if (page.path === path) return "page";
   return page.path === "/" && path.startsWith("/memories/") ? "true" : null;
@@ -86,7 +86,8 @@ export function TabBar({ pages, may, path }) {
 export const Foot = () => html`<div class="floor" aria-live="polite">${useValue(bulkBar)}<${ImportProgress} />
   <${Toast} /></div>`;
 
-// Count failed requests again and again, for the badge, and load the person if that has failed.
+// Keep the badge of Activity up to date: count failed requests again and again. If the person's data could not be
+// loaded before, load these, too.
 export function Watch({ may }) {
   useEffect(() => void countFailures(may).catch(() => null), [may]);
   usePoll(async () => {
@@ -96,7 +97,7 @@ export function Watch({ may }) {
   return null;
 }
 
-// A note while the server does not respond. It asks again, at growing intervals.
+// A note that is shown while the server does not respond. It calls the server again at growing intervals.
 export function Outage() {
   const isThere = useValue(isReachable);
   const [pause, setPause] = useState(2);

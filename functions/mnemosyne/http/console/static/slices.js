@@ -1,10 +1,11 @@
-// Long lists: a frame renders at most SLICE more rows, and unchanged rows are not rendered again.
+// Render long lists quickly: in each frame, at most SLICE more rows are rendered, and unchanged rows are not rendered
+// again.
 import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 export const SLICE = 50;
 const MOST_PART = 24; // maximum rows of a part, which is laid out within one frame
 
-// The number of rows to render now, of `count`. It grows by SLICE with each frame.
+// The number of rows to render now. It grows by SLICE with each frame, up to `count`, the number of all rows.
 export function useSlices(count) {
   const [rendered, setRendered] = useState(0);
   const now = Math.min(count, rendered + SLICE);
@@ -16,9 +17,9 @@ export function useSlices(count) {
   return now;
 }
 
-// Make a function that returns the element of an item, and the same element again while the item and its state are the
-// same objects. Preact does not compare an element with itself. A new day makes new elements, because their dates are
-// relative.
+// Make a function that returns the element of an item. While the item and its state are the same objects, the function
+// returns the same element, which Preact does not compare again. On a new day, all elements are made again, because
+// they show dates such as "Today".
 export function useElements(make) {
   const cache = useRef({ day: "", elements: new WeakMap() });
   const day = new Date().toDateString();
@@ -33,9 +34,9 @@ export function useElements(make) {
   };
 }
 
-// Parts of a list, for `content-visibility`: the browser skips parts outside the window as a whole, so that its work
-// for a frame does not grow with the list. `known` has the part of each item by its id. An item stays in its part: a
-// row that moved to another element would be created again, without the focus.
+// Divide a list into parts for the CSS property `content-visibility`. The browser skips a part outside the window as a
+// whole, so the work for a frame does not grow with the list. `known` maps the id of each item to its part. An item
+// stays in its part: if its row moved to another element, the row would be created again and lose the focus.
 export function partsOf(items, known) {
   const isKnown = ({ id }) => known.has(id);
   const counts = new Map();

@@ -33,8 +33,8 @@ function itemsOf(lines) {
   return items.map((item) => item.join("\n").trim()).filter(Boolean);
 }
 
-// Split a text into `parts`, the texts of memories; `kind` is "list items" or "paragraphs". A list and the
-// sentence that introduces it are one paragraph. A heading belongs to the block after it.
+// Split a text into `parts`, the texts of memories. `kind` is "list items" or "paragraphs". A list that a sentence
+// introduces is one paragraph together with this sentence. A heading belongs to the block after it.
 export function splitText(text) {
   const blocks = blocksOf(text.trim());
   const lists = blocks.map(itemsOf);
@@ -55,5 +55,5 @@ export function splitText(text) {
   return { kind: "paragraphs", parts };
 }
 
-// Whether to ask if a text is one memory or several.
+// Whether to ask the person if a text is one memory or several.
 export const isSeveral = ({ parts }) => parts.length > 1 && parts.length <= MOST_PARTS;

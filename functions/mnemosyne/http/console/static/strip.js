@@ -1,5 +1,5 @@
-// Memories over time as a strip of bars. Dragging over it selects a time. It is drawn in a fixed coordinate system that
-// the browser stretches, so a change of width needs no redraw.
+// The strip: a chart with bars for the number of memories over time. A person selects a period by dragging. The chart
+// has fixed coordinates that the browser stretches, so a change of width needs no redrawing.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { axisTimes, bucketEnd, bucketLabel, coarsen, fillBuckets, filtersOfSelection } from "./buckets.js";
 import { useAction } from "./components.js";
@@ -13,7 +13,10 @@ const GAP = 0.15; // gap between bars, as a share of the width of a bar
 const MOST_BAR = 42;
 const MOST_BARS = 120;
 
-// Conversions: `x` is the coordinate of a time, `timeOf` the time at a fraction of the width, `height` of a count.
+// Functions that convert values for the chart:
+//   x       the horizontal coordinate of a time
+//   timeOf  the time at a fraction of the width
+//   height  the height of the bar for a count
 export function scales(filled, per) {
   const [start, end] = [filled[0].time, bucketEnd(filled.at(-1).time, per)];
   const most = Math.max(...filled.map(({ memories }) => memories), 1);
@@ -24,7 +27,8 @@ export function scales(filled, per) {
   return { x, timeOf, height, start, end };
 }
 
-// `filters` are the filters of the page except the time. `selection` is the selected time: `after` and `before`.
+// The chart of the number of memories over time. `filters` are the filters of the page, without the time. `selection`
+// is the selected period: `after` and `before`.
 export function Strip({ filters, selection, onSelect }) {
   const counting = useAction(() => call("memory_timeline", { ...filters, timezone: ZONE }));
   useEffect(() => void counting.run(), [JSON.stringify(filters)]);
@@ -64,7 +68,8 @@ function Plot({ timeline, counted, selection, onSelect }) {
     </figcaption></figure>`;
 }
 
-// Select a range of time with the pointer: the range while it is dragged, and the handlers of the element.
+// Let a person select a period by dragging over the chart. The result has the period during the drag, and the handlers
+// for the pointer's events.
 function useDrag(plot, timeOf, onEnd) {
   const [range, setRange] = useState(null); // the times where the drag started and where the pointer is
   const timeAt = ({ clientX }) => {

@@ -22,7 +22,7 @@ export function optionsOf(typed, known, chosen) {
   return options;
 }
 
-// Known tags that begin with a prefix, most used first.
+// The known tags that begin with a prefix, the most used first.
 async function findTags(prefix) {
   return (await call("memory_facets", { limit: MOST_OPTIONS * 2, ...(prefix && { prefix }) })).tags;
 }

@@ -14,10 +14,12 @@ import { showToast } from "./toast.js";
 const LIMIT = 100;
 const WAIT_MS = 200;
 
-// Accents and separators. Only accents of Latin and Greek are ignored, because in other scripts they change the letter.
+// Characters that are ignored when tags are compared: a # at the beginning, accents and separators. Only accents of
+// Latin and Greek letters are ignored, because in other scripts an accented letter is a different letter.
 const IGNORED = /^#|(?<=[\p{Script=Latin}\p{Script=Greek}]\p{M}*)\p{M}|[\s\p{Pd}\p{Pc}./:]/gu;
 
-// A key that is equal for tags which look alike: without case, accents and separators. C, C++ and C# differ.
+// A key that is equal for tags that look alike. Case, accents and separators are ignored. Other symbols are kept, so
+// that C, C++ and C# have different keys.
 const skeleton = (tag) => tag.normalize("NFKD").toLowerCase().replace(IGNORED, "");
 
 // Pairs of tags that look alike. The tag with more memories is kept.

@@ -7,7 +7,8 @@ const LEAD = 60; // characters of a passage before its first match
 const MOST_PASSAGE = 400;
 const MARKDOWN = /\*\*|__|`|(?:^|(?<=\n))[ \t]*#{1,6}[ \t]+/gu; // marks of Markdown that are left out of a passage
 
-// Length of the leading lines that the page shows elsewhere: marks of a chronicle, its time, title and tags.
+// Length of the leading lines that a chronicle has before its text: a start mark, time, title and tags. The page shows
+// these values elsewhere.
 function headerLength(content) {
   let length = 0;
   for (let count = 0; count < MOST_HEADERS; count += 1) {
@@ -78,8 +79,8 @@ export function markSegments(text, ranges, start = 0, end = text.length) {
 // An index in a text. An index between the two UTF-16 units of a character is moved back by one.
 const wholePlace = (text, place) => (/[\uDC00-\uDFFF]/.test(text.charAt(place)) ? place - 1 : place);
 
-// The first characters of a text: at most `most` UTF-16 units. Half a character would be shown as �, and refused in a
-// request.
+// The first characters of a text: at most `most` UTF-16 units. A character of two units is not cut in half, because
+// half a character is shown as � and is refused in a request.
 export const beginning = (text, most) => text.slice(0, wholePlace(text, most));
 
 // The start of the word at `place`, or `place` if the word starts 40 or more characters before it.
@@ -101,7 +102,7 @@ export function passageOf(content, ranges = []) {
   return segments.map(({ text, isMark }) => ({ text: text.replace(MARKDOWN, ""), isMark }));
 }
 
-// A text of at most `most` characters that ends with a whole word.
+// A text that is cut after a whole word, with at most `most` characters.
 export function shorten(text, most) {
   if (text.length <= most) return text;
   const cut = text.slice(0, most + 1).replace(/\s+\S*$/u, "");

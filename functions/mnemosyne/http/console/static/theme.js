@@ -3,5 +3,5 @@ try {
   const theme = localStorage.getItem("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is not available: the theme of the system applies.
+  // The stored choice cannot be read. The page then has the theme of the operating system.
 }

@@ -9,10 +9,11 @@ const current = observable(null);
 
 export const isToastShown = () => current.get() !== null;
 
-// Remove the message, with neither its action nor its end.
+// Remove the message without calling `onAction` or `onEnd`.
 export const clearToast = () => current.set(null);
 
-// Show a message for ten seconds. `onAction` runs if its button is pressed, `onEnd` if the message ends without it.
+// Show a message for ten seconds. If the person presses its button, `onAction` is called; otherwise `onEnd` is called
+// when the message disappears.
 export function showToast(text, { action = "Undo", onAction = null, onEnd = () => {} } = {}) {
   current.get()?.end();
   const toast = { text, action, onAction };

@@ -52,7 +52,7 @@ const toJsonLines = (objects) => objects.map((object) => `${JSON.stringify(objec
 
 const isAllStored = ({ state, lines }) => state === "Done." && countsOf(lines).failed === 0;
 
-// A finished import. Without failures it takes one line.
+// One line for an import that has finished without failures.
 function DoneEntry({ entry: { name, lines, total }, onOpen }) {
   const { stored, known } = countsOf(lines);
   return html`<div class="panel-head"><${Icon} name="file" />

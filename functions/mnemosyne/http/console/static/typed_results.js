@@ -21,7 +21,7 @@ export function TypedResults({ form, answer, may, isSearching = false }) {
   const address = addressOf({ ...form, query: answer.query.trim() });
   useEffect(() => setResults({ href: address, name: "Results", ids: hits.map(({ id }) => id) }));
   const selection = useSelection({ items: hits, may, onTagged: () => {} });
-  // The way back from a memory leads to the full search.
+  // When the person opens a memory, set the address to the typed query. Going back then leads to the full search.
   const onClick = ({ target }) => target.closest("a.row-link") && renameAddress(address);
   const [number, rest] = typedText(hits.length, isSearching);
   return html`<div class="list-head"><span class="grow" role="status"><strong>${number}</strong>${" "}

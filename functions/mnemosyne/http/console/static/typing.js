@@ -18,7 +18,8 @@ export function pauseAfter(starts, refusedUntil, now) {
   return Math.max(recent.length < MANY_IN_A_MINUTE ? PAUSE_MS : LONG_PAUSE_MS, refusedUntil - now);
 }
 
-// Arguments of memory_search for a query that is still being typed; null if nothing is searched.
+// Arguments of memory_search for a query that is still being typed. The result is null if the query is too short, or if
+// the mode `exact` is chosen, which searches only after Enter.
 export function typingArguments(form, typed) {
   if (typed.trim().length < LEAST || form.mode === "exact") return null;
   const args = { query: typed.trimStart(), typing: true, limit: LIMIT, matches: true, ...filtersOf(form) };
@@ -29,7 +30,8 @@ export function typingArguments(form, typed) {
 export const isAnswerTo = (form, { query, filters }) =>
   query.trim() === form.query && filters === JSON.stringify(filtersOf(form));
 
-// Starts of the requests of the last minute, and the end of a refusal.
+// The state of the rate limit: the start times of the requests of the last minute, and the time until which the server
+// refuses requests.
 const budget = { starts: [], refusedUntil: 0 };
 
 async function search(args, signal) {
@@ -45,8 +47,8 @@ async function search(args, signal) {
   }
 }
 
-// The answer for the typed text: `query`, `filters` and `memories`; null if there is none. A later text aborts the
-// request of an earlier one. `isPaused` says that the server has refused a request because of its rate limit.
+// Search for the typed text, and return the answer: `query`, `filters` and `memories`, or null. When the text changes,
+// the running request is aborted. `isPaused` is true if the server has refused a request because of its rate limit.
 export function useTyping(form, typed) {
   const [answer, setAnswer] = useState(null);
   const [isPaused, setIsPaused] = useState(false);

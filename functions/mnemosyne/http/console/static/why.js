@@ -6,7 +6,7 @@ import { number } from "./text.js";
 const MEANING = { strong: "close in meaning", related: "related in meaning", weak: "loosely related in meaning" };
 const score = (value) => value.toFixed(2);
 
-// The largest value of each part of the score among the results: the end of its bar.
+// For each part of the score, the largest value among all results. A bar for this value has the full length.
 export function scalesOf(why) {
   const most = (name) => Math.max(0, ...Object.values(why).map((parts) => parts[name] ?? 0));
   return { words: most("lexical_score"), context: most("neighbours") };

@@ -34,7 +34,8 @@ function header(...fields) {
   return Uint8Array.from(bytes);
 }
 
-// The records at the end of a zip file. The numbers of more files than MOST are in a record of ZIP64.
+// The records at the end of a zip file. If there are MOST files or more, the number of files is in an additional record
+// of ZIP64.
 export function ending(count, size, offset) {
   const many = count < MOST ? [] : [
     header([END_64, 4], [44, 8], [VERSION_64, 2], [VERSION_64, 2], [0, 4], [0, 4], [count, 8], [count, 8], [size, 8],
