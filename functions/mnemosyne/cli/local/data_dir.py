@@ -61,8 +61,8 @@ class DataDir:
     def at(cls, chosen: str | None) -> "DataDir":
         """Return the chosen directory or, without a choice, the user's data directory. A missing directory is created.
 
-        Raises Misconfigured if it cannot be created or written, or if `pg_ctl`, which passes the path to a shell in
-        double quotes, would misread it.
+        Raises Misconfigured if the directory cannot be created or written. Also raises Misconfigured if the path has
+        characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell.
         """
         path = _path(chosen)
         if misread := set('"$`\\\n') & set(str(path.resolve())):
@@ -109,7 +109,7 @@ class DataDir:
 
     @property
     def is_default(self) -> bool:
-        """Whether commands without a target work on this directory."""
+        """Whether this is the user's data directory, on which commands work if nothing names another system."""
         return self.path == _path(None)
 
     def check_version(self, version: int) -> None:
@@ -136,7 +136,7 @@ def _path(chosen: str | None) -> Path:
         return path.expanduser().absolute()
     except RuntimeError as exc:
         raise Misconfigured(f"the user of the data directory {path} has no home directory") from exc
-    except FileNotFoundError as exc:  # a relative path in a working directory that was deleted
+    except FileNotFoundError as exc:  # the path is relative, and the working directory was deleted
         raise Misconfigured(
             f"the working directory no longer exists: change to another, or name {path} by its full path"
         ) from exc

@@ -55,7 +55,7 @@ class Delivery:
         secret: str,
         concurrency: int = CONCURRENCY,
     ) -> None:
-        """`dead_letter_url` returns the URL of `dead_letter`, once it answers, or raises Misconfigured."""
+        """`dead_letter_url` waits until `dead_letter` answers, and returns its URL, or raises Misconfigured."""
         self._queue = queue
         self._url = url
         self._dead_letter_url = dead_letter_url
@@ -154,7 +154,7 @@ class Delivery:
         for message_id in ended:
             del self._under_way[message_id]
         for push in ended.values():
-            push.result()  # raises errors that a push did not handle
+            push.result()  # raises an error that `_push` did not catch
 
     def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
         """Push one message. Return true, or schedule its next push and return false."""
@@ -167,7 +167,7 @@ class Delivery:
             if response.is_success:
                 return True
             error = f"HTTP {response.status_code}: {response.text[:200]}"
-        except (httpx.HTTPError, Misconfigured, OSError) as exc:  # the last two if `dead_letter` cannot start
+        except (httpx.HTTPError, Misconfigured, OSError) as exc:  # Misconfigured or OSError: `dead_letter` cannot start
             error = f"{type(exc).__name__}: {exc}"
         seconds = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
         self._queue.postpone(message.message_id, due=time.time() + seconds, error=error)

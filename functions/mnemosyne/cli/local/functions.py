@@ -175,7 +175,7 @@ class FunctionProcess:
         raise Misconfigured(f"the function {self.target} did not start{self._reason()} (its log: {self._log})")
 
     def _reason(self) -> str:
-        """Return the error in the last line that this start has written to the log: a log event or a traceback."""
+        """Return the error in the last line of the log since this start: a log event or the end of a traceback."""
         with self._log.open("rb") as log:
             log.seek(self._logged_before)
             lines = log.read().decode(errors="replace").split("\n")

@@ -15,13 +15,15 @@ PATIENCE_SECONDS = 60.0
 
 
 def remove_stale_locks(cluster: Path) -> None:
-    """Wait until the cluster's server is ready or has ended, and remove the lock files of a killed server.
+    """Remove the lock files of a killed server, so that a new server can start.
 
-    After a crash, the process id in the lock file may belong to another program or to a zombie, and PostgreSQL and its
-    package take that process for the running server. A container whose first process does not reap orphans keeps a
-    killed server as a zombie. The workers of a killed server exit without help; the files are removed after the last
-    worker has exited. A server that is just starting has no lock file yet: another start would fail at the lock file
-    that the server then writes.
+    After a crash, the process id in the lock file may belong to another program or to a zombie. PostgreSQL and its
+    package would take that process for the running server. Zombies of killed servers remain in a container whose first
+    process does not reap orphans.
+
+    First wait until the server of the cluster is ready or has ended. The workers of a killed server exit without help,
+    and the files are removed after the last of them. A server that is just starting has no lock file yet: without the
+    wait, a second start would fail as soon as the first server writes the file.
 
     Raises Misconfigured if the server is still starting or stopping after PATIENCE_SECONDS.
     """
@@ -31,7 +33,7 @@ def remove_stale_locks(cluster: Path) -> None:
         try:
             lines = [line.strip() for line in pid_file.read_text().splitlines()]
         except FileNotFoundError:
-            lines = []  # the socket's lock file may remain without this file, for example in a copy of the directory
+            lines = []  # a copy of the directory may still have the socket's lock file, which is removed below
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
             # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket.
@@ -55,12 +57,12 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
         if process.name() not in ("postgres", "pg_ctl") or process.status() == psutil.STATUS_ZOMBIE:
             return False
         try:
-            # A server enters the cluster's directory only after its first steps.
+            # Check the arguments, too, because a server enters the cluster's directory only after its first steps.
             if ("-D", str(cluster.resolve())) in pairwise(process.cmdline()):
                 return True
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # Users may read the working directories of their own processes, so this is another user's server. In a
-            # container, however, root may lack this right, so the process may be the cluster's server.
+            # The process belongs to another user, because users may read the working directories of their own
+            # processes. Root, however, may lack this right in a container, so for root it may be the cluster's server.
             return is_root()
     return False

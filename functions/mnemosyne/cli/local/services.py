@@ -81,8 +81,8 @@ def serve(
 ) -> tuple[FunctionProcess, ...]:
     """Start `ingest` and `others`, then the pushes of messages. Return the started services.
 
-    `dead_letter` starts at the first push to it, except with the Pub/Sub emulator, which pushes by itself. At the end,
-    start no further push, then stop the services.
+    `dead_letter` starts at the first push to it. With the Pub/Sub emulator, it starts at once, because the emulator
+    makes the pushes. When `exits` is closed, no further push starts, and then the services stop.
     """
     ingest = new_process("ingest", directory, settings, database)
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):

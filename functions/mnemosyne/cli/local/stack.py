@@ -112,7 +112,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
         case "offline":
             return variables | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
-            return variables | {"OMP_WAIT_POLICY": "passive"}  # otherwise waiting threads use CPU time
+            return variables | {"OMP_WAIT_POLICY": "passive"}  # otherwise idle threads of OpenMP use CPU time
     return variables | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 

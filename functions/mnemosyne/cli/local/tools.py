@@ -15,11 +15,12 @@ POLL_SECONDS = 0.1
 
 @contextmanager
 def tools_url(directory: DataDir, *, stores: bool) -> Iterator[str]:
-    """Yield the URL of the `dev` that runs on the directory, or of a server that runs until the context ends.
+    """Yield the URL of the `dev` that runs on the directory, or start a server that runs until the context ends.
 
-    Several processes may serve one directory at a time, so commands do not wait for each other, and a `dev` can start
-    meanwhile. `stores` says that the command stores memories. If it is false and no message waits, `ingest` is not
-    started, because that takes a second. Raises Unavailable if a starting `dev` is not ready within START_SECONDS.
+    `stores` is true if the command stores memories. Otherwise the function `ingest` is started only if messages wait in
+    the queue, because the start takes a second. Several processes may serve one directory at a time. Therefore commands
+    do not wait for each other, and a `dev` can start meanwhile. Raises Unavailable if a starting `dev` is not ready
+    within START_SECONDS.
     """
     if url := _url_of_dev(directory):
         yield url
