@@ -22,9 +22,10 @@ class FullHelpGroup(click.Group):
 
 
 class ImportedCommands(UserDict[str, Any]):
-    """The commands of a group, by name. Each value is given as the command's module and its name in the module.
+    """The commands of a group, by name. A command's module is imported when the command is first used.
 
-    A command's module is imported when the command is first used, because importing all modules takes half a second.
+    Importing all modules takes half a second. The dictionary therefore stores two names for each command: its module,
+    and the variable with the command in this module.
     """
 
     def __getitem__(self, name: str) -> click.Command:

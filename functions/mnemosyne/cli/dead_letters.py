@@ -47,7 +47,7 @@ choice_options = options(
 
 
 def choice(younger_than: int | None, older_than: int | None, cause: str | None) -> dict[str, Any]:
-    """Return the operation's arguments for the values of the options that `choice_options` adds.
+    """Return the chosen ages and cause of dead letters as arguments of an operation.
 
     Options without a value are left out.
     """

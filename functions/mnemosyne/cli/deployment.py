@@ -16,8 +16,8 @@ from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 ARGUMENT_BYTES = 32_000
 """Maximum bytes of a request: a workflow's argument may have 32 KB: https://cloud.google.com/workflows/quotas."""
 ATTEMPTS = 3
-"""Maximum number of calls of a request. The function has a new key after each start, and a call with an old key must be
-repeated."""
+"""Maximum number of times that a request is sent. The function makes a new encryption key at each start, and a request
+that is encrypted for an old key must be sent again."""
 
 
 class Deployment:

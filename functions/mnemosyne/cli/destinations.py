@@ -29,12 +29,12 @@ Outcomes = Mapping[UUID, IngestStatus]
 
 
 class _PollingDestination:
-    """A destination that waits a moment between two requests for outcomes, and for a system that is unavailable."""
+    """A destination whose outcomes are requested repeatedly, with pauses, also while the system is unavailable."""
 
     _is_waiting = False
 
     def _ask_if_available(self, ask: Callable[[], Outcomes]) -> Outcomes:
-        """Return the outcomes, or none while the system is unavailable. Print a note at the first such failure."""
+        """Return the outcomes, or none while the system is unavailable. Print one note for each outage."""
         try:
             outcomes = ask()
         except Unavailable as exc:
@@ -83,13 +83,13 @@ class McpDestination(_PollingDestination):
     def __init__(self, url: str, place: str = "") -> None:
         """Check that the server accepts the token.
 
-        `place` identifies a system whose URL changes, such as a local system. Without it, the URL identifies the
-        system.
+        `place` is a lasting name for a system whose URL changes, such as a local system. Without `place`, the URL
+        identifies the system.
         """
         self._client = ToolClient(url)
-        # The name contains a hash of the token, because the namespace depends on the token.
+        # The destination's name contains a hash of the token, because the namespace depends on the token.
         self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"
-        self._client.call("ingest_status", {"request_id": str(new_id())})  # rejects an invalid token now
+        self._client.call("ingest_status", {"request_id": str(new_id())})  # fails if the token is invalid
 
     namespace = None
 
@@ -99,7 +99,7 @@ class McpDestination(_PollingDestination):
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Send valid records as JSON lines, and invalid records with their errors.
 
-        One call is enough, unless the records have more values than a call may have.
+        The records are sent in one call, or in several if they have more JSON values than one call may have.
         """
         lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
         refused = [_failure_fields(record.reading) for record in records if isinstance(record.reading, FailedRequest)]

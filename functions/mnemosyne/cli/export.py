@@ -105,7 +105,7 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
 
 @contextmanager
 def _replacement(output: Path) -> Iterator[TextIO]:
-    """Open a private file that replaces the output when it is complete. Until then, an earlier export stays."""
+    """Open a private temporary file, which replaces the output at the end. Until then, an earlier export stays."""
     target = output.resolve()
     if target.exists() and not target.is_file():  # a device or a pipe
         with private(output) as stream:

@@ -64,7 +64,7 @@ def forget(
             if dry_run:
                 _list(system, selected, preview, options["timezone"], target_options)
                 return
-            if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
+            if not (preview["holds"] or confirm or yes):  # do not ask: with a legal hold, the operation fails
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**selected, token=confirm or preview["token"]))["id"])
         forgotten = _delete_memories(system, namespace, continued, target_options)
@@ -77,10 +77,14 @@ def forget(
 
 
 def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target_options: str) -> int:
-    """Delete the memories, and return their number. `target_options` choose the same namespace in another command."""
+    """Delete the memories that a forgetting (a deletion for good) has selected, and return their number.
+
+    If the deletion is interrupted, print the command that continues it. `target_options` are the options of this
+    command that name the system and the namespace.
+    """
     try:
         *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))
-    except NotFound:  # the id belongs to no forgetting, so nothing can continue
+    except NotFound:  # no forgetting has this id, so print no advice to continue
         raise
     except BaseException:
         say(f"Interrupted: `mnemosyne forget {target_options} --continue {forgetting_id}` continues.", err=True)
@@ -97,7 +101,7 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     if number := preview["memories"]:
         count = counted(number, "memory", "memories")
         question = f"Forget {count} for good? Messages that were sent before will not store them again."
-    else:  # a message that was sent before may still be waiting
+    else:  # messages that were sent before may still be in the queue
         question = "No stored memory matches. Forget the matching memories of messages that were sent before?"
     click.confirm(question, abort=True)
 

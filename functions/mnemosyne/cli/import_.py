@@ -110,9 +110,9 @@ def import_(
 
 
 def _distinct_files(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Return each file once, under its first name, because all names of a file have the same journal."""
+    """Return each file once, under the first of its names, because one file has only one journal of its progress."""
     distinct: dict[Path, Path] = {}
-    for path in files:  # resolve `.` and `..`, because a journal has the name of its folder, and is next to it
+    for path in files:  # resolve `.` and `..`: the journal needs the real name of the folder, and the folder above
         distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())
     return tuple(distinct.values())
 
@@ -181,10 +181,10 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
-    """Print the omitted fields: an unknown field with its number of memories, and each property of a note."""
+    """Print the left-out fields: unknown fields with their numbers of memories, and unreadable properties of notes."""
     path, notes = listing.root, {unpacked_name(listing.relative_path(file)) for file, _ in listing.files}
 
-    def is_notice(text: str) -> bool:  # it begins with a note's path, then a comma or bracket
+    def is_notice(text: str) -> bool:  # a notice begins with a note's path, then a comma or bracket
         return any(text[: match.start()] in notes for match in re.finditer(r", | \(", text))
 
     names = {name: count for name, count in left_out.items() if not is_notice(name)}
@@ -288,7 +288,7 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
 def _owners_system(data_dir: str | None) -> Iterator[System]:
     """Yield a system for operations as the role that owns the schema.
 
-    It is the system that the settings name or, without settings, the local system.
+    This is the local system in `data_dir`, else the system of the settings, else the user's local system.
     """
     if settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))

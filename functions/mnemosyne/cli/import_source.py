@@ -16,13 +16,13 @@ class Source:
     """The file or folder that is imported."""
 
     name: str
-    """Source under which the outcomes of failed records, and of the notes of a folder, are listed."""
+    """The `source` under which `mnemosyne outcomes` lists failed records, and the notes of a folder."""
     timezone: str = "UTC"
     """Time zone of local times in records that name no zone."""
     vault: str = ""
-    """The `source` that identifies notes together with a key, which is the note's path."""
+    """The `source` of all notes. A note is identified by this source and by its path, which is its key."""
     root: str = ""
-    """Path of the file or folder, with which the location of each record begins. Empty if it is the same as `name`."""
+    """Path of the file or folder. The location of each record begins with this path. Empty if `name` is the path."""
 
     @classmethod
     def at(cls, path: Path, timezone: str = "UTC", vault: str | None = None) -> "Source":
@@ -45,7 +45,7 @@ class Source:
         return cls(name, timezone, folder_name, str(path))
 
     def external_id(self, item: Item) -> ExternalId:
-        """Return source and key of the item, which identify it: the key is its line, or its path in the folder."""
+        """Return the source and the key of an item. The key is the item's line number, or its path in the folder."""
         source = escaped(item.source.encode(errors="replace").decode())
         place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
         return ExternalId(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
@@ -68,15 +68,15 @@ class Record:
 
     @property
     def names_request(self) -> bool:
-        """Whether the record has a request id, which another record may have, too."""
+        """Whether the record states its request id. Another record may state the same id."""
         return bool(self.item.fields and self.item.fields.get("request_id"))
 
     @property
     def line(self) -> str:
         """The record as a JSON line, which a person can correct and import again.
 
-        The line has the fields of the record or, if the record could not be parsed, its text. It also has the time
-        zone of the import, because the file of failures may be imported with another one.
+        The line has the fields of the record or, if the record could not be parsed, its text. The time zone of this
+        import is added, because the line may be imported later with another time zone.
         """
         item, external_id = self.item, getattr(self.reading, "external_id", None)
         fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))

@@ -22,7 +22,7 @@ from mnemosyne.formats.item import Item, read_item
 from mnemosyne.service.seen_requests import SeenRequests
 
 BATCH_BYTES = 1_000_000
-"""Maximum bytes of a batch as JSON. It fits into a request (4 MiB) even if the JSON is escaped once more."""
+"""Maximum bytes of a batch as JSON. Even as an escaped string in other JSON, a batch fits into a request (4 MiB)."""
 WINDOW = 40
 """Maximum number of unfinished batches at a time. This is enough to keep the subscriber busy, and few enough that the
 progress bar does not run ahead."""
@@ -72,8 +72,8 @@ class _Batch:
     states: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     earlier: dict[UUID, IngestStatus] = field(default_factory=dict)
-    """Failures of the batch's requests in an earlier import. They are ignored, because this import has later
-    outcomes."""
+    """Failures of the batch's requests in an earlier import. They are ignored, because this import sends the requests
+    again and waits for new outcomes."""
     present: Set[UUID] = frozenset()
     """Requests whose memories an earlier import has stored."""
     stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
@@ -91,7 +91,7 @@ class _Batch:
 
     @property
     def updates(self) -> list[PostImportUpdate]:
-        """Changes to make to the batch's memories after all memories of the import are stored."""
+        """Tags and successors to set on the batch's memories after all memories of the import are stored."""
         return [update for record in self.records if (update := _post_import_update(record))]
 
     @property
@@ -102,7 +102,7 @@ class _Batch:
 
 
 def _reproducible_parts(record: Record) -> tuple[Reading, object]:
-    """Return the parts of a record that are equal in each run: no request id, and `ttl` instead of `expires_at`."""
+    """Return the parts of a record that are equal in each run: no request id, and no time computed from `ttl`."""
     reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
     return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
@@ -127,10 +127,10 @@ def run(
 ) -> None:
     """Send every item, follow it to its outcome, and record the progress in the journal.
 
-    `progress` is called with the number of new outcomes. Batches that the journal records as finished are skipped. The
-    journal records the request ids of a batch before the batch is sent, so that after a crash, either the same requests
-    are sent again or their outcomes are found. `seen` has the requests of the files that were imported before. After
-    this function has run for all files, call `apply_post_import_updates` and finish the journals.
+    Batches that the journal records as finished are skipped. A batch's request ids are recorded before the batch is
+    sent, so that a run after a crash finds their outcomes, or sends the same requests again. `progress` is called with
+    the number of new outcomes. `seen` has the requests of files that were imported before. After all files, call
+    `apply_post_import_updates` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
 
@@ -142,7 +142,7 @@ def run(
                 if not batch.open:
                     journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
                     under_way.remove(batch)
-                if not count:  # later batches hardly have outcomes yet
+                if not count:  # batches that were sent later hardly have outcomes yet
                     break
             if len(under_way) > down_to:
                 destination.pause()
@@ -165,7 +165,7 @@ def run(
 
 
 def _prepare(batch: _Batch, published: Published | None, destination: Destination, journal: Journal) -> list[Record]:
-    """Prepare a batch: take its ids from the journal, or record it there. Returns the records that must be sent."""
+    """Take a batch's request ids from the journal, or record a new batch. Returns the records that must be sent."""
     if published:
         pairs = zip(batch.records, published.request_ids, strict=True)
         batch.records = [replace(record, reading=replace(record.reading, request_id=id_)) for record, id_ in pairs]
@@ -194,7 +194,7 @@ def _find_earlier(batch: _Batch, destination: Destination) -> None:
 
 
 def _belongs_to(status: IngestStatus, record: Record, destination: Destination) -> bool:
-    """Whether an earlier import's outcome is of this record, and not of another record with the same request id."""
+    """Whether an earlier outcome belongs to this record, and not to another record with the same request id."""
     if not record.names_request or status.state is IngestState.DELETED:
         return True
     if not isinstance(record.reading, IngestRequest):

@@ -49,7 +49,7 @@ class PostImportUpdate:
     successor: str | None = None
     """Content hash of the memory that supersedes (replaces) this one."""
     tags: tuple[str, ...] | None = None
-    """Exact tags of the memory, if its text names other tags."""
+    """All tags that the memory must have, if its text contains further tags."""
 
 
 class Failure(NamedTuple):
@@ -147,8 +147,8 @@ class Journal:
     ) -> None:
         """Record a batch before it is published.
 
-        The batch will be published with `request_ids`, except those in `present`, whose memories are stored already.
-        `updates` are changes to make after all memories of the import are stored.
+        `request_ids` has an id for each record. Requests in `present` are not published, because their memories are
+        stored already. `updates` are tags and successors to set after all memories of the import are stored.
         """
         ids = b"".join(request_id.bytes for request_id in request_ids)
         with self._transaction() as database:
@@ -198,8 +198,8 @@ class Journal:
                 [(number, *failure) for failure in failures],
             )
             database.executemany(
-                # Of several memories with equal content, any may be the stored one, because messages arrive in any
-                # order.
+                # Memories with equal content are stored once. Any of them may be the new one, because messages arrive
+                # in any order.
                 "INSERT INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)"
                 " ON CONFLICT (content) DO UPDATE SET is_new = max(is_new, excluded.is_new)",
                 [(content, memory_id.bytes, is_new) for content, memory_id, is_new in stored],

@@ -34,7 +34,7 @@ class Listing:
 
     @property
     def is_folder(self) -> bool:
-        """Whether the root is a folder. The key of a note in it is the note's path."""
+        """Whether the root is a folder. In a folder, the path of each note is the note's key."""
         return self.root.is_dir()
 
     def relative_path(self, file: Path) -> str:
@@ -74,7 +74,7 @@ def list_files(path: Path, format_: str | None) -> Listing:
 def check_notes(listings: Iterable[Listing]) -> None:
     """Check that the notes of one source have different paths, because the path of a note is its key.
 
-    Raises InvalidRequest with two notes of the same path. Otherwise one of them would supersede the other.
+    Raises InvalidRequest for two notes with the same path, because one would supersede (replace) the other.
     """
     notes: dict[str, Path] = {}
     for listing in listings:
@@ -89,7 +89,7 @@ def check_notes(listings: Iterable[Listing]) -> None:
 
 
 def _may_be_note(place: str, format_: str) -> bool:
-    """Whether a file is a note, or a text file. A text file is a note unless it contains chronicles."""
+    """Whether a file is Markdown, which is a note, or a text file, which is a note unless it contains chronicles."""
     return format_ == "markdown" or place.lower().endswith(reading.TEXT)
 
 
@@ -154,7 +154,7 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
         if unsupported is None and guessed is None:
             unsupported = unsupported_files.unknown_extension(file)
     except OSError:
-        unsupported = None  # reading the file fails, too, and reports the reason
+        unsupported = None  # not skipped here: the import will fail to read the file, and report the reason
     if unsupported is not None:
         listing.skip(file, f"{unsupported[0]}: {unsupported[1]}")
     elif format_ in (None, guessed):

@@ -50,7 +50,7 @@ def cli() -> None:
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> None:
-    """Raise SystemExit, so that all clean-up code runs. It stops a database that was started for the command."""
+    """Raise SystemExit, so that all clean-up code runs, such as stopping a database that the command has started."""
     sys.exit(128 + number)
 
 
@@ -90,7 +90,7 @@ def main() -> None:
         sys.exit(exc.exit_code)
     except (
         click.ClickException
-    ) as exc:  # by `say`, not by click: the message may quote a file name with control characters
+    ) as exc:  # printed by `say`, because the message may contain control characters of a file name
         if isinstance(exc, click.UsageError) and exc.ctx is not None:
             say(f"{exc.ctx.get_usage()}\nTry '{exc.ctx.command_path} --help' for help.\n", err=True)
         say(f"Error: {exc.format_message()}{_how_to_begin_with_a_hyphen(exc)}", err=True)

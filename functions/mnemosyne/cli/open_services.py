@@ -9,7 +9,7 @@ from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.terminal import say
 from mnemosyne.settings import PREFIX, Settings, variable
 
-if TYPE_CHECKING:  # packages of the extra `local` are imported in functions: other commands work without them
+if TYPE_CHECKING:  # at run time imported in functions, because other commands work without the extra `local`
     from mnemosyne.cli.local.data_dir import DataDir
 
 DEFAULT_NAMESPACE = "default"
@@ -18,7 +18,7 @@ DEFAULT_NAMESPACE = "default"
 def owner_settings() -> Settings:
     """Return the environment's settings for commands of the schema's owner.
 
-    They need no topic, because these commands publish nothing.
+    The settings need no topic, because these commands publish nothing.
     """
     return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
 
@@ -33,11 +33,12 @@ def settings_of_a_system() -> list[str]:
 def open_services(
     data_dir: str | None, *, create: bool = False, any_space: bool = False, delivers: bool = True
 ) -> Iterator[ConfiguredServices]:
-    """Yield the system that the settings name or, without settings, the local system, which is started if necessary.
+    """Yield the system that a command works on. A local system is started if necessary.
 
-    If `delivers` is false, only the database of the local system is started, because commands that read need no queue,
-    and starting the functions takes seconds. `create` has the same meaning as in `data_directory`, and `any_space`
-    as in ConfiguredServices.
+    This is the local system in `data_dir`, else the system of the settings, else the user's local system. If `create`
+    is true, a missing system in `data_dir` is created. If `delivers` is false, only the database of a local system is
+    started, because commands that read need no queue, and starting the functions takes seconds. If `any_space` is
+    true, the memories may be in another embedding space than the settings name.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:
@@ -54,10 +55,10 @@ def open_services(
 
 
 def data_directory(data_dir: str | None, create: bool) -> "DataDir":
-    """Return the directory of a local system: `data_dir` or, without it, the user's data directory.
+    """Return the directory of a local system: `data_dir` or, without `data_dir`, the user's data directory.
 
-    A missing system is created, with a note on standard error, if `create` is true and `data_dir` names the directory.
-    Otherwise Misconfigured is raised.
+    Raises Misconfigured if the directory contains no system. Only if `create` is true and `data_dir` names the
+    directory, a missing system is created instead, with a note on standard error.
     """
     from mnemosyne.cli.local.data_dir import DataDir
 

@@ -92,6 +92,6 @@ def read_keys(path: Path) -> list[str]:
 
 
 def _outcomes_of_keys(system: System, namespace: str, source: str, keys: Sequence[str]) -> Iterator[Row]:
-    """Yield the outcome of each key's latest change, in the given order, or `unknown` for a key without outcome."""
+    """Yield the latest outcome of each key, in the order of the keys, or `unknown` for a key without an outcome."""
     for batch in slices(keys):
         yield from system.run(ListOutcomesOfKeys(namespace=namespace, source=source, keys=batch))["outcomes"]

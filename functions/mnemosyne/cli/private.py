@@ -43,7 +43,7 @@ def private_path(path: Path, suffix: str) -> Path:
     directory = path.parent.stat()
     if directory.st_uid == os.getuid() and not directory.st_mode & stat.S_IWOTH and os.access(path.parent, os.W_OK):
         return adjacent
-    import platformdirs  # here, because only the extra `local` installs it
+    import platformdirs  # imported here, because only the extra `local` installs the package
 
     state_dir = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
     try:

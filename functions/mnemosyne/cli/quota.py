@@ -17,7 +17,7 @@ ANY_NUMBER = 2**63 - 1
 LIMITS: tuple[Limit, ...] = ("memories", "bytes", "texts_a_day")
 
 DEFAULT = -1
-"""Value of a limit option for the word `default`: the default limit of all namespaces."""
+"""Number for the word `default` in an option: the namespace gets the default limit of all namespaces."""
 COLUMNS = (("memories", "memories_limit"), ("bytes", "bytes_limit"), ("texts_today", "texts_limit"))
 
 

@@ -1,6 +1,6 @@
 """`mnemosyne receipt`: show and verify signed receipts of forgettings (deletions of all selected memories).
 
-A receipt states the number of deleted memories, and the places and times of remaining copies.
+A receipt states how many memories were deleted, and where copies remain (such as backups) and until when.
 """
 
 import json

@@ -91,8 +91,10 @@ def _check_target(namespace: str, into: str | None) -> None:
 
 
 def _in_redrive_order(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
-    """Return the message ids in the order of redriving: due dead letters, oldest first, then ids without a due dead
-    letter."""
+    """Return the message ids in the order of redriving: first the ids of due dead letters, then all others.
+
+    `due` has the ids of all due dead letters, oldest first.
+    """
     requested = dict.fromkeys(message_ids)
     return list(dict.fromkeys([*(message_id for message_id in due if message_id in requested), *requested]))
 

@@ -113,7 +113,7 @@ def _switch(system: System, space: dict[str, Any]) -> dict[str, Any]:
     for attempt in range(ATTEMPTS):
         try:
             return system.run(SwitchMove(**space))
-        except Unavailable:  # the lock's timeout is short, so that searches do not queue behind it
+        except Unavailable:  # the wait for the lock is short, because searches would queue behind a longer wait
             if attempt == ATTEMPTS - 1:
                 raise
             time.sleep(min(LONGEST_WAIT_SECONDS, 0.5 * 2.0**attempt))

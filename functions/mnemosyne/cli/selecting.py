@@ -16,7 +16,10 @@ _METADATA: Final = "PATH=VALUE"
 
 
 def _refuse_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse a comma, which would select too few memories for a hold, or too many to forget. A callback for click."""
+    """Refuse a tag with a comma, which may separate two tags or belong to one tag. A callback for click.
+
+    A wrong guess would select too few memories for a hold, or too many memories to forget.
+    """
     for value in values:
         if "," in value:
             raise click.BadParameter(
@@ -61,7 +64,7 @@ def selection(
     metadata: Sequence[str],
     everything: bool,
 ) -> dict[str, Any]:
-    """Return the operation's arguments for the values of the options that `selection_options` adds.
+    """Return the selection of memories by `selection_options` as arguments of an operation.
 
     Options without a value are left out.
     """

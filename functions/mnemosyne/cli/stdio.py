@@ -17,7 +17,7 @@ from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.services import Services
 
-if TYPE_CHECKING:  # packages of the extra `local` are imported in functions: other commands work without them
+if TYPE_CHECKING:  # at run time imported in functions, because other commands work without the extra `local`
     from mnemosyne.cli.local.data_dir import DataDir
 
 events = EventLog("mnemosyne.stdio")
@@ -31,7 +31,7 @@ def stdio(data_dir: str | None) -> None:
 
     directory = DataDir.at(data_dir)
     with directory.log("stdio").open("a") as log:
-        configure_logging("INFO", log)  # standard output carries the protocol
+        configure_logging("INFO", log)  # not to standard output, which carries the protocol
         services = _BackgroundServices(directory)
         on_termination(services.exit_on_signal)
         code = 1

@@ -17,7 +17,7 @@ from mnemosyne.domain.batches import batches
 from mnemosyne.observability import configure_logging
 
 SLICE = 200
-"""Maximum number of texts in one operation."""
+"""Maximum number of texts, such as message ids or keys, in one operation."""
 SLICE_CHARACTERS = 5_000
 """Maximum number of characters of all texts in one operation, because a workflow's argument has at most 32 KB as
 encrypted JSON."""
@@ -34,20 +34,20 @@ class LocalSystem:
     """Runs operations in this process."""
 
     def __init__(self, operator: Any) -> None:
-        """`operator` has the parts of SystemOperator that the command's operations need."""
+        """`operator` is a SystemOperator, or an object with only the parts that the command's operations need."""
         self._operator = operator
 
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation and return its answer."""
         if operation.as_owner and operation.changes:
-            configure_logging("WARNING", sys.stderr)  # not INFO: the audit trail has the operation
+            configure_logging("WARNING", sys.stderr)  # no INFO, because the audit trail records the operation
         return operations.run(operation, self._operator, f"local:{_user()}")
 
 
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without a name
+    except (KeyError, OSError):  # the user of a container may have no name
         return str(os.getuid())
 
 
@@ -57,7 +57,7 @@ def owners_system(
 ) -> Iterator[System]:
     """Yield a system for operations as the role that owns the schema.
 
-    `create` has the same meaning as in `data_directory`.
+    If `create` is true, a missing local system in `data_dir` is created.
     """
     if project is not None:
         yield Deployment(project, region, deployment)
@@ -76,8 +76,8 @@ def memory_system(
 ) -> Iterator[System]:
     """Yield a system for operations on memories and messages.
 
-    The system uses the database user of the settings or, without settings, the user `mnemosyne`. `delivers` has
-    the same meaning as in `open_services`.
+    The system uses the database user of the settings or, without settings, the user `mnemosyne`. If `delivers` is
+    false, only the database of a local system is started, because commands that read need no queue.
     """
     if project is not None:
         yield Deployment(project, region, deployment)

@@ -29,14 +29,14 @@ Command = Callable[..., None]
 
 
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
-    """Add the options that name a target, and pass the options that the command supports.
+    """Add the options that name a command's target (the system to work on), and check and pass their values.
 
-    `ways` are the options that the command supports. Only these are shown in `--help`, but all commands know all three
-    options, so that an unsupported option is a usage error that names the supported options. Two options are a usage
-    error, too. If `by_settings` is false, the settings in the environment cannot name the target, and settings without
-    an option are a usage error.
+    `ways` are the options that the command supports. `--help` shows only these, but every command accepts all three
+    options. An unsupported option can thus be a usage error that names the supported options. Two options together are
+    a usage error, too. If `by_settings` is false, the command does not work with the settings in the environment:
+    settings without an option are a usage error.
 
-    Raises Misconfigured if nothing names a target and the user's data directory has no local system.
+    The command raises Misconfigured if nothing names a target, and the command has no local system to use instead.
     """
 
     usable = [*(_NAMES[way] for way in ways), *([SETTINGS] if by_settings else [])]
@@ -113,11 +113,11 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
 
 @contextmanager
 def tools_address(url: str | None, data_dir: str | None, *, stores: bool = False) -> Iterator[str]:
-    """Yield the URL of a server: `url` or, without a URL, the URL of a local system.
+    """Yield the URL of a server: `url` or, without `url`, the URL of a local system.
 
-    The local system is in `data_dir` or, without `data_dir`, in the user's data directory. It is started if it does not
-    run. `stores` says that the command stores memories. If `stores` is true and `data_dir` is given, a missing system
-    is created. Otherwise, raises Misconfigured if there is no system.
+    The local system is in `data_dir` or, without `data_dir`, in the user's data directory. A stopped system is started.
+    Raises Misconfigured if there is no system. Only a command that stores memories (`stores`) creates a missing system
+    instead, if `data_dir` names the directory.
     """
     if url is not None:
         yield url

@@ -37,8 +37,8 @@ def say(text: object, *, err: bool = False) -> None:
 def open_standard_streams() -> None:
     """Open the null device for each standard stream that the caller has closed (`<&-`).
 
-    Otherwise Python has no object for the stream, and the next file that is opened gets the stream's descriptor: the
-    messages of `mnemosyne stdio` would be read from its own log.
+    Python has no object for a closed stream. In addition, the next file that is opened would get the descriptor of the
+    closed stream: `mnemosyne stdio`, for example, would read its client's messages from its own log.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -85,9 +85,9 @@ def local_date(timestamp: str, timezone: str) -> str:
 
 
 def age(value: str, timezone: str) -> timedelta:
-    """Convert an option to an age: 90m, 12h, 7d, or the time since the start of yesterday, last week, 2026-05-20.
+    """Convert the value of an option to an age: a duration, or the time since a day or week began.
 
-    Raises BadParameter for anything else.
+    Examples are 90m, 12h, 7d, yesterday, last week and 2026-05-20. Raises BadParameter for any other value.
     """
     with suppress(click.BadParameter):
         return timedelta(seconds=duration(value))

@@ -74,7 +74,7 @@ class ToolClient:
             invalid = (
                 name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
             )
-            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode keeps such a byte as U+DC80 to U+DCFF
+            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode turned the byte into U+DC80 to U+DCFF
             raise InvalidRequest(
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"
@@ -116,8 +116,8 @@ def _seconds(retry_after: str) -> float:
 def _token() -> str:
     """Return the bearer token of the environment. Raises Misconfigured if it cannot be sent in a header.
 
-    The value may be a whole header, as `mnemosyne keys create` shows it. Files from Windows end lines with a carriage
-    return.
+    The value may be a whole header, as `mnemosyne keys create` shows it. A carriage return at the end is removed,
+    because files from Windows end lines with it.
     """
     token = _HEADER.sub("", os.environ.get("MNEMOSYNE_TOKEN", "").strip())
     if not (token.isascii() and token.isprintable()):
@@ -145,7 +145,7 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
     problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
-    if response.status_code in (401, 403):  # from a proxy such as Cloud Run, if auth_mode is iam
+    if response.status_code in (401, 403):  # refused by a proxy such as Cloud Run, if auth_mode is iam
         raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
     if response.has_redirect_location:
         raise Unavailable(f"{problem}; it redirects to {response.headers['location']}: give this address with --url")

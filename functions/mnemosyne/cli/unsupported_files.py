@@ -62,7 +62,8 @@ _IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
 _IS_CHAT = re.compile(r"(^|/)conversations(-\d+)?\.json$")
 """ChatGPT writes a large export as `conversations-000.json`, `conversations-001.json`, …"""
 CHAT_BYTES = 100_000
-"""Bytes of a JSON file that are searched for a field of chat exports. A long `summary` may precede Claude's field."""
+"""Bytes of a JSON file that are searched for a field name of chat exports. In an export of Claude, a long `summary` may
+precede this name."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
@@ -71,7 +72,7 @@ CHAT_EXPORT = "write each message as a JSON line with content, timestamp and ses
 def unsupported_kind(path: Path) -> tuple[str, str] | None:
     """Describe an unsupported file, such as "an archive", and say how to import its contents.
 
-    A `.gz` file is described by what it contains. Returns None if the file may be supported.
+    A `.gz` file is described by its contents. Returns None if the file may be supported.
     """
     name = unpacked_name(path.name)
     is_packed = name != path.name
@@ -103,7 +104,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
 
 
 def _is_note(path: Path, beginning: bytes) -> bool:
-    """Whether a file with the name of a note is text. A note may begin with the letters that mark a binary file."""
+    """Whether a file has the name of a note and is text, even if the text begins with the mark of a binary format."""
     return format_of(path.name) is not None and is_text(beginning)
 
 
@@ -125,7 +126,7 @@ def _beginning(path: Path, size: int) -> bytes:
 
 
 def is_chronicle(path: Path) -> bool:
-    """Whether the first million bytes of a file, decompressed, contain a `formats.chronicle.START`."""
+    """Whether the first million bytes of a file, decompressed, contain the text that starts a chronicle."""
     with path.open("rb") as file, suppress(InvalidRequest):
         return START.encode() in unpacked(file, path.name).read(1_000_000)
     return False
