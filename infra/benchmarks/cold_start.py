@@ -79,7 +79,7 @@ def figures(rounds: int) -> list[Figure]:
             "ingest, healthz": (source, "ingest", "/healthz", None),
         }
         ratios: dict[str, list[float]] = {name: [] for name in cases if name != "hello"}
-        for number in range(rounds + 1):  # the first start compiles modules
+        for number in range(rounds + 1):  # round 0 does not count, because it compiles modules
             times = {name: first_answer(*case, environment) for name, case in cases.items()}
             for name, values in ratios.items():
                 if number:

@@ -61,7 +61,7 @@ def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[
 
 
 def people(collection: Collection) -> set[str]:
-    """Return the names of the speakers, with which the contents of the collection begin."""
+    """Return the names of all speakers. Each document of the collection begins with the name of its speaker."""
     return {
         name for document in collection.documents.values() if (name := document["text"].partition(": ")[0]).isalpha()
     }

@@ -47,7 +47,7 @@ _COLUMNS = (
 _BARE_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES "
 _BARE_CONFLICT = " ON CONFLICT (namespace, content_hash) DO UPDATE SET last_seen_at = now()"
 BARE_PG8000 = f"{_BARE_INSERT}(%s, %s, %s, %s, %s, %s, %s, CAST(%s AS halfvec)){_BARE_CONFLICT}"
-# The columns of the table that asyncpg copies into, with their values.
+# The temporary table into which asyncpg copies rows, and the names of its columns without SQL's quotes.
 _INCOMING = [column.strip('"') for column in _COLUMNS]
 CREATE_BARE_INCOMING = f"""
 CREATE TEMPORARY TABLE incoming ON COMMIT DELETE ROWS AS SELECT {", ".join(_COLUMNS)} FROM memories WITH NO DATA
@@ -182,7 +182,7 @@ def ingest_pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, worke
 def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
     """Return the rate from publishing to storage, divided by the rate of bare upserts of the same rows.
 
-    The keys name the size of the messages and the number of workers.
+    The keys of the result name the size of the messages and the number of workers.
     """
     ratios = {}
     embedder = OfflineEmbedder(None)
@@ -196,7 +196,7 @@ def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, cou
             with ingest_pipeline(directory, server, workers) as queue:
                 queue.publish(
                     NAMESPACE, [request for request, _ in make_rows(1, OFFLINE.dimension)]
-                )  # the function's first push loads its embedder
+                )  # not measured: at its first push, the function loads its embedder
                 _wait_stored(owner, 1)
                 whole = rate(total, lambda: _publish_and_wait(queue, requests, size, owner))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")

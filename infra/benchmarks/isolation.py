@@ -47,7 +47,7 @@ WHERE tablename IN ('memories', 'memory_words') AND (indexdef LIKE '% USING gin 
 
 
 def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
-    """Fill the table of memories, change rows, then build the table's large indexes and update its statistics."""
+    """Fill the table of memories, run the SQL in `change`, then build the large indexes and update the statistics."""
     indexes = owner.run(LARGE_INDEXES)
     owner.script("; ".join(f"DROP INDEX {index['name']}" for index in indexes))
     owner.run(FILL, rows=rows)
@@ -57,7 +57,7 @@ def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
 
 
 def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
-    """Return a function for each kind of search and list, which runs it once."""
+    """Return functions by name. Each runs one kind of search or list once."""
     random = np.random.default_rng(7)
     store = MemoryStore(database, "large")
 

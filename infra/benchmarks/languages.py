@@ -109,7 +109,7 @@ def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[st
     """Return the recall by language, reach and variant.
 
     The reach "within" searches only memories in the language of the question; "across" searches only memories in the
-    other languages.
+    other languages. A variant is a kind of search: by words, by meaning or by both.
     """
     recalls = {}
     with opened_store(name) as (plain_embedder, memories, _):

@@ -70,7 +70,7 @@ class Batch:
 
 
 def namespaces(rows: int) -> dict[str, int]:
-    """Return the number of memories of each namespace; `large` has the rest."""
+    """Return the number of memories of each namespace. All memories that are in no other namespace are in `large`."""
     parts = {"sessions": rows // 4, "long": rows // 50, "ten thousand": min(10_000, rows // 10)}
     parts["thousand"] = min(1_000, rows // 100)
     return {"large": rows - sum(parts.values()), **parts}

@@ -52,7 +52,7 @@ SELECT relname AS name, pg_relation_size(oid) AS bytes,
 FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind IN ('r', 'i')
 """
 COUNT: Final = "SELECT count(*) AS memories, (SELECT count(*) FROM memory_chunks) AS chunks FROM memories"
-# Every twentieth memory: the timestamps of consecutive memories differ by a minute.
+# One in twenty memories, chosen by the minute of the timestamp, which differs by one between consecutive memories.
 CHOSEN: Final = """
 SELECT id FROM memories
 WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS bigint), 20) = :remainder
@@ -132,7 +132,7 @@ def searches(store: Store) -> dict[str, Any]:
 
 
 def _running(store: Store) -> AbstractContextManager[stack.Stack]:
-    os.environ["MNEMOSYNE_RATE_LIMIT_PER_MINUTE"] = "0"  # no limit, because one caller makes all searches
+    os.environ["MNEMOSYNE_RATE_LIMIT_PER_MINUTE"] = "0"  # no rate limit, because one caller makes all searches
     return stack.full_stack(store.directory, host=functions.LOOPBACK, port=functions.free_port(), auth_mode="api_key")
 
 
@@ -157,7 +157,7 @@ async def _search(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searc
                 durations.append(time.perf_counter() - since)
             except RuntimeError:
                 writer.close()
-                await asyncio.sleep(1)  # as Retry-After says after too many requests
+                await asyncio.sleep(1)  # the Retry-After header of a refused request asks for this pause
                 reader, writer = await asyncio.open_connection(address.hostname, address.port)
         writer.close()
 
@@ -193,7 +193,7 @@ def restart(store: Store) -> dict[str, Any]:
 
 
 def rebuild(store: Store, memory: str) -> dict[str, Any]:
-    """Return the seconds of building the index of embeddings again with this much memory, and its bytes."""
+    """Build the index of embeddings again with this much memory. Return the seconds, and the bytes of the index."""
     with opened(store.directory) as (_, owner):
         owner.run("SELECT set_config('maintenance_work_mem', :memory, false)", memory=memory)
         began = time.perf_counter()
@@ -267,14 +267,14 @@ class Machine:
 
 
 def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.dimension) -> Machine:
-    """Return the smallest machine for this many memories with the bytes and the CPU time of the figures.
+    """Return the smallest machine for this many memories, computed from the measured bytes and CPU time in `figures`.
 
-    Memory: 1.2 times what searches read at random, and 2 GB. Cloud SQL offers even numbers of processors, with at most
-    6.5 GB of memory each. Disk: one and a half times the data, for the WAL and the rebuild of an index.
+    Memory: 2 GB, plus 1.2 times the bytes that searches read at random. Cloud SQL offers even numbers of processors,
+    with at most 6.5 GB of memory each. Disk: one and a half times the data, for the WAL and the rebuild of an index.
 
-    If the dimension differs from the measured one (it may be up to 1,000), the bytes of the embeddings are computed
-    from the layout of pages: a page has two rows of `memories` (01_storage.sql), and only whole elements of the HNSW
-    index.
+    A dimension other than the measured dimension may be up to 1,000. For such a dimension, the bytes of the embeddings
+    are computed from the layout of pages. A page has two rows of `memories` (01_storage.sql), or as many whole elements
+    of the HNSW index as fit.
     """
     sizes, relations = figures["sizes"], figures["sizes"]["relations"]
     data, searched = sizes["bytes"], sum(relations.get(name, 0) for name in SEARCHED)

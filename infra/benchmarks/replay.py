@@ -80,9 +80,9 @@ class RecordedSearch:
 
 
 def record(file: Path, names: Sequence[str]) -> None:
-    """Write the candidates of every question of the sets, with their sessions and the offline embedder.
+    """Write the candidates of every question of the sets, found by the offline embedder in memories with sessions.
 
-    After the questions of a set follows one line with the names and vectors of their candidates.
+    After the questions of each set, one line has the names and the vectors of their candidates.
     """
     with (
         gzip.open(file, "wt") as lines,

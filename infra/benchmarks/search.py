@@ -1,7 +1,7 @@
 """Measure searches on real text: the database's CPU time by kind and size, growth, and recall.
 
-Namespaces of growing size share one database. Each round asks one question in each way and size, one after the other,
-so that changes in the machine's speed affect all equally.
+Namespaces of growing size share one database. Each round asks one question by each kind of search in each namespace,
+one after the other, so that changes in the machine's speed affect all equally.
 """
 
 import itertools
@@ -67,7 +67,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Bench:
-    """A store, its embedder, a connection for bare statements, and the processes of both backends."""
+    """A store, its embedder, a connection for bare statements, and the PostgreSQL processes of both connections."""
 
     database: MemoryDatabase
     embedder: OfflineEmbedder
@@ -103,7 +103,7 @@ class Bench:
 
 
 def measured_bench(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: Connection) -> Bench:
-    """Return a Bench that measures the CPU time of the only connection of `memories` and of the owner's connection."""
+    """Return a Bench that measures the CPU time of two connections: the only one of `memories`, and the owner's."""
     with memories.pool.connection() as connection:
         processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
     return Bench(memories, embedder, owner, processes)
@@ -184,7 +184,7 @@ def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
 def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[str]) -> list[float]:
     """Return the cost of hybrid searches divided by the cost of semantic searches, for memories in sessions.
 
-    The memories are in a separate namespace, stored last. It shares the vector index with all other namespaces.
+    The memories are in a separate namespace, stored last, which shares the vector index with all other namespaces.
     """
     store(bench, "sessions", contents, sessions=True)
     bench.owner.script("VACUUM ANALYZE")

@@ -133,7 +133,7 @@ class Stored:
     def documents(self, ids: Iterable[str]) -> list[str]:
         """Return the ids of all documents that have the text of one of the memories.
 
-        Documents with the same text may be one memory or near-duplicates, of which a search returns only one.
+        Documents with the same text may be one memory, or near-duplicates: a search returns only one of these.
         """
         texts = (self.collection.documents[name]["text"] for name in self.names(ids))
         return list(dict.fromkeys(name for text in texts for name in self._by_text[text]))
@@ -170,7 +170,7 @@ def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
     variables = {
         "MNEMOSYNE_EMBEDDER": name,
         "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
-        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # a required setting; no connection is opened
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # a required setting, but never used
         "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
     }
     settings = Settings.from_environment({**os.environ, **variables})

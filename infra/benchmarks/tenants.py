@@ -18,7 +18,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import SearchMode
 
 PARTS = {"tenth": 10, "third": 3}
-"""The measured tenants. Each has one n-th of all memories, where n is this number."""
+"""The measured tenants. A tenant with the number n has one n-th of all memories."""
 WARM_UP = 3
 
 
@@ -27,7 +27,7 @@ def compare_tenants(
 ) -> list[Figure]:
     """Divide the cost of each tenant's searches in the shared database by their cost in the tenant's own database.
 
-    `names` has a description of each tenant, which becomes part of the names of its figures.
+    `names` has a description of each tenant, which is used in the names of the tenant's figures.
     """
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number, question in enumerate([*query_texts[:WARM_UP], *query_texts]):

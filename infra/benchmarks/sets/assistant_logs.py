@@ -1,8 +1,8 @@
 """Logs of people who work with an assistant: long messages, long sessions, and facts stated in passing.
 
 A session interleaves three topics. A person's message asks about a paragraph of a topic, and may quote some text. The
-assistant answers with lists, prose or code. Now and then a person states a fact before, between or after the rest;
-later messages change it or contradict it. The assistant sometimes repeats the fact.
+assistant answers with lists, prose or code. Now and then a person's message also states a fact, at the beginning, in
+the middle or at the end. Later messages change or contradict some facts. The assistant sometimes repeats a fact.
 
 There are two sets. In `assistant_logs`, people often quote text, and the assistant repeats half of the facts. In
 `short_requests`, people write short messages and the assistant answers at length, as in a chat window.
@@ -41,7 +41,7 @@ class _Shape:
     quoted: Sequence[int]
     """Numbers of paragraphs that a person's message quotes; one number is chosen for each message."""
     answered: range
-    """Numbers of paragraphs of an answer, after the first; one number is chosen for each answer."""
+    """Numbers of paragraphs that follow the first paragraph of an answer; one number is chosen for each answer."""
     repeated: float
     """Probability that the assistant repeats a stated fact."""
     asked_answers: float
@@ -82,7 +82,7 @@ class _Log:
     facts: dict[tuple[str, str], list[tuple[list[str], str]]] = field(default_factory=dict)
     """The messages that state a fact, and the value that they state, by the subject and attribute of the fact."""
     contradicted: set[tuple[str, str]] = field(default_factory=set)
-    """Facts that are stated with another value by a sentence without a word of change, such as "now"."""
+    """Facts whose values contradict each other: a new value is stated without a word of change, such as "now"."""
     answers: list[tuple[str, str, str]] = field(default_factory=list)
     """Some answers of the assistant: message, topic, and the paragraph with which the answer begins."""
 
@@ -165,7 +165,7 @@ def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attri
 
 
 def _request(rng: random.Random, topic: str, paragraph: str, service: str | None, *, opening: bool) -> str:
-    """Return a request about a paragraph. With `opening`, the first request of a stretch, it also names the service.
+    """Return a request about a paragraph. The first request of a stretch (`opening`) also names the service.
 
     A stretch is a part of a session in which the person works on one service.
     """
@@ -242,7 +242,10 @@ def _questions(log: _Log, attributes: dict[tuple[str, str], Attribute]) -> list[
 
 
 def _in_first_month(log: _Log, statements: Sequence[tuple[list[str], str]]) -> tuple[str, frozenset[str]] | None:
-    """Return the month of the first statement and all messages with its value; None if it also has another value."""
+    """Return the month in which a fact was first stated, and all messages of this month that state the fact.
+
+    Returns None if the messages of the month state different values.
+    """
     months = [
         datetime.fromisoformat(log.documents[messages[0]]["timestamp"]).strftime("%B %Y") for messages, _ in statements
     ]

@@ -16,7 +16,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 DOCUMENTS = 400
 WORDS = range(300, 5_001)
 CHARACTERS = 60_000
-"""Maximum length of a document. A page of tables has few words."""
+"""Maximum length of a document, in addition to the limit on words, because long tables may have few words."""
 QUESTIONS = 220
 SYNONYMS = {
     "return": "give back", "returns": "gives back", "create": "make", "creates": "makes", "remove": "take away",
