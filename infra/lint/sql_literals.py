@@ -18,8 +18,8 @@ STORE_CALLS = ("_run", "_one", "_call", "_call_one")
 """Methods of a store (OwnerStore, NamespaceStore) that pass their parameter `sql` on to a Connection."""
 CONNECTIONS = "mnemosyne.adapters.database"
 SCHEMA_FILES = ("connections.py", "migrations.py")
-"""The modules that may call `run_file`, because they define it or apply the schema. `run_file` runs a file
-instead of a constant."""
+"""The modules that may call `run_file`, which runs a file instead of a constant. They define `run_file` or apply the
+schema."""
 
 
 @dataclass
@@ -55,7 +55,10 @@ def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
 
 
 def _statements_passed_on(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield the arguments by which the methods of STORE_CALLS pass their own statement on."""
+    """Yield each argument `sql` that a method of STORE_CALLS passes on.
+
+    Such an argument need not be a constant, because the calls of the method are checked instead.
+    """
     for method in ast.walk(tree):
         if isinstance(method, ast.FunctionDef) and method.name in STORE_CALLS:
             calls = (node for node in ast.walk(method) if isinstance(node, ast.Call) and node.args)

@@ -68,7 +68,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         `limit` and `max_response_chars` limit the answer of a search. With `min_confidence` `related` or `strong`, a
         search leaves out memories with a lower confidence. After storing, a call waits up to `wait` seconds for the
         outcomes, so that a later search finds the memories. A memory without an outcome by then is durably queued, and
-        is stored later. With 0, a call does not wait.
+        is stored later. If `wait` is 0, a call does not wait.
         """
         self._url, self._api_key = url, api_key
         self._limit, self._characters, self._wait = limit, max_response_chars, wait
