@@ -4,11 +4,12 @@
 
 The hint is computed for each memory of the sets of assistant logs and short facts. A hinted memory is right if it
 states another value of the same subject's attribute. Precision is the share of hinted memories that are right. Recall
-is the share of changed facts whose newer memory's hint names an earlier one. Every second attribute of each kind of
-subject in sets/facts.json is held out: the rules were written without knowledge of the errors for these attributes.
-Every second pair of sets/changed_pairs.jsonl is held out, too. The pairs were written by hand: half are changed facts,
-and half look similar but are not. A pair is compared without a store. The changes in conversations are not known, so
-only the number of hints is printed.
+is the share of changed facts for which the hint of the newer memory names an earlier memory.
+
+Half of the data is held out, which means that the rules were written without looking at its errors: every second
+attribute of each kind of subject in sets/facts.json, and every second pair in sets/changed_pairs.jsonl. The pairs were
+written by hand: half are changed facts, and half look similar but are not. Pairs are compared without a store. For
+conversations, only the number of hints is printed, because their changes are not known.
 """
 
 import argparse

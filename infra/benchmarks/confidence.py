@@ -2,12 +2,12 @@
 
     python -m infra.benchmarks.confidence [--embedder gemini]
 
-In each tuning set, the questions without an answer are its unanswerable questions. In each of the two collections of
-conversations, they are the questions of the other collection: one row has the questions about strangers, and another
-row has the questions that name a person of the searched collection.
+Each row compares the answerable questions of a set with questions that have no answer in this set. A tuning set has its
+own unanswerable questions. For each of the two collections of conversations, the questions of the other collection have
+no answer. They form two rows: questions that name a person of the searched collection, and questions about strangers.
 
-The first three columns have the ROC AUC of the largest sum of cosine and share of words among the best hits, of the
-largest cosine, and of the largest share of words. The last two columns have the error rates at the thresholds of
+The first three columns have the ROC AUC of three values of the best hits: the largest sum of cosine and share of words,
+the largest cosine, and the largest share of words. The last two columns have the error rates at the thresholds of
 `mnemosyne.domain.confidence`: the share of answerable questions with weak hits only, and the share of unanswerable
 questions with a strong hit.
 """
