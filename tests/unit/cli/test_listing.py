@@ -53,6 +53,8 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("a.org", b"* x", "text in another markup"),
         ("a.mp3", b"ID3", "a recording"),
         ("a.txt", b'{"content": "x", "timestamp": "2026-05-20"}\n', "JSON lines"),
+        ("a.jsonl", b'[\n  {"content": "x"}, {"content": "y"}\n]\n', "a JSON array"),
+        ("a.jsonl.gz", gzip.compress(b'[{"content": "x"}]', mtime=0), "a JSON array"),
         ("a.tar", b"\x00" * 257 + b"ustar", "an archive"),
         ("a.jsonl", gzip.compress(b"{}", mtime=0), "a gzip file without the extension .gz"),
         ("a.md", gzip.compress(b"note", mtime=0), "a gzip file without the extension .gz"),
