@@ -19,8 +19,8 @@ from mnemosyne.ports.services import Services
 class AuditArguments(Input):
     """The events to list."""
 
-    after: Annotated[Text | None, DateAsText, Field(description="YYYY-MM-DD or RFC 3339.")] = None
-    before: Annotated[Text | None, DateAsText, Field(description="The same, inclusive.")] = None
+    after: Annotated[Text | None, DateAsText, Field(description="First day, YYYY-MM-DD, or RFC 3339.")] = None
+    before: Annotated[Text | None, DateAsText, Field(description="Last day or time.")] = None
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
     person: Annotated[
         Text | None,

@@ -74,8 +74,8 @@ class FilterArguments(Input):
     """Time, tags, session and metadata."""
 
     tags: Annotated[Tags | None, Field(description="Only with one of these tags.")] = None
-    after: Annotated[Text | None, DateAsText, Field(description="YYYY-MM-DD or RFC 3339.")] = None
-    before: Annotated[Text | None, DateAsText, Field(description="The same, inclusive.")] = None
+    after: Annotated[Text | None, DateAsText, Field(description="First day, YYYY-MM-DD, or RFC 3339.")] = None
+    before: Annotated[Text | None, DateAsText, Field(description="Last day or time.")] = None
     time_expr: Annotated[
         Text | None,
         Field(description="In words: 'last Tuesday', 'the past 3 months'."),

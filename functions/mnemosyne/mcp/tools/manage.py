@@ -85,7 +85,7 @@ TAGS_COUNTED = 20
 class StatsArguments(Input):
     """Arguments of `memory_stats`."""
 
-    limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="Number of tags.")] = TAGS_COUNTED
+    limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="How many tags.")] = TAGS_COUNTED
 
 
 class StatsResult(Result):
