@@ -41,7 +41,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
     def __get__(self, instance: object, owner: type | None = None) -> BuiltT:
         with self._lock:
             if self._name not in vars(instance):
-                # Later reads of the attribute find this value, and do not call __get__.
+                # Store the value as an attribute of the instance. Python finds this attribute at later reads and does
+                # not call __get__ again.
                 vars(instance)[self._name] = self._build(instance)
         built: BuiltT = vars(instance)[self._name]
         return built
@@ -50,7 +51,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    With `any_space`, as in operators' commands, the memories may be in another embedding space than the settings name.
+    Operators' commands set `any_space`. They then work even if the memories were embedded with another model than the
+    settings name.
     """
 
     def __init__(
@@ -59,8 +61,8 @@ class ConfiguredServices:
         self.settings = settings
         self._statement_seconds = statement_seconds
         self._any_space = any_space
-        # If the caller accepts any space and the settings name no embedder, no space is expected: the defaults of the
-        # settings say nothing about the database.
+        # With `any_space` and no embedder in the settings, do not expect the default model of the settings: the
+        # memories may have been embedded with another one.
         self.expected_space = (
             None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
         )

@@ -10,7 +10,7 @@ _RUNNING = RLock()
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` runs at the first use of a name that only `__init__` defines."""
+    """A package whose `__init__` runs when a name is read that the package does not have yet."""
 
     def __getattr__(self, name: str) -> Any:
         package: Any = self
@@ -22,9 +22,10 @@ class _LazyPackage(ModuleType):
 
 
 def defer(*packages: str) -> None:
-    """Delay the `__init__` of each package until a name that only `__init__` defines is used.
+    """Delay the `__init__` of each package until it is needed, because its imports slow down the start.
 
-    A parent must be named before its subpackages. Packages that are already imported, or not installed, do not change.
+    The `__init__` of a package runs when a name is read that the package does not have yet. Name a parent before its
+    subpackages. Packages that are already imported or not installed do not change.
     """
     for name in packages:
         if name in sys.modules or not (spec := importlib.util.find_spec(name)):

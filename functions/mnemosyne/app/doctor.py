@@ -101,10 +101,10 @@ def check_database(
 
 
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
-    """Check that row-level security applies to the role of this connection.
+    """Check that row-level security applies to the functions.
 
-    Row-level security does not apply to the schema's owner. On the owner's connection, check the database users of the
-    functions (`users`) instead.
+    The check is about the role of this connection. If row-level security does not apply to this role, for example
+    because the role owns the schema, the database users of the functions (`users`) are checked instead.
     """
     role = connection.one(_ROLES, names=None)
     if not role["bypasses"] and not role["is_owner"]:
@@ -158,7 +158,7 @@ def check_embedder(embedder: Embedder) -> Check:
 
 
 def check_reranker(reranker: Reranker) -> Check:
-    """Check that the reranker answers, with a longer timeout than in a search."""
+    """Check that the reranker answers. The check waits longer than a search would."""
     try:
         return Check("reranker", reranker.check())
     except ServiceError as exc:
@@ -207,7 +207,7 @@ def _extension(version: str | None) -> Check:
 
 
 def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Iterable[Check]]) -> Iterator[Check]:
-    """Run checks on a database connection. If it cannot be opened or is lost, yield a failed check `database`."""
+    """Run checks on a database connection. If the connection fails, yield a failed check with the name `database`."""
     try:
         with services.pool.connection() as connection:
             yield from checks(connection)
@@ -226,7 +226,7 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
 
 
 def examine_database(services: ConfiguredServices) -> Iterator[Check]:
-    """Check the database."""
+    """Check the database's server, extension, schema and embedding space."""
     return _run_checks(services, lambda connection: check_database(connection, bundled(), services.expected_space))
 
 
@@ -234,7 +234,8 @@ def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -
     """Check the settings, the database and the services of a function, for `/health?deep=1`.
 
     The services are the embedder, if the function `embeds` texts, and the issuer of tokens, if there is one. The check
-    of the role fails for a function that logs in as the owner of the schema.
+    of the database role fails if the function logs in as the owner of the schema, because row-level security does not
+    apply to the owner.
     """
     yield check_settings()
     database = list(examine_database(services))
@@ -255,7 +256,7 @@ def check_settings() -> Check:
 
 
 def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
-    """Check the embedder of the database's embedding space or, without the database, of the settings' space."""
+    """Check the embedder of the stored memories. Without the database, check the embedder that the settings name."""
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:

@@ -33,7 +33,7 @@ IMPORT_THREADS = 2
 @lru_cache(maxsize=1)
 def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> ConfiguredServices:
     """Return the process's services, built from its environment. Raises Misconfigured."""
-    configure_logging("INFO")  # errors in the settings are logged too
+    configure_logging("INFO")  # needed before the settings are read, because errors in them are logged
     settings = Settings.from_environment()
     configure_logging(settings.log_level, project=settings.google_cloud_project)
     if unknown := unknown_variables():
@@ -100,10 +100,10 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 
 
 def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
-    """Return a check of pushes: it raises Unauthorized unless a push comes from this deployment's subscription.
+    """Return a function that checks the sender of a push, given the push's Authorization header.
 
-    The argument of the check is the Authorization header. `checked` is true if Cloud Run has already checked the
-    signature of the token. Raises Misconfigured if settings are missing.
+    The function raises Unauthorized unless the push comes from a Pub/Sub subscription of this deployment. `checked` is
+    true if Cloud Run has already checked the signature of the token. Raises Misconfigured if settings are missing.
     """
     if settings.push_secret:
         from mnemosyne.service.callers import check_secret
@@ -124,7 +124,7 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
 
 
 def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], LifespanApp]":
-    """Decorate a function that builds an app, so that it returns an app that is built at the first request."""
+    """Decorate a function that builds an app. The app is then built at the first request, and not at the start."""
 
     @lru_cache(maxsize=1)
     @wraps(build)
@@ -139,8 +139,8 @@ def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callab
 @_entry_point
 def mcp_app() -> Any:
     """Return the app of the `mcp` function."""
-    # Without this, importing the SDK's low-level server also imports its client and MCPServer, which takes a tenth of
-    # the time to the first response.
+    # Without `defer`, importing the SDK's low-level server would also import the SDK's client and MCPServer, which
+    # would take a tenth of the time to the first response.
     defer("mcp", "mcp.server")
     from mnemosyne.http.mcp.app import build_app
 
@@ -171,7 +171,7 @@ def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Chec
 
 
 def _canary_route(services: ConfiguredServices) -> "Route | None":
-    """Return the route that checks the deployment. None if the settings name no caller that may use it."""
+    """Return the route with which an uptime check tests the deployment. None if the settings allow no caller."""
     from mnemosyne.http.mcp.canary import canary_route
     from mnemosyne.service.canary import check_canary
 

@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unav
 from mnemosyne.observability import EventLog, configure_logging, grouped
 from mnemosyne.settings import Settings
 
-log = EventLog("mnemosyne.app.migrate")  # not __name__: in a job that is __main__, whose log level is not set
+log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is "__main__", and that logger has no level
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
@@ -30,10 +30,10 @@ PAUSE_SECONDS: Final = 10.0
 def check_embedding(
     settings: Settings, space: EmbeddingSpace, *, patience: float = PATIENCE_SECONDS, pause: float = PAUSE_SECONDS
 ) -> None:
-    """Embed one word in an embedding space. Raises Misconfigured with the variable to change.
+    """Check that an embedding model works, by embedding one word.
 
-    The check finds a region without the model, a restricted model and a missing permission. Without the check, a
-    deployment would notice these errors only when memories are not stored.
+    The check finds a region without the model, a restricted model and a missing permission. Without the check, these
+    errors would be noticed only when memories cannot be stored. Raises Misconfigured with the next step.
     """
     embedder = registry.build(settings, space)
     deadline = time.monotonic() + patience
@@ -62,15 +62,14 @@ _NEXT_STEPS: Final = {
     "expiry_failed": _NEXT_RUN,
     "announcement_failed": _NEXT_RUN,
 }
-"""Next step for each log event, if the error names none."""
+"""Next step after each log event, if the error itself has no next step."""
 
 
 def migrate(settings: Settings, *, repair: bool = False) -> list[str]:
-    """Apply the missing files of the schema, grant roles to the functions' database users, and return the applied
-    files.
+    """Apply pending files of the schema, and grant roles to the functions' database users.
 
-    With `repair`, repeatable files are applied although they have not changed. Raises MigrationFailed, or
-    Misconfigured if a user does not exist.
+    Returns the applied files. Repeatable files, such as SQL functions, are applied again if they have changed or, with
+    `repair`, in any case. Raises MigrationFailed, or Misconfigured if a user does not exist.
     """
     with closing(connection_factory_for(settings, socket_timeout=None)()) as connection:
         space = embedding_space(settings)
@@ -94,7 +93,7 @@ def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS, repair: bo
 
 
 def log_failure(event: str, exc: Exception) -> str:
-    """Log a failed operation of the schema's owner as one line, and return its cause as one sentence.
+    """Log a failed migration or operator's command as one line, and return the cause as one sentence.
 
     `event` is a key of `_NEXT_STEPS`.
     """

@@ -1,7 +1,7 @@
-"""The stores and checks behind an operator's commands, and the tasks that the function `migrate` repeats.
+"""The stores and checks that operators' commands use, and the tasks that the function `migrate` repeats.
 
-OwnerStores works with the rights of the schema's owner, and MemoryStores with the rights of the settings' database
-user.
+OwnerStores has the rights of the role that owns the schema. MemoryStores has the rights of the database user in the
+settings.
 """
 
 import time
@@ -90,7 +90,7 @@ class MemoryStores:
         return self._services.memories_of(namespace)
 
     def archive_of(self, namespace: str) -> Archive:
-        """Return the archive of a namespace, for complete exports."""
+        """Return the store of the data that only a complete export of the namespace contains."""
         return Archive(self._services.pool.connection, namespace)
 
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -167,10 +167,10 @@ class SystemOperator(OwnerStores, MemoryStores):
 
 
 def expire_memories(connect: Callable[[], Connection], clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
-    """Remove the rows of expired memories and old events of change feeds, and return the number of memories.
+    """Remove expired memories and old events of change feeds, and return the number of removed memories.
 
-    No batch begins after EXPIRY_SECONDS, because `migrate` runs one request at a time, and operators' commands would
-    wait. The next run continues. A run that removes memories adds one row to the audit trail.
+    After EXPIRY_SECONDS, no further batch begins, and the next run continues. A longer run would delay operators'
+    commands, because `migrate` runs one request at a time. A run that removes memories adds one row to the audit trail.
     """
     retention, feeds = Retention(connect), ChangeFeeds(connect)
     deadline, removed = clock() + EXPIRY_SECONDS, 0

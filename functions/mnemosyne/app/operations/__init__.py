@@ -39,7 +39,7 @@ OPERATIONS: Final[Mapping[str, type[Operation]]] = {
     for operation in vars(module).values()
     if isinstance(operation, type) and issubclass(operation, Operation) and "action" in vars(operation)
 }
-"""Every class with an `action`, by this name."""
+"""The class of each operation, by its name (`action`)."""
 
 
 def read_operation(action: object, arguments: object) -> Operation:
@@ -74,7 +74,7 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
 
 
 def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any]) -> None:
-    """Record an operation that its own transaction has not recorded."""
+    """Record an operation in the audit trail, if the operation's own transaction has not recorded it."""
     ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):
         ids += about.get(name, [])
@@ -83,7 +83,10 @@ def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[st
 
 
 def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:
-    """Return the function that runs an operation, given its name and arguments and the caller's identity token."""
+    """Return a function that runs an operation.
+
+    The function takes the name and the arguments of the operation, and the identity token of the caller.
+    """
     operator = SystemOperator(settings)
     verifier = OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE)
 

@@ -34,7 +34,7 @@ class ListGrants(Operation):
 
 
 class RevokeGrants(Operation):
-    """Revoke grants by id, and all grants of a person."""
+    """Revoke grants by id, all grants of a person, or both."""
 
     action = "revoke_grant"
     changes = True
@@ -97,7 +97,7 @@ class LockOut(Operation):
         return blocked_name(self.who) if self.kind == "person" else self.who
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Lock out, and return the revoked grants. Raises NotFound for an unknown key."""
+        """Lock out the person, client or key, and return the revoked grants. Raises NotFound for an unknown key."""
         return {"kind": self.kind, "who": self.name, "revoked": operator.lockouts.add(self.kind, self.name)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:

@@ -20,9 +20,9 @@ class ListChanges(Operation):
     after: ChangeCursor = ChangeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of events, and the next position as `after`.
+        """Return a page of events. `after` is the position at which the next call continues.
 
-        The last page also has a next position, because events may follow later.
+        The last page also has `after`, because more events may follow later.
         """
         page = operator.memories_of(self.namespace).changes(PAGE, after=self.after)
         return {

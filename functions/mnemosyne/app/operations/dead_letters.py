@@ -36,7 +36,7 @@ class DeadLetterSelection(Operation):
 
     @property
     def choice(self) -> DeadLetterChoice:
-        """The choice of dead letters that the options of the operation describe."""
+        """The operation's options as a filter for dead letters."""
         return DeadLetterChoice(
             cause=self.cause,
             younger_than=self.younger_than,
@@ -128,7 +128,7 @@ class RedriveDeadLetters(Operation):
     namespace: Namespace
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
     now: bool
-    """Whether dead letters that must wait after a failed redrive are published too."""
+    """Whether to publish also the dead letters whose waiting time after a failed redrive is not over."""
     into: Text | None = None
     dry_run: bool = False
 

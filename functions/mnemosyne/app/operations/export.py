@@ -29,7 +29,8 @@ class ExportMemories(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         page = operator.memories_of(self.namespace).export(PAGE, after=self.after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
-        # Leave out memories that were deleted after the page was read. They have no extras, the values for a restore.
+        # Leave out memories that were deleted after the page was read. They have no `extras`, the values that only a
+        # restore needs.
         present = [memory for memory in page if memory.id in extras]
         return {
             "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],
@@ -38,7 +39,7 @@ class ExportMemories(Operation):
 
 
 class ExportRequests(Operation):
-    """Export the requests with an outcome, as lines of an export file."""
+    """Export the finished ingest requests with their outcomes, as lines of an export file."""
 
     action = "export_requests"
     counted = "lines"
@@ -53,7 +54,7 @@ class ExportRequests(Operation):
 
 
 class ExportRecords(Operation):
-    """Export the records that publishers have named by source and key, as lines of an export file."""
+    """Export the records, which publishers identify by source and key, as lines of an export file."""
 
     action = "export_records"
     counted = "lines"
@@ -79,7 +80,11 @@ class RestoreLines(Operation):
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Store the lines. Raises InvalidRequest for a line that is not from an export file, and Conflict."""
+        """Store the lines.
+
+        Raises InvalidRequest for a line that is not from an export file. Raises Conflict if a content is already stored
+        under another id, or if an id belongs to another memory.
+        """
         memories: list[ArchivedMemory] = []
         rows: dict[str, list[Any]] = {"request": [], "record": []}
         for fields in self.lines:

@@ -27,7 +27,7 @@ class ListHolds(Operation):
 
 
 class PlaceHold(Selecting):
-    """Place a legal hold. The caller must then call SuspendExpiry."""
+    """Place a legal hold. SuspendExpiry must follow, which stops the expiry of memories that are already stored."""
 
     action = "hold_place"
     changes = True
@@ -57,7 +57,7 @@ class SuspendExpiry(Operation):
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Change one page, and return the number of changed memories. `after` is set if the caller must call again."""
+        """Suspend one page, and return the number of memories. `after` is true if the caller must call again."""
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 
@@ -66,7 +66,7 @@ class SuspendExpiry(Operation):
 
 
 class ReleaseHold(Operation):
-    """Release a legal hold. The caller must then call ApplyRetention."""
+    """Release a legal hold. ApplyRetention must follow, so that the memories can expire again."""
 
     action = "hold_release"
     changes = True

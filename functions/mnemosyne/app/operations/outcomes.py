@@ -20,7 +20,7 @@ _NOTHING: Row = dict.fromkeys(_COLUMNS)
 
 
 class ListOutcomes(Operation):
-    """List the outcomes of a namespace, a page at a time, in the order of the transactions that set the outcomes."""
+    """List the outcomes of a namespace's requests, a page at a time, ordered by the transactions that set them."""
 
     action = "outcome_list"
     counted = "outcomes"
@@ -30,9 +30,9 @@ class ListOutcomes(Operation):
     after: OutcomeCursor = OutcomeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of outcomes, and the next position as `after`.
+        """Return a page of outcomes. `after` is the position at which the next call continues.
 
-        The last page also has a next position, because outcomes may follow later.
+        The last page also has `after`, because more outcomes may follow later.
         """
         memories = operator.memories_of(self.namespace)
         page = memories.outcomes(PAGE, after=self.after, source=self.source)
@@ -49,7 +49,7 @@ class ListOutcomes(Operation):
 
 
 class ListOutcomesOfKeys(Operation):
-    """Return the outcomes of keys of a source: for each key, of the request whose state changed last."""
+    """Return the latest outcome for each of several keys of a source."""
 
     action = "outcome_of_keys"
 
@@ -83,10 +83,10 @@ class CountWaiting(Operation):
 
 
 def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
-    """Return the row of a listing for a message that cannot be read.
+    """Return a message that cannot be read as a row of the list of outcomes.
 
-    The data of the message may be large. It is read only if the listing selects a `source` and the message's attributes
-    name none.
+    The data of the message may be large. Therefore the data is read only if the list is filtered by `source` and the
+    attributes of the message have no source.
     """
     letter = None
     if source is not None and "source" not in dead_letter.attributes:
