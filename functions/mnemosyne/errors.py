@@ -13,7 +13,7 @@
         │   ├── Broken   … until an operator acts: a permission, a quota, a full disk, a retired model
         │   ├── StatementTimeout … because a statement took longer than allowed
         │   ├── ItemUnavailable … for this item only: the same service works for others
-        │   ├── Uncertain       … the connection was lost during a commit: it may or may not have succeeded
+        │   ├── UncertainCommit … the connection was lost during a commit: it may or may not have succeeded
         │   └── EmbeddingModelChanged … because the memories now use another embedding model: embed again
         └── Misconfigured the operator can fix it: settings or schema
             └── MigrationFailed … because PostgreSQL rejected a file of the schema
@@ -66,8 +66,8 @@ class Unauthorized(MnemosyneError):
 class ServiceError(MnemosyneError):
     """Raised when the deployment cannot do something now. No request is at fault, and nothing was changed.
 
-    `cause` is our description, `next_step` tells the operator what to check or run, and `detail` is the service's own
-    error message.
+    `cause` is Mnemosyne's description of the error, `next_step` tells the operator what to check or run, and `detail`
+    is the service's own error message.
     """
 
     needs_operator = False
@@ -99,9 +99,10 @@ class StatementTimeout(Unavailable):
 
 
 class ItemUnavailable(Unavailable):
-    """Raised when one item cannot be processed now although the service works for others; nothing was changed.
+    """Raised when one item cannot be processed now, although the service works for others. Nothing was changed.
 
-    Only such a message becomes a dead letter after `max_delivery_attempts`.
+    A message with such an item may become a dead letter after `max_delivery_attempts` deliveries. During an outage of a
+    service, messages are delivered again instead.
     """
 
 

