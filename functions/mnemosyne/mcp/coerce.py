@@ -1,9 +1,9 @@
 """Convert arguments of the wrong JSON type, before the tool validates them. Pure.
 
-Models write numbers, lists and objects as strings. Some vendors require that models give every argument:
-https://platform.openai.com/docs/guides/structured-outputs (all fields must be required). A value is converted only if
-the tool's schema allows exactly one interpretation. Other values are left unchanged, so that the validation rejects
-them with an error that names the argument.
+Some models write numbers, lists and objects as strings. Others give null for optional arguments, because their vendors
+require all arguments: https://platform.openai.com/docs/guides/structured-outputs (all fields must be required). A value
+is converted only if the tool's schema allows exactly one interpretation. Other values are left unchanged, so that the
+validation rejects them with an error that names the argument.
 """
 
 import re
@@ -15,11 +15,12 @@ import orjson
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _WRITTEN_ID = re.compile(r"([\[<`\"'])?(?:memory://)?(?P<id>[0-9a-fA-F-]{32,36})(?(1)[\]>`\"'])")
-"""Pattern of an id in brackets (as the texts of answers show it), in the URI of a resource, or in quotes."""
+"""Pattern of an id as models write it: alone, in quotes, in brackets (as in texts of answers), or in a resource's
+URI."""
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)```", re.DOTALL)
 IDS = ("id", "ids", "request_id", "request_ids", "superseded_by")
 SEPARATED = ("tags", "add_tags", "remove_tags", "ids", "request_ids")
-"""Lists whose texts are split at commas, as in a `TAGS:` line. The texts of other lists may contain commas."""
+"""Lists that may be written as one text with commas. In other lists, the text of an item may contain commas."""
 _BOOLEAN = {"true": True, "false": False}
 
 
@@ -85,7 +86,7 @@ def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], na
 
 
 def _split_at_commas(text: str) -> list[str] | str:
-    """Split a text at commas. A list that is not valid JSON, such as `['a', 'b']`, is returned unchanged."""
+    """Split a text at commas. Text that looks like JSON, such as `['a', 'b']`, is returned unchanged."""
     if _is_like_json(text) and not _WRITTEN_ID.fullmatch(text.strip()):
         return text
     return [item.strip() for item in text.split(",") if item.strip()]
@@ -98,7 +99,7 @@ def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str]
 
 
 def _fenced_memories(text: str, schema: Mapping[str, Any]) -> list[Any] | None:
-    """Return the memories of a JSON text in a Markdown code block. Any other code block may be a content itself."""
+    """Return the memories in a Markdown code block of JSON. Any other code block may be the content of a memory."""
     fenced = _FENCED.fullmatch(text.strip())
     value = _parse_json(fenced[1]) if fenced and "content" in schema.get("required", ()) else None
     memories = value if isinstance(value, list) else [value]

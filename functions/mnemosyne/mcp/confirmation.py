@@ -26,12 +26,13 @@ def can_answer(context: ServerRequestContext[Any]) -> bool:
     elicitation = capabilities.elicitation if capabilities else None
     if context.protocol_version < SINCE or elicitation is None:
         return False
-    # A client that names no kind of input can show forms, because in earlier revisions the capability meant forms.
+    # In earlier revisions of MCP, the capability `elicitation` meant forms. Therefore a client that declares the
+    # capability without details can show forms.
     return elicitation.form is not None or elicitation.url is None
 
 
 def question(result: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
-    """Build the request for confirmation from the result of `Tool.asks_first`."""
+    """Build the request for confirmation. `result` has the question, which the tool `Tool.asks_first` has built."""
     message = (result.structured_content or {})["question"]
     form = mcp_types.ElicitRequestFormParams(message=message, requested_schema=FORM)
     return mcp_types.InputRequiredResult(

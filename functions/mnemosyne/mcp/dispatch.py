@@ -28,7 +28,7 @@ from mnemosyne.ports.services import Services
 log = EventLog(__name__)
 
 AUDITED = ("id", "ids", "message_id", "request_id", "request_ids")
-"""Fields of a tool's result that the log event `audit` of a change contains."""
+"""Fields of a tool's result that are copied to the log event `audit`, which is logged for each change."""
 DEPRECATED_META = "mnemosyne/deprecated"
 
 
@@ -36,7 +36,7 @@ def call(
     tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
 ) -> mcp_types.CallToolResult:
     """Run a tool and log the call. Errors become tool errors that the agent can read."""
-    if current_trace() is None:  # requests over stdio have no trace, so each call begins a trace
+    if current_trace() is None:  # stdio has no trace of an HTTP request, so begin a trace
         with trace({}):
             return call(tool, arguments, principal, services)
     started = time.perf_counter()
@@ -44,7 +44,7 @@ def call(
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
     if outcome == "done" and tool.scope is not Scope.READ:
-        caller = {}  # the log event `audit` of the same trace has the caller
+        caller = {}  # the log event `audit` of the same call names the caller
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
         audit.ACCESS,
@@ -71,7 +71,7 @@ def _run(
         parsed = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed, principal, services)
-        except EmbeddingModelChanged:  # since the error, `services` has the new embedder: repeat the call
+        except EmbeddingModelChanged:  # `services` has the new embedder now, so repeat the call
             reply = tool.run(parsed, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _handle_error(exc, tool, principal)
@@ -142,7 +142,8 @@ def _trace_id() -> str:
 def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
     """Build the MCP result from a reply: its text and its structured content.
 
-    With `has_stored_text`, a second block of text follows: a notice that the text was stored by others, and the notes.
+    With `has_stored_text`, a second block of text follows. It has a notice that others stored the text, and the
+    server's notes.
     """
     structured = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured).decode()

@@ -49,9 +49,10 @@ _WORD = re.compile(r"\w+")
 
 
 def stored_text_notice(text: str) -> str:
-    """Return the notice that follows a text of stored memories.
+    """Return the notice that follows an answer with text of memories.
 
-    No content can contain its own notice, because it would have to contain its own digest.
+    The notice contains a digest of the answer's text. Therefore no memory can imitate the notice: the memory would have
+    to contain a digest of itself.
     """
     return STORED_DATA.format(digest=hashlib.sha256(text.encode()).hexdigest()[:16])
 
@@ -74,8 +75,8 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQuery) -> str | None:
     """Return a note if no hit is close to the query, otherwise None.
 
-    All hits are weak, or the minimum confidence has left all hits out. The note mentions the time if the caller
-    searched a time or the query names one, because time does not count in the confidence.
+    No hit is close if all hits are weak, or if the minimum confidence has left all hits out. The confidence does not
+    consider times. Therefore the note mentions the time if the caller or the query names one.
     """
     minimum = query.min_confidence
     if any(hit.confidence is not Confidence.WEAK for hit in memories):
@@ -125,7 +126,7 @@ def shorten_contents(memories: Sequence[SearchHit], characters: int) -> list[Sea
     The length is measured in JSON, because JSON writes some characters as escapes of up to six characters.
     """
     costs = [_json_length(hit.content) for hit in memories]
-    # JSON adds quotes and escapes of line breaks to a content. Up to a tenth more characters are accepted for these.
+    # Up to a tenth more characters are accepted, because JSON adds quotes and writes line breaks as two characters.
     if sum(costs) <= characters * 1.1:
         return list(memories)
     share = characters // len(memories)

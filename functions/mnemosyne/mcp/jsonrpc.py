@@ -31,9 +31,9 @@ def read(text: str | bytes) -> Any:
 def problem(posted: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
     """Return the reason why the JSON is not a valid JSON-RPC message; None if it is valid.
 
-    The arguments `escaped` and `brackets` save time. If the text has no escapes, it cannot contain lone surrogates,
-    which UTF-8 cannot encode, so it is not searched for them. If the text has few opening brackets, its depth is not
-    measured.
+    Two arguments save time. `escaped` is false if the JSON text has no escapes: only escapes can write lone surrogates,
+    so there is no search for them. `brackets` is the number of opening brackets in the text: with few brackets, the
+    depth is not measured.
     """
     if isinstance(posted, list):
         return None

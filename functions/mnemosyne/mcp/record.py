@@ -33,7 +33,7 @@ _site: ContextVar[str] = ContextVar("site", default="")
 
 @contextmanager
 def site_context(origin: str) -> Iterator[None]:
-    """Set the origin of the current request for the context, such as `https://memory.example`; empty over stdio."""
+    """Set the origin of the current request, such as `https://memory.example`, within the context. Empty over stdio."""
     token = _site.set(origin)
     try:
         yield
@@ -154,4 +154,4 @@ RecordOrIds = create_model(
     truncated=(bool | None, None),
     **_OPTIONAL,
 )
-"""A MemoryRecord that is cut if it is long. Callers without the scope `read` get only the ids."""
+"""A MemoryRecord whose long fields are cut or left out. Callers without the scope `read` get only its ids."""

@@ -20,7 +20,7 @@ UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 SHOWN = 50
 """Number of memories in a page of the list, and in `memory://recent`."""
 NOT_FOUND = -32002
-"""Code of the error for a missing resource, in protocol revisions with a handshake. Later revisions use
+"""Error code for a missing resource, in MCP revisions that begin with a handshake (`initialize`). Later revisions use
 INVALID_PARAMS."""
 HANDSHAKE_UNTIL = "2025-11-25"
 
@@ -43,7 +43,7 @@ def find_reader(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
 
 
 def list_resources(result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
-    """Convert a result of `list_memories` to a page of resources. Raises MCPError if it is an error."""
+    """Convert a result of `list_memories` to a page of resources. Raises MCPError if the result is an error."""
     if result.is_error:
         code = mcp_types.INVALID_PARAMS if is_refusal(result) else mcp_types.INTERNAL_ERROR
         raise MCPError(code, _texts_of(result)[0])
@@ -69,7 +69,7 @@ def not_found(uri: str, why: str, protocol_version: str) -> MCPError:
 
 
 def contents(uri: str, result: mcp_types.CallToolResult, protocol_version: str) -> mcp_types.ReadResourceResult:
-    """Convert a tool's result to the resource's contents. Raises MCPError if it is an error."""
+    """Convert a tool's result to the resource's contents. Raises MCPError if the result is an error."""
     texts = _texts_of(result)
     if is_refusal(result):
         raise not_found(uri, texts[0], protocol_version)

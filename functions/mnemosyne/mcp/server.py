@@ -32,9 +32,9 @@ from mnemosyne.ports.services import Services
 
 
 class IdentifiedServer(Server[Any]):
-    """The SDK's server, but with only its name and version in the `_meta` of answers of revision 2026-07-28.
+    """The SDK's server, but answers of revision 2026-07-28 have only the server's name and version in their `_meta`.
 
-    The SDK would add the icons, 1,300 bytes, to each answer. Only `server/discover` and `initialize` return them.
+    The SDK would add the icons, 1,300 bytes, to each answer. Only `server/discover` and `initialize` return the icons.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
@@ -83,8 +83,8 @@ def build_server(services: Services, *, database: ThreadLimiter, principal: Prin
     Each request runs for the principal that the transport has authenticated or, if there is none, for `principal`. A
     request without both is rejected.
     """
-    # Give the SDK only the tools with Mcp-Param headers, because at every call it reads all schemas to compare
-    # arguments with these headers.
+    # Give the SDK only the schemas of tools with Mcp-Param headers. At every call, the SDK reads all schemas that it
+    # has, to compare arguments with these headers.
     with_headers = {
         name: tool.listing.input_schema
         for name, tool in AGENT_TOOLS.items()
@@ -214,9 +214,9 @@ def _refuse_cursor(params: mcp_types.PaginatedRequestParams | None, items: str) 
 
 
 def _continue_trace(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
-    """Return a context that continues the trace in the call's `_meta`, or changes nothing if `_meta` has none.
+    """Return a context that continues the trace in the call's `_meta`. Without such a trace, it changes nothing.
 
-    This trace is closer to the caller than the trace of the HTTP request (SEP-414).
+    The trace in `_meta` replaces the trace of the HTTP request, because it is closer to the caller (SEP-414).
     """
     traceparent = (meta or {}).get(TRACEPARENT)
     return trace({TRACEPARENT: traceparent}) if isinstance(traceparent, str) else nullcontext()

@@ -28,7 +28,7 @@ HANDSHAKE_FIRST = (
 LAST_ANSWERS_SECONDS = 30.0
 """Seconds to wait for pending answers after the input has ended."""
 _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
-"""Escapes of the characters that JSON may contain, but that end a line for Node's readline and Python's splitlines."""
+"""Escapes of characters that JSON allows, but that Node's readline or Python's splitlines read as the end of a line."""
 
 
 async def serve(server: Server[Any]) -> None:
@@ -41,7 +41,7 @@ async def serve(server: Server[Any]) -> None:
 
 
 def _take_standard_input() -> BinaryIO:
-    """Take over standard input. Child processes get the null device instead."""
+    """Return standard input for this server alone. Child processes read the null device instead."""
     ours = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -58,7 +58,7 @@ class _Lines(io.TextIOWrapper):
 
 
 def _take_standard_output() -> _Lines:
-    """Take over standard output. All other output of this process goes to standard error."""
+    """Return standard output for this server alone. All other output of the process goes to standard error."""
     ours = os.dup(1)
     os.dup2(2, 1)
     return _Lines(os.fdopen(ours, "wb"), encoding="utf-8", newline="\n")
@@ -67,8 +67,9 @@ def _take_standard_output() -> _Lines:
 class _Conversation:
     """Passes valid lines on to the SDK's server, and writes the server's answers.
 
-    This class answers invalid lines, because the SDK ignores them and the client would wait forever. At the end of the
-    input, the SDK cancels pending requests. Therefore the class passes the end on only after all requests are answered.
+    This class answers invalid lines, because the SDK ignores them and the client would wait forever. The class also
+    reports the end of the input to the SDK only after all requests are answered, because the SDK then cancels pending
+    requests.
     """
 
     def __init__(self, source: BinaryIO) -> None:

@@ -16,7 +16,8 @@ from mnemosyne.mcp.workers import Workers
 ResultT = TypeVar("ResultT")
 
 LATEST = 0.1
-"""Weight of the latest call in the moving average of durations: the last ten calls have two thirds of the weight."""
+"""Weight of the latest call in the moving average of calls' durations. The last ten calls have two thirds of the
+weight."""
 
 
 class ThreadLimiter:
@@ -60,9 +61,9 @@ class ThreadLimiter:
 
 
 class CountingSemaphore(asyncio.Semaphore):
-    """A semaphore that counts the callers that wait for it. They acquire it in their order.
+    """A semaphore that counts its waiting callers. Callers acquire the semaphore in the order of their arrival.
 
-    Unlike anyio's limiter, acquiring it without waiting does not yield to other tasks.
+    Unlike anyio's limiter, a free semaphore is acquired without yielding to other tasks.
     """
 
     def __init__(self, number: int) -> None:

@@ -25,7 +25,7 @@ _current: ContextVar[Principal | None] = ContextVar("principal", default=None)
 
 @contextmanager
 def principal_context(principal: Principal) -> Iterator[None]:
-    """Set the principal of the current request for the context."""
+    """Set the principal (authenticated caller) of the current request, within the context."""
     token = _current.set(principal)
     try:
         yield
@@ -57,7 +57,7 @@ class Result(BaseModel):
     def _exclude_none(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         """Leave out optional fields that are None.
 
-        The method has no annotations, because a return type would replace the fields in the output schema.
+        The method has no return annotation, because pydantic would use it for the output schema instead of the fields.
         """
         values = serialize(self)
         if None not in values.values():
@@ -77,8 +77,8 @@ class Reply:
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
-"""Function that looks up the outcome of an accepted request. Its first argument is the structured result that accepted
-the request. It returns None while there is no outcome."""
+"""Function that looks up the outcome of an accepted request, or returns None while there is no outcome. The first
+argument is the structured result of the call that accepted the request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,16 +102,16 @@ class Tool(Generic[ArgumentsT]):
     returns_stored_text: bool = False
     """Whether the tool's answers contain text of memories. If so, a notice to the model follows each answer."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
-    """Function that computes the units that a call costs in addition to the request itself. Its arguments are not
-    validated yet."""
+    """Function that computes the cost of a call in units of the rate limit, in addition to the cost of the request
+    itself. Its arguments are not validated yet."""
     unlisted: tuple[str, ...] = ()
     """Arguments that are not listed for agents, to save tokens. The tool accepts them, and the documents describe
     them."""
     has_view: bool = False
     """Whether the MCP App shows the tool's results, in hosts that support apps."""
     asks_first: "Tool[ArgumentsT] | None" = None
-    """Tool that builds the `question` for the user. If the client can show a form, the user must confirm before the
-    call."""
+    """For a call that cannot be undone: a tool that builds the `question` for the user. If the client can show a form,
+    the user must confirm before the call."""
     outcome: Look | None = None
     """Function that looks up the outcome of a request, for calls with `wait`."""
     refused: str = ""
@@ -120,7 +120,7 @@ class Tool(Generic[ArgumentsT]):
     """For a deprecated tool, a sentence that names its replacement."""
 
     def units_of(self, arguments: Mapping[str, Any]) -> float:
-        """Return the units of a call in addition to the request itself; see `domain.rate_limit`."""
+        """Return the cost of a call in units (see `domain.rate_limit`), without the cost of the request itself."""
         converted = coerce_arguments(arguments, self.schema)
         return self.units(converted) + rate_limit.cost_of_conditions(converted)
 
@@ -161,7 +161,7 @@ class Tool(Generic[ArgumentsT]):
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
 """Limits that are enforced but not listed, to save tokens. Errors and some descriptions name them."""
 SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "="), ("default", []))
-"""Defaults that are not listed, because descriptions name them or readers expect them."""
+"""Defaults that are not listed, because descriptions name them or because they are usual."""
 
 
 def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
@@ -169,7 +169,8 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
-        # List a string, because strict modes of vendors cannot express "any JSON object". `mcp.coerce` accepts both.
+        # List a string here, because strict modes of vendors cannot express "any JSON object". `mcp.coerce` accepts a
+        # string and an object.
         schema = schema | {"type": ["string", "null"]}
     listed = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
     members = {k: _drop_unlisted(v, unlisted) for k, v in listed.items()}
@@ -184,7 +185,7 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Inline `$defs`, and drop generated titles, models' docstrings, null defaults and JSON Schema's own defaults.
 
-    An optional argument loses the alternative null.
+    The type null is removed from optional arguments. `_adapt_schema` adds it again in another form.
     """
     definitions = schema.get("$defs", {})
     tidied: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)

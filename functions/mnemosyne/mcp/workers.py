@@ -38,8 +38,8 @@ class Workers:
             self._calls.put(call.run)
             await call.ended
         except asyncio.CancelledError:
-            # Enter a scope only after a cancellation, because entering it takes as much CPU time as the switch to the
-            # thread.
+            # Enter the scope, which protects the wait, only after a cancellation. Entering a scope takes as much CPU
+            # time as the switch to the thread.
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise
@@ -75,7 +75,7 @@ class _Call:
             return
 
     async def end(self) -> None:
-        """Wait until the function has ended, after a cancellation has cancelled `ended`."""
+        """Wait until the function has ended. A new future replaces `ended`, which was cancelled."""
         if not self._has_ended:
             self.ended = self._loop.create_future()
             await self.ended
@@ -87,10 +87,10 @@ class _Call:
 
 
 class _Calls:
-    """Queue of calls. Each call is announced by a byte in a pipe.
+    """Queue of calls. For each call, a byte in a pipe wakes a waiting thread.
 
-    Writing the byte releases the GIL, so on one processor the woken thread runs at once. A thread that waits for
-    `queue.SimpleQueue` is woken while the event loop holds the GIL, which costs four more switches between threads.
+    Writing the byte releases the GIL, so that on one processor the woken thread runs at once. `queue.SimpleQueue` would
+    wake the thread while the event loop holds the GIL, which costs four more switches between threads.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class _Calls:
 def _work(calls: _Calls) -> None:
     while (call := calls.get()) is not None:
         call()
-        del call  # otherwise the idle thread would keep the call's arguments alive
+        del call  # an idle thread must not keep the last call's arguments in memory
 
 
 def _stop(calls: _Calls, threads: int) -> None:

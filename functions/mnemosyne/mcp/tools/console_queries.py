@@ -145,7 +145,8 @@ class RatingResult(Result):
 class HistoryResult(Result):
     """A memory's earlier and later versions, nearest first, and its ratings, latest first.
 
-    `similar` has memories with nearly the same meaning, and `may_replace` memories with another value of a fact.
+    `similar` has memories with nearly the same meaning. `may_replace` has memories that state the same fact with
+    another value.
     """
 
     id: UUID

@@ -45,7 +45,7 @@ class DeleteArguments(Input):
 
 
 class Deleted(Result):
-    """The deleted memory. For a record, this is its current version; `note` names memories that are kept."""
+    """The deleted memory or, for a record, its current version. `note` names memories that were not deleted."""
 
     id: UUID | None = None
     title: str | None = None
@@ -58,7 +58,7 @@ class Deleted(Result):
 class DeletedMemories(Result):
     """Number and ids of the deleted memories, and the given ids that belong to no memory.
 
-    `still_superseded` has memories that the deleted memories had superseded.
+    `still_superseded` has memories that the deleted memories had superseded. Searches still leave them out.
     """
 
     deleted: int

@@ -1,4 +1,4 @@
-"""Tools of earlier systems: unlisted, and implemented by memory_search."""
+"""Deprecated tools that existing clients still call. The tools are not listed, and run memory_search."""
 
 from collections.abc import Callable
 from typing import Annotated, Any

@@ -22,7 +22,7 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
 
 _OPEN = "-"
-"""Text of an open end of the time window in a token."""
+"""How a token writes an open end of its time window."""
 SECONDS = 10.0
 """Time in seconds after which a call ends. The next call continues."""
 

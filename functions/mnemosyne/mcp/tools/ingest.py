@@ -28,7 +28,7 @@ UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", 
 LONGEST_WAIT = 10
 """Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
 TICK = timedelta(microseconds=1)
-"""Difference between the default times of successive memories of a batch: the resolution of the database."""
+"""Difference between the default times of consecutive memories in a batch. The database cannot store a smaller one."""
 UNFINISHED = (IngestState.QUEUED, IngestState.UNKNOWN)
 """States of a request without an outcome."""
 FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -74,14 +74,14 @@ class Queued(Result):
     status: Literal["queued"] = "queued"
     request_id: UUID
     earlier_outcome_at: datetime | None = None
-    """Time of the last outcome of an earlier delivery of the same version."""
+    """Time of the request's last outcome before this call, if the same request was sent before."""
 
 
 def _ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
-    # Only a request whose id the caller chose may have an earlier outcome.
+    # Only a request whose id the caller determines, by an id or by a key and a time, may have an earlier outcome.
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
     ingest.accept(principal.namespace, [request], services, Publisher(client=principal.name))
@@ -89,12 +89,12 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
 
 
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
-    """Return the time of the request's last outcome, so that a wait for the next outcome ignores it.
+    """Return the time of the request's last outcome, which a wait for the next outcome must ignore.
 
-    If the database is unavailable, return the current time, so that the wait ignores all outcomes up to now. The
-    function raises no ServiceError, because a memory can be accepted without the database. Raises InvalidRequest if
-    the id belongs to another request with a final outcome, because the wait would return that request's outcome, while
-    the new request becomes a dead letter.
+    If the database is unavailable, the result is the current time, because the memory can be accepted without the
+    database. The wait then ignores all outcomes up to now. Raises InvalidRequest if the id belongs to another request
+    with a final outcome. The new request would become a dead letter, and the wait would return the outcome of the other
+    request.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
@@ -132,7 +132,7 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
     requests: list[Request] = []
     first: dict[UUID, Request] = {}
     for index, memory in enumerate(arguments.memories):
-        # Each memory gets a later default time than the memory before it. With equal times, the content hash would
+        # A memory without a time gets a later time than the memory before it. With equal times, the content hash would
         # decide which version of a record is current, and a deletion would also delete a version that follows it.
         default_time = now + index * TICK
         try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 MARKED_CHARACTERS = 2_000
-"""Number of characters at the beginning of a query whose words are marked."""
+"""Only words in this many first characters of a query are marked."""
 
 
 def with_matches(

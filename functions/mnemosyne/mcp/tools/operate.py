@@ -37,9 +37,10 @@ class RequestsArguments(Input):
 
 
 class RequestResult(Result):
-    """One ingest request; `source` and `key` are its publisher's names for it.
+    """One ingest request. `source` and `key` are the publisher's names for the record.
 
-    `client` is the name of the key or client that sent it, and `dead_letter` the message id to redrive.
+    `client` is the name of the key or client that sent the request. `dead_letter` is the message id of the request's
+    dead letter, which the operator can redrive.
     """
 
     request_id: UUID
@@ -98,7 +99,7 @@ LIST_REQUESTS = Tool(
     arguments=RequestsArguments,
     result=RequestPage,
     returns_stored_text=True,
-    # If few requests have the state, the query reads all requests of the namespace.
+    # A list of one state costs more: if few requests have the state, the query reads all requests of the namespace.
     units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,
     run=_list_requests,
     read_only=True,
@@ -168,8 +169,10 @@ Cause = Annotated[
 
 
 class RedriveArguments(Input):
-    """The dead letters to redrive: one dead letter by `message_id`, or all due dead letters with one of `message_ids`
-    or a `cause`."""
+    """The dead letters to redrive: one by `message_id`, or several by `message_ids` or `cause`.
+
+    Of several, only due dead letters are redriven: not those that are in flight or wait after a failed redrive.
+    """
 
     message_id: MessageId | None = None
     message_ids: Annotated[

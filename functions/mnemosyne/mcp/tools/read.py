@@ -51,7 +51,7 @@ class SessionMemories(Result):
 
 
 class ReadMemory(MemoryRecord):
-    """One memory. For people, also whether its title was given, its neighbours in the session, and its legal hold."""
+    """One memory. With the argument `neighbours`, also its neighbours in the session and its legal hold."""
 
     as_of: datetime | None = None
     title_given: bool | None = None

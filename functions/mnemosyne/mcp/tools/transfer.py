@@ -19,9 +19,11 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
 
 YAML_CHARACTERS = 1_000
-"""Number of characters of YAML that cost one unit. Parsing them takes about ten milliseconds of CPU time."""
+"""Number of characters of YAML that cost one unit of the rate limit. Parsing them takes about ten milliseconds of CPU
+time."""
 MARKDOWN_PAGE = 10.0
-"""Units of a page of Markdown files, because YAML is slow to write (see `transfer.FRONT_MATTER_CHARACTERS`)."""
+"""Cost of a page of Markdown files, in units of the rate limit. Writing YAML is slow (see
+`transfer.FRONT_MATTER_CHARACTERS`)."""
 PART_CHARACTERS = 2_500_000
 """Maximum number of characters of a part of a file. Even with JSON escapes, the part fits into the maximum size of a
 request."""
@@ -31,15 +33,15 @@ class RefusedInput(Input):
     """A record that the caller could not read: its name or position, and the error."""
 
     error: Annotated[Filled, Field(max_length=1_000)]
-    # These fields have weaker rules than `Source` and `Key`: an invalid source, such as one of two lines, may be the
-    # reason why the caller refused the record.
+    # These fields have weaker rules than `Source` and `Key`, because the caller may have refused the record for an
+    # invalid source, for example a source of two lines.
     source: Annotated[Filled, Field(max_length=SOURCE_LIMIT)]
     key: Annotated[Filled, Field(max_length=KEY_LIMIT)]
     request_id: Id | None = None
 
 
 class ImportArguments(Input):
-    """A part of a file, which contains complete lines or chronicles."""
+    """A part of a file: complete lines of JSON, chronicles (blocks of `TS:` to `BODY:` lines) or Markdown."""
 
     name: Annotated[
         Filled,

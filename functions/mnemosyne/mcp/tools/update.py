@@ -53,9 +53,9 @@ def _parse_expiry(value: object) -> object:
 
 
 def _check_visible(label: str) -> str:
-    """Return a label unchanged. Raises ValueError if it has no visible character.
+    """Return a title or tag unchanged. Raises ValueError if the text has no visible character.
 
-    An ingest request with such a title is accepted, because its title can be taken from the content.
+    A new memory may have a title without visible characters: its title is then taken from the content.
     """
     if not one_line(label).strip():
         raise ValueError(f"must contain at least one visible character, got {excerpt(label)}")
@@ -101,7 +101,7 @@ class UpdateArguments(Input):
     @model_validator(mode="before")
     @classmethod
     def _accept_ids(cls, values: Any) -> Any:
-        """Accept `ids` in place of `id`. In the schema that agents see, `id` stays required."""
+        """Accept `ids` in place of `id`, although the schema that agents see requires `id`."""
         if not isinstance(values, dict) or not isinstance(ids := values.get("ids"), list) or not ids:
             return values
         if values.get("id") is not None:
