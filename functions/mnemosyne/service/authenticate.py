@@ -37,7 +37,7 @@ PAUSE_SECONDS = 5.0
 at once."""
 CACHE_ENTRIES = 10_000
 EXPIRES_SOON = timedelta(days=7)
-"""Time before the expiry of a key in which each instance logs once that the key is in use and expires soon."""
+"""If a key is used in this time before its expiry, each instance logs once that the key expires soon."""
 SUBJECT_NAMESPACE = "user:"
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
@@ -47,13 +47,13 @@ class Authenticator(Protocol):
 
     @property
     def credential(self) -> str:
-        """Description of the required credential. People who look for a log-in page read it."""
+        """Description of the required credential, shown to people who look for a log-in page."""
 
     @property
     def only_authorization(self) -> bool:
         """Whether a request with the header X-Serverless-Authorization is rejected.
 
-        Cloud Run would check this header instead of Authorization.
+        In the mode `iam`, Cloud Run would check this header and pass Authorization on unchecked.
         """
 
     def authenticate(self, authorization: str | None) -> Principal:

@@ -1,5 +1,5 @@
-"""Identify callers other than the users of the tools: Pub/Sub subscriptions, uptime checks, the local delivery and
-operators.
+"""Identify callers other than the users of the tools: Pub/Sub subscriptions, uptime checks, operators and, on a single
+machine, the local queue.
 
 Errors never say which part of a credential is wrong.
 """
@@ -20,7 +20,7 @@ same for all accounts."""
 def check_push(verifier: TokenVerifier, emails: Collection[str], authorization: str | None) -> None:
     """Check the Google token of a call by a Pub/Sub subscription or an uptime check of this deployment.
 
-    Raises Unauthorized if the token is not of one of the accounts, and Unavailable if it cannot be checked.
+    Raises Unauthorized if the account in the token is none of `emails`, and Unavailable if the token cannot be checked.
     """
     claims = verifier.verify(bearer(authorization))
     email = claims.get("email")
@@ -30,7 +30,7 @@ def check_push(verifier: TokenVerifier, emails: Collection[str], authorization: 
 
 
 def check_secret(secret: str, authorization: str | None) -> None:
-    """Check the secret that the local delivery sends with a push. Raises Unauthorized."""
+    """Check the secret that the local queue sends with a push, in place of a token. Raises Unauthorized."""
     if not hmac.compare_digest(hash_secret(bearer(authorization)), hash_secret(secret)):
         raise Unauthorized("the push does not come from the local queue")
 

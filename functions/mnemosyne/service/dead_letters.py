@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 OVER_QUOTA_LIMIT = 200
-"""Number of dead letters at which a namespace keeps no further messages that exceed the quota."""
+"""Number of dead letters in a namespace from which on further messages over the quota are not kept."""
 CONFLICT_LIMIT = 200
-"""Number of dead letters at which a namespace keeps no further messages of the kind CONFLICT. Dead letters do not count
-towards the quota, and any caller that may store can send such messages."""
+"""Number of dead letters in a namespace from which on further messages of the kind CONFLICT (whose request id belongs
+to another content) are not kept. Without this limit, any caller that may store could fill the database with such
+messages, because dead letters do not count towards the quota."""
 MOST_UNAVAILABLE = 5
 """Number of consecutive failures, because the queue or the database is unavailable, after which `redrive_chosen`
 ends."""
@@ -42,9 +43,9 @@ ends."""
 def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> DeadLetter:
     """Store a message as a dead letter, and return the dead letter with the message id under which it is stored.
 
-    Call this function only if a part of the message has no other outcome. A message that names no namespace is stored
-    in the namespace ''. If the namespace has CONFLICT_LIMIT dead letters, a message of the kind CONFLICT is only
-    logged.
+    Call this function only if the failure of a part of the message is recorded nowhere else. A message that names no
+    namespace is stored in the namespace ''. If the namespace has CONFLICT_LIMIT dead letters, a message of the kind
+    CONFLICT is only logged.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
@@ -57,7 +58,7 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
 
 
 def _log_dead_letter(dead_letter: DeadLetter, namespace: str) -> None:
-    """Log a dead letter. The cause is logged only for kinds whose causes cannot quote the message."""
+    """Log a dead letter. If the cause may quote the message, the meaning of the kind is logged instead."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
     about = {
@@ -131,7 +132,7 @@ class Redrive:
 
     @classmethod
     def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
-        """Create the redrive of a dead letter. `into` is the namespace for a message that names no namespace.
+        """Create the redrive of a dead letter. A message that names no namespace is stored in the namespace `into`.
 
         Raises InvalidRequest, with the reason, if the message cannot be published again.
         """
@@ -175,7 +176,7 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # also after Ctrl-C: a dead letter that stays marked cannot be redriven for 24 hours
+        except BaseException:  # even Ctrl-C: a dead letter that stays marked cannot be redriven for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:

@@ -83,7 +83,7 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "Memory
             forgetting_id, letter, forgotten.data, forgotten.requests
         ):
             return
-        letter = memories.dead_letter(letter.message_id)  # another forgetting has just changed the dead letter
+        letter = memories.dead_letter(letter.message_id)  # try again: another forgetting has changed the dead letter
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,11 @@ class _ForgottenRequests:
     data: bytes | None
     """The data of the dead letter without the forgotten memories; None if nothing is left."""
     requests: Sequence[Reading]
-    """The forgotten requests, except requests whose id also belongs to a request that is kept."""
+    """The forgotten requests, to be recorded as deleted. A request whose id also belongs to a kept request is left
+    out."""
     forgettings: int
-    """The number of forgettings of the namespace."""
+    """Number of forgettings of the namespace at this time. A different number later shows that there was another
+    one."""
     any_forgotten: bool
 
 
@@ -110,7 +112,8 @@ def _find_forgotten(
     decoded = decode(message, allowed_namespace=memories.namespace)
     unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
     entries = [] if unreadable else read_each(message, memories.namespace)
-    # Use the position of each memory in the message as its request id, because several memories may have the same id.
+    # Replace each request id by the position of the memory in the message, because several memories may have the same
+    # id.
     readings = [
         replace(reading, request_id=UUID(int=index))
         for index, (_, reading) in enumerate(entries)
@@ -150,11 +153,10 @@ def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[D
 def without_old_texts(
     requests: Sequence[FailedRequest], published: datetime | None, latest: datetime | None
 ) -> Sequence[FailedRequest]:
-    """Remove `first_words`, the beginning of the content, from requests that were published before the latest
-    forgetting.
+    """Remove the beginning of the content (`first_words`) from requests that may have been forgotten.
 
-    `published` is the time at which the message of the requests was first published, and `latest` is the time of the
-    latest forgetting. Other requests are returned as they are.
+    These are requests whose message was first published (`published`) before the latest forgetting (`latest`). Later
+    requests are returned unchanged.
     """
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 

@@ -80,14 +80,14 @@ class GroupCommit(Generic[ResultT]):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[_QueuedSlice[ResultT]]] = {}
-        """Waiting slices by namespace. A namespace is removed when none of its groups is in progress."""
+        """Slices by namespace, including the slices of the group in progress. A namespace without slices is removed."""
 
     def store(self, namespace: str, part: Slice, work: Callable[[Sequence[IngestRequest]], ResultT]) -> ResultT:
         """Call `work` for the slice, alone or in a group with other slices, and return the result.
 
-        If a service fails, `store` raises this error for each slice of the group. Any other error may be caused by a
-        single item. `work` is then called again for each slice alone, so that a slice fails only because of its own
-        items.
+        If a service fails, `store` raises the service's error for each slice of the group. Any other error may come
+        from a single item. Then `work` is called again for each slice alone, so that no slice fails because of another
+        slice's items.
         """
         if part.chunks > SMALL:
             return work(part.requests)

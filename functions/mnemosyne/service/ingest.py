@@ -57,7 +57,8 @@ class Stored:
     postponed: dict[UUID, str] = field(default_factory=dict)
     """Requests that could not be stored now, although other requests could, each with the reason."""
     progress: bool = False
-    """Whether this delivery has stored a memory. Before that, a delivery continues even after its deadline."""
+    """Whether this delivery has stored a memory. Only then can the deadline end the delivery, so that each delivery
+    makes progress."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return the results of some of the requests."""
@@ -85,9 +86,10 @@ class Stored:
 
     @property
     def dead_letter_reason(self) -> str:
-        """The reason why the message must be kept as a dead letter; empty if it need not be kept.
+        """The reason to keep the message as a dead letter; empty if there is none.
 
-        At least one part of such a message has no recorded outcome, so only the dead letter can report its failure.
+        A part of such a message shares its request id with another request, so the failure cannot be recorded under
+        this id. Only the dead letter reports it.
         """
 
         def name(ids: Sequence[UUID]) -> str:

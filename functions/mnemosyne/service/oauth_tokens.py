@@ -19,8 +19,8 @@ from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authen
 log = EventLog(__name__)
 
 FRESH_SECONDS = 25.0
-"""Seconds for which the result of checking a token is cached. The time is so short that a revoked grant is refused
-within 30 seconds, even if the check itself is slow."""
+"""Seconds for which the result of checking a token is cached. A revoked grant must be refused within 30 seconds, which
+leaves five seconds for the check itself."""
 CACHE_ENTRIES = 10_000
 
 
@@ -68,8 +68,8 @@ class OAuthAuthenticator:
     def _find_grant(self, grant_id: UUID) -> ValidGrant | None:
         """Return the grant with this id; None if it is not valid.
 
-        While the database does not respond, return the grant from a look-up in the last ten minutes. Raises Unavailable
-        if there was no such look-up.
+        While the database does not respond, a grant that was found in the last ten minutes counts as valid. For any
+        other grant, Unavailable is raised.
         """
         cached = self._last_found.get(grant_id)
         if time.monotonic() < self._circuit_open_until:  # a look-up has just failed: do not wait for another

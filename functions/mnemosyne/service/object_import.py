@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 BUCKET = "bucket"
-"""Name of the client in the provenance of the requests that an import of an object publishes."""
+"""Name of the client that is recorded as the sender of the requests from an imported object."""
 BUDGET_SECONDS = 480.0
 """Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer; the next delivery continues the
 import."""
@@ -100,7 +100,8 @@ class _Reading:
     failed: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
-    """Request id by key (see `key_of`) of the records that were read since the progress was last recorded."""
+    """The records that were read since the progress was last recorded: the request id by the record's key (see
+    `key_of`)."""
     seen: SeenRequests = field(default_factory=SeenRequests)
     size: int = 0
     recorded: float = field(default_factory=time.monotonic)
@@ -169,8 +170,10 @@ class _Reading:
             self.left_out[name if is_known or room else "…"] += 1
 
     def _record_failures(self) -> None:
-        """Record refused records as failed, and announce these outcomes, because the service `ingest` never receives
-        these records."""
+        """Record refused records as failed, and announce these outcomes.
+
+        The service `ingest` cannot do this, because refused records are not published.
+        """
         reject(self.failed, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
         if self.services.outcome_topic:
             outcomes.announce(

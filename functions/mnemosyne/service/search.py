@@ -24,9 +24,9 @@ log = EventLog(__name__)
 WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the egress of the network (vpc_egress)"
 WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
-"""Minimum length of each list of candidates, by vector and by words. A list is longer if three times the limit of the
-query is more than this. In the benchmark "many turns" (docs/benchmarks.md), recall@10 was .59 with 100 candidates, .57
-with 75 and .53 with 40."""
+"""Minimum number of candidates that a search looks up by vector, and again by words. If the query has a high limit, the
+number is three times this limit. In the benchmark "many turns" (docs/benchmarks.md), recall@10 was .59 with 100
+candidates, .57 with 75 and .53 with 40."""
 COMPLETIONS = 8
 """Maximum number of words that complete the last word of a query."""
 RERANKED = 50
@@ -56,7 +56,7 @@ class SearchResult:
     embed_ms: float = 0.0
     database_ms: float = 0.0
     rerank_ms: float | None = None
-    """None if nothing was reranked."""
+    """Duration of reranking. None if there was no reranking."""
 
 
 def search(
@@ -119,11 +119,13 @@ def rank(
     lexical_weight: float,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> tuple[list[RankedCandidate], Candidates]:
-    """Look up and rank the candidates of a query. Return the ranked candidates, best first, and the last look-up.
+    """Look up and rank the candidates of a query.
 
-    The look-up of the candidates is one round trip to the database. A second round trip compares candidates with each
-    other, if one of them belongs to a session. Near-duplicates are folded into one hit. If fewer than `limit` hits
-    remain and the database has more candidates, the look-up is repeated without the folded memories.
+    Returns the ranked candidates, best first, and the result of the last look-up.
+
+    A look-up of candidates is one round trip to the database. If a candidate belongs to a session, a second round trip
+    compares candidates with each other. Near-duplicates are folded into one hit. If fewer than `limit` hits remain and
+    the database has more candidates, the look-up is repeated without the folded memories.
     """
     by_words = query.query is not None and (
         query.mode is SearchMode.HYBRID or (query.mode is SearchMode.SEMANTIC and vector is None)
@@ -175,7 +177,7 @@ def _complete_last_word(query: SearchQuery, memories: "MemoryStore") -> Sequence
 
 
 def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """Return the vector of the text and None or, if there is no vector, None and the reason."""
+    """Return the vector of the text, and None. If embedding fails, return None, and the reason."""
     try:
         return embedder.for_namespace(namespace).embed_query(to_nfc(text)), None
     except ServiceError as exc:

@@ -13,8 +13,8 @@ from mnemosyne.ids import refused_id
 class SeenRequests:
     """The request ids in the records of an import, with the first record that has each id.
 
-    Only records that name their request, by a request id or a key, can have the id of another record. The ids are in a
-    temporary SQLite database, because an import can have millions of records.
+    Only a record with a `request_id` or `key` can have the same id as another record. The ids are in a temporary SQLite
+    database, because an import can have millions of records.
     """
 
     def __init__(self) -> None:
@@ -24,10 +24,10 @@ class SeenRequests:
         self._database.execute("CREATE TABLE seen (id BLOB PRIMARY KEY, identity TEXT, source TEXT) WITHOUT ROWID")
 
     def check(self, item: Item, reading: Reading, place: ExternalId) -> tuple[Reading, bool]:
-        """Return the record's reading, and whether an earlier record is the same request.
+        """Return the record as a request, and whether an earlier record is the same request.
 
-        If an earlier record with the same request id is another request, the reading becomes a failed request with a
-        new id. `place` identifies the record by its file and line.
+        If an earlier record has the same request id but is another request, the result is a failed request with a new
+        id. `place` identifies the record by its file and line.
         """
         if not item.fields or not (item.fields.get("request_id") or item.fields.get("key")):
             return reading, False

@@ -24,7 +24,7 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # `mcp.tools.transfer` uses it, too
+from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # also for `mcp.tools.transfer`
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import issue_request_id
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 VAULT = "import_memories"
-"""Source of imported notes. A note with the same name as an earlier note is a new version of the same record."""
+"""Source of imported notes. The key is the note's name, so a note with an earlier note's name is a new version of
+it."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
-"""Maximum number of characters of a page as lines of JSON. A single memory may have more."""
+"""Maximum number of characters of an exported page as lines of JSON. A page with a single memory may have more."""
 FRONT_MATTER_CHARACTERS = 100_000
-"""Maximum number of characters of a page of Markdown files without the contents, as lines of JSON. To write them as
-YAML takes about a microsecond of CPU time a character, and up to ten for nested metadata. A single memory may have
-more."""
+"""Maximum number of characters of the front matter (all fields but the content) in an exported page of Markdown files,
+counted as JSON. Writing these fields as YAML takes about a microsecond of CPU time a character, and up to ten for
+nested metadata. A page with a single memory may have more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +59,8 @@ class ReadItem:
     """Content hash of this memory's successor, from a Mnemosyne export. The importer sets the successor when both
     memories are stored."""
     tags: tuple[str, ...] | None = None
-    """The exact tags of the memory, from a Mnemosyne export. If the stored memory has other tags, because its text
-    names some, the importer sets these tags afterwards."""
+    """The tags of the memory in a Mnemosyne export, if the importer must set them after storing. This is necessary if
+    the content names other tags, which would be added."""
     left_out: tuple[str, ...] = ()
     """Names of the unknown fields of the record."""
 
@@ -83,9 +84,9 @@ class FilePart:
 def take_file(namespace: str, part: FilePart, services: Services, *, client: str = "") -> Sequence[ReadItem]:
     """Publish the records in a part of a file, and return the request of each record.
 
-    Refused records are published too, so that their outcomes are listed under the name of the file and the line. Raises
-    InvalidRequest if the name determines no format or there are more than 100 records, and Unavailable or OverQuota. If
-    an error is raised, nothing was published.
+    Refused records are published, too, so that their failures are listed under the name of the file and the line.
+    Raises InvalidRequest if the name determines no format or there are more than 100 records, and Unavailable or
+    OverQuota. If an error is raised, nothing was published.
     """
     format_ = part.format or reading.format_of(part.name)
     if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):
@@ -113,12 +114,12 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
 def _check_values(text: bytes, format_: str) -> None:
     """Raise InvalidRequest if a part of a file has more values than an HTTP request may have.
 
-    The check of the HTTP request does not see these values, because the part is one string in the request.
+    The part is one string in the HTTP request, so the check of the request does not count the values in the part.
     """
     if format_ == "jsonl":
         check_values(text, of="the part of a file")
     elif format_ == "markdown":
-        # Each value of front matter ends with a line break, a comma or a bracket.
+        # Estimate the number of values: in front matter, each value needs a line break, a comma or a bracket.
         front = text[: yaml_characters(text.decode("utf-8", "replace"))]
         if sum(map(front.count, (b"\n", b",", b"[", b"{"))) > VALUES:
             raise InvalidRequest(f"front matter must contain at most {VALUES:,} values")
@@ -135,7 +136,7 @@ def _defaults(namespace: str, part: FilePart, place: ExternalId | None = None) -
 
 
 def _read_result(item: Item, line: int, reading_: Reading) -> ReadItem:
-    """Build the result of reading an item from its request, or from the error if the item was refused."""
+    """Return the result of reading a record: its request, or the error if the record was refused."""
     if isinstance(reading_, FailedRequest):
         return ReadItem(line=line, error=reading_.error, left_out=item.left_out)
     if isinstance(reading_, Deletion):
@@ -160,7 +161,7 @@ def export_page(
 ) -> tuple[list[tuple[str, str]], KeysetCursor | None]:
     """Return the next matching memories as lines of JSON or Markdown files, and the cursor of the next page.
 
-    Each memory is a name, which is empty for a line of JSON, and a text.
+    Each memory is a pair: the name of the file (empty for a line of JSON), and the text.
     """
     exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
