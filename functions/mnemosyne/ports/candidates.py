@@ -1,5 +1,4 @@
-"""Port that finds the candidates of a search. In addition to the database, a benchmark implements it with recorded
-candidates."""
+"""Port that finds the candidates of a search, implemented by the database and by a benchmark."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -23,8 +22,8 @@ class CandidateSource(Protocol):
     ) -> Candidates:
         """Find up to `count` memories by vector, and up to `count` by words. Without a vector, only by words.
 
-        `excluded` leaves out near-duplicates of known hits. Its value `folded` has the `statement` keys of groups of
-        near-duplicates, and its value `shown` has the ids of the hits, which are not left out. Raises
+        `excluded` leaves out near-duplicates of known hits. `excluded["folded"]` has the values of `statement` that the
+        near-duplicates share. `excluded["shown"]` has the ids of the hits themselves, which are not left out. Raises
         EmbeddingModelChanged if the database now uses another embedding space than `model`.
         """
 

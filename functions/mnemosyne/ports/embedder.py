@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mnemosyne.domain.chunking import ChunkLimit
 
-if TYPE_CHECKING:  # importing it takes 60 ms of a cold start, and only the embedders need it
+if TYPE_CHECKING:  # importing NumPy takes 60 ms of a cold start, and only the embedders need it
     import numpy as np
     from numpy.typing import NDArray
 

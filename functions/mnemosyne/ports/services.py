@@ -1,4 +1,4 @@
-"""The sets of adapters that each function passes to its use cases."""
+"""Sets of adapters: for each kind of function, the adapters that its use cases need."""
 
 from collections.abc import Callable
 from datetime import datetime
