@@ -24,9 +24,9 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # `grouped` replaces every match. The second alternative matches numbers, except a number in a name
-    # (gemini-embedding-1) and the number of a dimension or version (dimension 768). The third matches long ids even in
-    # names (project-123456789012).
+    # The function `grouped` replaces every match: ids, most numbers, and long numbers. Numbers in a name
+    # (gemini-embedding-1), dimensions and versions (dimension 768) do not match, but numbers of five digits match even
+    # in names (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",
@@ -40,7 +40,7 @@ WAIT = "wait some minutes; if it lasts, look up the cause in docs/runbook.md"
 DO_WHAT_IT_SAYS = "change what `error` names, and run `make deploy`"
 """Next step of an error that lasts and whose message says what to change."""
 BUG = "a bug in Mnemosyne"
-"""First words of the cause of a bug. With them, `mnemosyne redrive --cause` finds the dead letters of bugs."""
+"""First words of the cause of a bug. `mnemosyne redrive --cause` finds the dead letters of bugs by these words."""
 REPORT = (
     "if it began with a deployment, roll back: docs/deployment.md, Roll back; else open an issue in Mnemosyne's "
     "repository with the stack_trace"
@@ -86,7 +86,7 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
 
 
 _AS_TEXT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
-"""Times and dataclasses become text by `str`."""
+"""Option of orjson: times and dataclasses are passed to `default`, here `str`, and become text."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":"))
 
 
@@ -116,12 +116,12 @@ class JsonFormatter(logging.Formatter):
             entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
         try:
             return orjson.dumps(entry, default=str, option=_AS_TEXT).decode()
-        except TypeError:  # a lone surrogate, a number of more than 64 bits, or a key that is no text
+        except TypeError:  # orjson rejects lone surrogates, numbers over 64 bits, and keys that are not text
             return _ENCODER.encode(entry)
 
 
 class _LineHandler(logging.StreamHandler[TextIO]):
-    """Writes each record as a line. It leaves out the steps of logging's own handler that have no effect here."""
+    """Writes each record as a line, without the steps of logging's own handler that have no effect here."""
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Write the record."""
@@ -155,7 +155,7 @@ def bug(exc: BaseException | None) -> dict[str, str]:
 
 
 def fault_fields(exc: ServiceError, *, otherwise: str = WAIT) -> dict[str, str]:
-    """Return `cause`, `error` and `next_step` of a service error. `otherwise` is the step if the error names none."""
+    """Return `cause`, `error` and `next_step` of a service error. `otherwise` is the default of the next step."""
     next_step = exc.next_step or (DO_WHAT_IT_SAYS if exc.needs_operator else otherwise)
     return {"cause": grouped(exc.cause), "error": str(exc), "next_step": next_step}
 
@@ -173,7 +173,7 @@ _flushes: list[Callable[[], None]] = []
 def listen(listener: Listener, flush: Callable[[], None]) -> None:
     """Call the listener for every later event, whatever the log level. `flush` is called once before the process ends.
 
-    Neither may raise.
+    Neither function may raise an error.
     """
     _listeners.append(listener)
     _flushes.append(flush)
@@ -192,7 +192,7 @@ class EventLog:
         self._logger = logging.getLogger(name)
 
     def debug(self, event: str, **fields: object) -> None:
-        """Log an event that another line of the same request repeats."""
+        """Log an event that is redundant: another log line of the same request has the same facts."""
         self._log(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: object) -> None:
@@ -214,7 +214,7 @@ class EventLog:
     def fault(self, event: str, exc: ServiceError, otherwise: str = WAIT, /, **fields: object) -> None:
         """Log a service error as a warning, and also as the error `operator_needed` if an operator must act.
 
-        `otherwise` is the next step of a temporary error that names none.
+        `otherwise` is the next step of a temporary error, if the error itself has no next step.
         """
         about = fields | fault_fields(exc, otherwise=otherwise)
         self.warning(event, **about)
@@ -223,7 +223,7 @@ class EventLog:
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):
-            # Not `Logger.log`, which also searches the stack for the caller's line. Events do not have this line.
+            # `Logger.log` is not used, because it searches the stack for the caller's line, which events do not have.
             traceback_ = sys.exc_info() if exc_info else None
             record = logging.LogRecord(self._logger.name, level, "", 0, event, None, traceback_)
             record.fields = fields
@@ -243,7 +243,7 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
 
     `project` is the Google Cloud project of the traces.
     """
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # not in the lines
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # lines have no thread or process
     handler = _LineHandler(stream)
     handler.setFormatter(JsonFormatter(project))
     root = logging.getLogger()

@@ -15,7 +15,7 @@ from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
 OF_CLIENTS = ("MNEMOSYNE_TOKEN", "MNEMOSYNE_URL", "MNEMOSYNE_API_KEY")
-"""Variables with the prefix that are no settings. Commands and clients read them, and a shell may set them."""
+"""Variables that begin with `MNEMOSYNE_` but are not settings, because commands and clients use them."""
 FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object", "auth")
 _SECRETS = ("database_url", "db_password", "push_secret", "oauth_client_secret")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
@@ -24,7 +24,7 @@ _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
 
 
 class Settings(BaseModel):
-    """Settings of a deployment. Field `x` is the variable `MNEMOSYNE_X`, except for variables of Google and others."""
+    """Settings of a deployment. Field `x` is the variable `MNEMOSYNE_X`, or `X` for variables of other products."""
 
     model_config = ConfigDict(frozen=True)
 

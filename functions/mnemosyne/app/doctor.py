@@ -174,7 +174,7 @@ def check_queue(queue: IngestQueue) -> Check:
 
 
 def _failed_check(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
-    """Return a failed check. The remedy is the next step in the error; `otherwise` is used if the error has none."""
+    """Return a failed check. Its remedy is the next step of the error or, if the error has none, `otherwise`."""
     detail = exc.detail or detail
     cause = f"{exc.cause} ({detail})" if detail else exc.cause
     return Check(name, cause, exc.next_step or otherwise)
