@@ -80,8 +80,8 @@ INSTRUCTIONS = (
 def build_server(services: Services, *, database: ThreadLimiter, principal: Principal | None = None) -> Server[Any]:
     """Build the server. Calls that need the database run in the threads of `database`.
 
-    Each request runs for the principal that the transport has authenticated or, if there is none, for `principal`. A
-    request without both is rejected.
+    Each request runs for the principal (caller) that the transport has authenticated. If there is none, it runs for
+    `principal`; without that, it is rejected.
     """
     # Give the SDK only the schemas of tools with Mcp-Param headers. At every call, the SDK reads all schemas that it
     # has, to compare arguments with these headers.
