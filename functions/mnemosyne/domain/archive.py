@@ -1,6 +1,7 @@
 """Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
 
-A line is a memory, an ingest request, or a record: the current version and the latest deletion of a publisher's object.
+A line describes a memory, an ingest request, or a record (an object in a publisher's system). The line of a record has
+the id of its current version, and the times of this version and of the latest deletion.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,8 @@ from mnemosyne.errors import InvalidRequest
 EXTRAS: Final = "mnemosyne_export"
 """Name of the field with the values that only a restore needs. An ordinary import ignores this field."""
 NOTHING: Final = UUID(int=0)
-"""Smallest UUID. A list of the rows after this id begins with the first row."""
+"""Smallest UUID. A list of rows in the order of their ids starts after this id. A memory of an archive has it in place
+of a request id."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ _TYPES = {
 
 
 def path(location: Location) -> str:
-    """Return the location as text, such as `memories[1].tags[0]`."""
+    """Return the location of an argument as text, such as `memories[1].tags[0]`."""
     text = ""
     for part in location:
         name = part if isinstance(part, int) or len(part) <= NAME_CHARACTERS else f"{part[:NAME_CHARACTERS]}…"
@@ -37,7 +37,10 @@ def path(location: Location) -> str:
 
 
 def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
-    """Return the expected type with bounds or an example; empty if the error is not about the type."""
+    """Return the type that an argument must have, with its bounds or an example.
+
+    Empty if the error is not about the type.
+    """
     if kind in ("list_type", "model_type", "model_attributes_type"):
         example: str = getattr(_model_of_objects(model, location), "example", "")
         if kind != "list_type":
@@ -51,9 +54,9 @@ def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
 
 
 def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
-    """Prefix a validator's message with its location.
+    """Put the location of an argument before a validator's message.
 
-    A message that begins with a field's name is joined with a dot, such as `memories[1].tags must …`.
+    If the message begins with the name of a field, a dot joins the two: `memories[1].tags must …`.
     """
     if not location:
         return reason
@@ -75,7 +78,7 @@ def between(model: type[BaseModel], location: Location, context: Mapping[str, An
 
 
 def _model_of_objects(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
-    """Return the model of the object at a location or, at the location of an array, of the array's objects.
+    """Return the model of the object at a location, or of the objects in the array at the location.
 
     None if the location has neither an object nor an array of objects.
     """
@@ -150,7 +153,7 @@ def closest_name(name: str, known_names: Collection[str]) -> str | None:
 
 
 def model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel]:
-    """Return the Pydantic model of a nested object. `location` is its path in the arguments."""
+    """Return the Pydantic model of a nested object. `location` is the path of the object in the arguments."""
     for part in location:
         if isinstance(part, str) and (field := model.model_fields.get(part)):
             model = next(_nested_models(field.annotation), model)

@@ -11,8 +11,8 @@ from uuid import UUID
 from mnemosyne.domain.principal import Principal
 
 ACCESS: Final = "access"
-"""Name of the event of an audited call. The event is recorded in the audit trail only; the log has the events
-`tool_called` and `audit` instead."""
+"""Name of an audited call's event in the audit trail. The log does not have this event: in the log, a call has the
+events `tool_called` and `audit`."""
 IDS: Final = 100
 """Maximum ids that an event lists. Its `count` is the number of all ids."""
 
@@ -84,7 +84,8 @@ def ids_of(result: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class EventCursor:
-    """Position in the audit trail: time and id of a page's last event. Events of a transaction share their time."""
+    """Position in the audit trail: time and id of a page's last event. The time is not enough, because the events of
+    one transaction have the same time."""
 
     at: datetime
     id: int

@@ -7,9 +7,9 @@ ItemT = TypeVar("ItemT")
 
 
 def batches(items: Iterable[ItemT], size: Callable[[ItemT], int], *, most: int, largest: int) -> Iterator[list[ItemT]]:
-    """Yield the items in order, in batches of at most `most` items whose sizes add up to at most `largest`.
+    """Yield the items in order, in batches of limited size.
 
-    An item with a larger size is alone in its batch.
+    A batch has at most `most` items, whose sizes add up to at most `largest`. A larger item is alone in its batch.
     """
     batch: list[ItemT] = []
     filled = 0

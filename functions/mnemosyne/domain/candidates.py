@@ -8,7 +8,7 @@ from mnemosyne.domain.confidence import Confidence
 
 
 class Candidate(NamedTuple):
-    """A memory with its raw scores. Scores that were not computed are None."""
+    """A memory that may be a result of a search, with its raw scores. Scores that were not computed are None."""
 
     id: str
     timestamp: int
@@ -25,27 +25,27 @@ class Candidate(NamedTuple):
     statement: str | None
     """Key of a group of near-duplicates; None if the memory has no near-duplicate among the candidates."""
     eligible: bool
-    """Whether the memory matches the filters. Other memories only contribute to their neighbours' scores."""
+    """Whether the memory matches the filters. Any other memory is only here because its scores count for its neighbours
+    in the session."""
     length: int = 0
     """Bytes of the content."""
     passage_score: float | None = None
     """Lexical score of the best passage of 100 words. None if the memory has only one passage, or if the search is not
     by words."""
     words_share: float | None = None
-    """Share of the query's words that the memory contains, in any inflected form, at most 1. Rare words count more, and
-    a long memory has a lower share. None if not computed."""
+    """Share of the query's words that the memory contains, at most 1. A word counts in any inflected form. Rare words
+    count more, and a long memory has a lower share. None if not computed."""
     lacks_name: bool = False
-    """Whether the memory lacks a name of the query."""
+    """Whether the memory lacks a name (of a person or thing) that the query has."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
     """The memories that one query of the database finds for a search.
 
-    The first `listed` elements of `rows` are memories that match the search. The other rows are neighbours of these
-    memories in their sessions. Each element of `neighbours` is (head, offset, row): `head` and `row` are indexes of
-    `rows`, and `offset` is the distance of the row from the head in the session. `full` is true if further candidates
-    may exist.
+    The first `listed` elements of `rows` match the search. The other elements are memories near them in their sessions.
+    Each element of `neighbours` is (head, offset, row): in its session, `rows[row]` comes `offset` places after
+    `rows[head]`, or before it if `offset` is negative. `full` is true if the database may have more candidates.
     """
 
     rows: Sequence[Candidate]
@@ -57,9 +57,9 @@ class Candidates:
 
 @dataclass(slots=True)
 class RankedCandidate:
-    """A candidate with its relevance in [0, 1], the parts of the relevance (None if not computed), and its score.
+    """A candidate with its relevance in [0, 1], the parts of the relevance, and its score.
 
-    The steps of the ranking set these fields one after the other.
+    The ranking sets these fields step by step. A part that was not computed is None.
     """
 
     candidate: Candidate
@@ -71,4 +71,4 @@ class RankedCandidate:
     score: float = 0.0
     confidence: Confidence | None = None
     folded: tuple[str, ...] = ()
-    """Ids of the near-duplicates that this candidate represents in the results, best first."""
+    """Ids of the near-duplicates of this candidate, best first. The results leave them out."""

@@ -34,7 +34,8 @@ class ChangeEvent:
 
     namespace: str
     sequence: int
-    """Number that is higher for a later change of the same memory. Some numbers may not occur."""
+    """Number of the change. A later change of the same memory has a higher number. Numbers may be missing in
+    between."""
     memory_id: UUID
     kind: ChangeKind
     fields: Sequence[str]
@@ -43,9 +44,8 @@ class ChangeEvent:
     """Id of the memory that supersedes (replaces) this one after the change; None if there is none."""
     at: datetime
     contents: Mapping[str, Any] | None = None
-    """Content, title, tags and metadata of the memory when the event is read. None if the feed has no contents or the
-    memory no longer exists.
-    """
+    """Content, title, tags and metadata of the memory at the time of reading the event. None if the feed is set up
+    without contents, or if the memory no longer exists."""
 
     @property
     def id(self) -> str:
@@ -56,8 +56,9 @@ class ChangeEvent:
     def ordering_key(self) -> str:
         """Pub/Sub's ordering key, the same for all events of a memory.
 
-        The key consists of the namespace and the last hexadecimal digit of the memory's id. A namespace has only 16
-        keys, because all messages of one publish request must have the same key.
+        The key consists of the namespace and the last hexadecimal digit of the memory's id. All messages of one publish
+        request must have the same key. With only 16 keys in a namespace, a request can contain the events of many
+        memories.
         """
         return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
@@ -89,15 +90,15 @@ class ChangeCursor(Input):
     """
 
     since: float | None = None
-    """Maximum age of events in the first pass, in seconds. None means no limit."""
+    """Maximum age, in seconds, of the events that the first pass returns. None means no limit."""
     seen: Text | None = None
-    """Snapshot of the previous pass. None in the first pass."""
+    """Database snapshot up to which the previous pass has read. None in the first pass."""
     until: Text | None = None
-    """Snapshot of this pass. None before its first page."""
+    """Database snapshot up to which this pass reads. None before its first page."""
     begin: Instant | None = None
     """Start time of the first pass, by the database's clock."""
     sequence: int = 0
-    """Sequence number of the last event returned in this pass."""
+    """Sequence number of the last event that this pass has returned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +118,10 @@ class ChangePage:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeFeed:
-    """Whether a namespace has a change feed, and whether its events have contents."""
+    """Whether the change feed of a namespace is on, and whether its events have contents."""
 
     namespace: str
-    """Name of the namespace. Empty for the setting of all namespaces without their own setting."""
+    """Name of the namespace. Empty for the default, which applies to all namespaces without a setting."""
     enabled: bool
     contents: bool
     """Whether events have the content, title, tags and metadata of the memory."""

@@ -56,10 +56,11 @@ PERSONAL: Final = frozenset((
     "lives", "prefers", "works at", "works for", "wohnt", "arbeitet bei", "vive", "trabaja en", "habite",
     "travaille chez", "abita", "lavora per", "mora", "woont",
 ))  # fmt: skip
-"""Verbs whose subject is a person. A capital letter at the beginning of a sentence is a name before such a verb."""
+"""Verbs whose subject is a person. A capitalised word before such a verb is a name, even at the beginning of a
+sentence."""
 
 COUNTING: Final = _words("has have had must may hat haben muss darf tiene tienen ha hanno heeft")
-"""Verbs that state a lasting fact if a number follows: "has 24 nodes"."""
+"""Verbs that state a lasting fact together with a number: "has 24 nodes"."""
 
 MARKERS: Final = _words("""
     instead_of rather_than replaces sold gave_away has_left en_lugar_de en_vez_de au_lieu_de invece_di anstelle statt
@@ -95,10 +96,11 @@ OLD_FOLLOWS: Final = _words("""
 """Words before a value that is no longer true, such as "from" in "from 7 to 9"."""
 
 NO_LONGER: Final = _words("no_longer ya_no n_plus non_più")
-"""Words before a verb if the clause ends with a value that is no longer true: "no longer runs on 7"."""
+"""Expressions such as "no longer". A value at the end of their clause is no longer true: the 7 in "no longer runs on
+7"."""
 
 CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
-"""Words that are never followed by a value that is no longer true, such as "to" in "from 7 to 9"."""
+"""Words that end a value that is no longer true. The "to" in "from 7 to 9" ends such a value, so only the 7 is old."""
 
 EVENTS: Final = _words("today yesterday tonight heute gestern hoy ayer hier aujourd'hui oggi ieri hoje ontem 今日 昨日")
 DETERMINERS: Final = _words(
@@ -115,8 +117,8 @@ UNKNOWN_SUBJECTS: Final = _words("""
     maybe perhaps bitte kannst wenn falls si puedes peux
     yes ok okay ja nein sí oui
 """)
-"""First words of sentences whose subject is named in another sentence, such as "it", and of sentences that state
-nothing."""
+"""First words of sentences that are not compared. The subject of the sentence is unknown ("it", "she"), or the sentence
+states nothing ("please", "if")."""
 
 PHRASES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
@@ -150,7 +152,8 @@ PHRASES: Final = tuple(
         (r"ていません|ません(?:でした)?|くない|ではない", " not "),
     )
 )  # fmt: skip
-"""Expressions of several words, and the single words that replace them before a sentence is split into words."""
+"""Expressions of several words, each with the single word that replaces the expression, such as `no_longer`. The text
+is replaced before a sentence is split into words."""
 
 NUMBERS: Final = {
     word: str(number)

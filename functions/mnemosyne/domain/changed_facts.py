@@ -46,7 +46,7 @@ class _NewStatements:
                 self._by_start.setdefault(key[:_START], []).append(number)
 
     def replaces_any(self, earlier: str) -> bool:
-        """Whether a new statement states a different value than a statement of the earlier text."""
+        """Whether a new statement states a different value than a statement of an earlier memory's text."""
         if not self._statements:
             return False
         for old in statements(earlier, self._shares_words):
@@ -74,9 +74,9 @@ class _NewStatements:
 
 
 _MOST_DIFFERING = 2
-"""Maximum number of function words in which a statement and its negation may differ."""
+"""Maximum number of function words by which a statement and its negation differ, such as "does" in "does not run"."""
 _START = 4
-"""Number of first letters that the quick test compares, before a sentence is parsed."""
+"""Number of first letters of a word that the quick test compares. The test decides whether a sentence is parsed."""
 _FIRST_OF_EAST_ASIA = "\u3040"
 _WORDS = re.compile(r"\w+(?:[-._]\w+)*")
 
@@ -149,9 +149,10 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether a word begins a noun that only one of two statements has. `shared` has the keys that both have.
+    """Whether a noun begins with this word.
 
-    A word begins a noun if it is not a name, and if it is the first content word or follows a word such as "the".
+    This is true for an ordinary word that is the first content word, or that follows a word such as "the". A word of
+    `shared` is excluded: both statements have it, so the nouns do not differ in it.
     """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
@@ -173,7 +174,7 @@ def _names_old_value(
     if not (value or new.is_negated) or not _share_definite_noun(shared, new, old):
         return False
     if any(span[-1] in new.keys for span in old.old):
-        return False  # the earlier statement states the same fact in other words
+        return False  # the earlier statement reports the same change in other words
     values = [word for word in value if word.kind is not Kind.WORD] or value
     for key in {span[-1] for span in new.old} & shared:
         kind = old.by_key[key].kind
@@ -203,7 +204,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value comes after the subject, and nothing but the rest of its noun comes after the value."""
+    """Whether the value follows the subject and ends the statement, except for the rest of its noun ("24 nodes")."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in named]
@@ -238,7 +239,7 @@ def _is_number_of_subject(value: Sequence[Word], new: Statement) -> bool:
     is_amount = bool(value[0].before) or previous.key in _STATIVE_KEYS or bool(after and not after[0].before)
     if is_amount or previous.key[0] >= _FIRST_OF_EAST_ASIA:
         return False
-    is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)  # for example "is LH 442 on Friday"
+    is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)  # for example LH in "is LH 442 on Friday"
     return value[0].place == 1 or bool(after and not is_part_of_value)
 
 
@@ -280,7 +281,8 @@ def _is_definite(word: Word) -> bool:
 
 
 def _is_part_of_name(value: Sequence[Word], new: Statement) -> bool:
-    """Whether the value continues a name or a noun of the subject, as in "the billing gateway" or "Anna Lind"."""
+    """Whether the value ends a name or noun that begins before it: "gateway" in "the billing gateway", "Lind" in "Anna
+    Lind"."""
     previous = new.words[value[0].place - 1]
     if value[0].before:
         return False

@@ -32,7 +32,7 @@ _WORD = re.compile(r" ?(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,6})")
 
 
 def most_tokens(text: str) -> int:
-    """Estimate the number of tokens from above, without the model's tokenizer. Only rare texts have more tokens.
+    """Return an upper estimate of the number of tokens, without the model's tokenizer. Only rare texts have more.
 
     The estimate is valid for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which Gemini's
     models also use:
@@ -71,7 +71,7 @@ class ChunkLimit:
     """None means that the model has no limit of tokens."""
 
     def share(self, text: str) -> float:
-        """Return the size of the text relative to the limit. More than 1 means that it does not fit."""
+        """Return the size of the text as a fraction of the limit. A text with more than 1 does not fit."""
         share = len(text) / self.characters
         return share if self.tokens is None else max(share, most_tokens(text) / self.tokens)
 

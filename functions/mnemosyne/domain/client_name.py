@@ -21,7 +21,7 @@ _LOOK_LATIN = {
 }
 _MARK = re.compile(r"( \(in [A-Za-z ]+ letters\))+$")
 _RARE = {"CHEROKEE", "COPTIC", "LISU", "DESERET", "GOTHIC", "OLD", "LYDIAN", "LYCIAN", "CARIAN", "OSAGE"}
-"""Scripts with many letters that look Latin."""
+"""Scripts in which many letters look Latin. A word in such a script is marked, whatever letters it has."""
 
 
 def client_name(value: object) -> str:

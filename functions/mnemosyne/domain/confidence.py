@@ -26,13 +26,13 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Smallest values at which a hit is related, and at which it is strong."""
+    """Minimum values of a hit that is related, and of a hit that is strong."""
 
     related: float
     strong: float
 
     def confidence(self, value: float) -> Confidence:
-        """Return the confidence of a hit with this value."""
+        """Convert a value, such as a cosine, to a confidence."""
         if value >= self.strong:
             return Confidence.STRONG
         return Confidence.RELATED if value >= self.related else Confidence.WEAK
@@ -40,7 +40,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Thresholds of one embedding space.
+    """Thresholds of confidence for the embeddings of one model.
 
     `both` is for the sum of the cosine and the share of words. `cosine` is for the cosine alone.
     """
@@ -48,7 +48,8 @@ class Calibration:
     both: Thresholds
     cosine: Thresholds
     words: float = 1.0
-    """Weight of the share of words in the sum. It is low for spaces in which all cosines are close to each other."""
+    """Weight of the share of words in the sum. The weight is low for a model whose cosines are all close to each other,
+    because the share would outweigh their small differences."""
 
     def weighted_sum(self, cosine: float, words: float) -> float:
         """Return the sum of the cosine and the weighted share of words."""
@@ -56,12 +57,13 @@ class Calibration:
 
 
 LACKED_NAME = 0.25
-"""Subtracted from the share of words if the memory lacks a name of the query. Such a memory is often about another
-person or thing, even if it contains most words of the query (docs/decisions/0044)."""
+"""Amount that is subtracted from the share of words if the memory lacks a name that the query has. Such a memory is
+often about another person or thing, even if it contains most words of the query (docs/decisions/0044)."""
 WORDS = Thresholds(related=0.35, strong=0.6)
 """Thresholds of the share of words alone, for searches without vectors. They do not depend on the embedding space."""
 UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
-"""Thresholds for models that were not measured, such as Gemini. They are so high that the share of words decides."""
+"""Thresholds for models that were not measured, such as Gemini. They are so high that a hit also needs a large share of
+the query's words."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
         both=Thresholds(related=0.67, strong=1.2), cosine=Thresholds(related=0.3, strong=0.45), words=1.4
@@ -77,7 +79,7 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 
 
 def reduced_share(words: float, *, lacks_name: bool) -> float:
-    """Return the share of words that counts for the confidence of a memory."""
+    """Return the share of words, reduced if the memory lacks a name of the query."""
     return max(0.0, words - LACKED_NAME) if lacks_name else words
 
 
@@ -86,7 +88,7 @@ def confidence(model: str, cosine: float | None, words: float | None, *, lacks_n
     words = words and reduced_share(words, lacks_name=lacks_name)
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:
-        return Confidence.STRONG  # an exact search: the memory contains the query literally
+        return Confidence.STRONG  # an exact search computes neither: every hit contains the query
     if cosine is None:
         return WORDS.confidence(words or 0.0)
     if words is None:

@@ -78,7 +78,7 @@ class ListedRequest(IngestStatus):
     first_words: str | None
     provenance: Provenance
     dead_letter: str | None
-    """Message id of the dead letter that has the request."""
+    """Message id of the dead letter (a message that could not be stored) that contains the request."""
 
     @property
     def cursor(self) -> Cursor:
@@ -87,7 +87,7 @@ class ListedRequest(IngestStatus):
 
 
 COUNTED_REQUESTS = 20_000
-"""Number of the most recently changed requests whose states are counted."""
+"""Maximum number of requests that are counted by state: the most recently changed ones."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ class DeadLetterKind(StrEnum):
     CONFLICT = "conflict"
     """Another content was stored earlier under the same request id."""
     NOTIFICATION = "notification"
-    """The notification of a bucket could not be read."""
+    """The notification about an object in a bucket could not be read."""
     OVER_QUOTA = "over_quota"
     NEWER = "newer_version"
     """The schema version of the message is newer than this version of Mnemosyne."""
@@ -100,8 +100,8 @@ class DeadLetterSummary:
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """Time at which the message was published again, if there has been no outcome since (the dead letter is in flight).
-    Otherwise None."""
+    """Time at which the message was published again. None unless the dead letter is in flight, that is, published again
+    without an outcome yet."""
     due_at: datetime
     """Earliest time to publish the message again."""
 
@@ -127,10 +127,10 @@ class Redrivable(StrEnum):
     """Filter for dead letters that may be redriven, that is, published again."""
 
     DUE = "due"
-    """Dead letters that are not in flight (published again, but without an outcome yet) and need not wait after a
-    failed redrive."""
+    """Dead letters that are not in flight (published again, but without an outcome yet), and whose waiting time after a
+    failed redrive is over."""
     NOW = "now"
-    """Dead letters that are not in flight, including those that should wait after a failed redrive."""
+    """Dead letters that are not in flight, even if their waiting time after a failed redrive is not over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,8 @@ ALL_DEAD_LETTERS = DeadLetterChoice()
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A message that failed or could not be read completely, with the cause. The message itself is unchanged."""
+    """A message that could not be stored, or not be read completely, with the cause. The message itself is
+    unchanged."""
 
     message_id: str
     data: bytes
@@ -161,8 +162,8 @@ class DeadLetter:
     cause: str
     dead_lettered_at: datetime
     has_unreported_part: bool = False
-    """Whether a part of the message has no row in `ingest_requests`. Only the dead letter reports the failure of this
-    part. The column is `dead_letters.lost`."""
+    """Whether `ingest_requests` has no row for a part of the message. In this case, only the dead letter reports the
+    part's failure. The column is `dead_letters.lost`."""
     letter_id: UUID | None = None
     """Id of the stored dead letter from which the message was redriven. None if the message was not redriven."""
     failures: int = 1
@@ -170,8 +171,8 @@ class DeadLetter:
     last_failed_at: datetime | None = None
     redriven_at: datetime | None = None
     due_at: datetime | None = None
-    """Earliest time to publish the message again. Only stored dead letters have this time, `last_failed_at` and
-    `redriven_at`."""
+    """Earliest time to publish the message again. `due_at`, `last_failed_at` and `redriven_at` are None before the dead
+    letter is stored."""
     kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
     """Kind of the dead letter. The kind is logged when the dead letter is stored, but is not stored."""
     subscription: str = field(default="", compare=False)
@@ -184,5 +185,5 @@ class DeadLetter:
 
     @property
     def published(self) -> Published:
-        """The message."""
+        """The message, without the data about its failure."""
         return Published(message_id=self.message_id, data=self.data, attributes=self.attributes)

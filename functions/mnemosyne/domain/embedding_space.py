@@ -84,14 +84,14 @@ _NAMES: Final[Mapping[str, str]] = {
 class Languages:
     """Languages of a sample of memories, and of a query.
 
-    Languages are ISO 639-1 codes, or "und" for an undetermined language that is not English.
+    A language is an ISO 639-1 code, or "und" if it could not be determined, but is not English.
     """
 
     sampled: int
     memories: Mapping[str, int]
-    """Number of sampled memories in each language. Memories with too few words to tell are left out."""
+    """Number of sampled memories in each language. Memories with too few words to detect the language are left out."""
     query: str | None = None
-    """Language of the query; None if it has too few words to tell."""
+    """Language of the query; None if the query has too few words to detect it."""
 
 
 def known_languages(provider: str) -> frozenset[str] | None:

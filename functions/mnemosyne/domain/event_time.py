@@ -18,17 +18,17 @@ _BASIC = re.compile(
     rf"((?:19|20)[0-9]{{2}})([0-9]{{2}})([0-9]{{2}})(?:({BASIC_CLOCK})|[Tt]({BASIC_CLOCK})({OFFSET})?)?"
 )
 """Basic format of ISO 8601 (20260711, 20260711T143000Z) and Zettelkasten ids (202607111430, 20260711143005)."""
-# Files in the operating system's directory of time zones that PostgreSQL does not know as zones.
+# Files in the operating system's directory of time zones that PostgreSQL does not accept as names of time zones.
 _NO_ZONE = re.compile(r"localtime|posixrules|Factory|(posix|right)/.*")
 
 FIRST_SECOND: Final = 315_532_800
-"""1980-01-01, in seconds since 1970: the first Unix time that is parsed. Unix times from FIRST_SECOND to END_SECOND, in
-any of the UNITS, are never numbers in BASIC_NUMBERS, so a number has only one meaning."""
+"""Start of the Unix times that are parsed: 1980-01-01, in seconds since 1970. From here to END_SECOND, a Unix time in
+any of the UNITS is outside BASIC_NUMBERS. So a number is either a Unix time or a date, never both."""
 END_SECOND: Final = 4_102_444_800
-"""2100-01-01, in seconds since 1970: the end of the Unix times that are parsed."""
+"""End of the Unix times that are parsed (exclusive): 2100-01-01, in seconds since 1970."""
 UNITS: Final = (1, 1_000, 1_000_000)
-"""Seconds, milliseconds and microseconds per second. The numbers of the parsed Unix times do not overlap between the
-units."""
+"""Number of units per second, for Unix times in seconds, milliseconds and microseconds. A number that is parsed in one
+unit is never parsed in another."""
 BASIC_NUMBERS: Final = (
     (19_000_101, 20_991_231),
     (190_001_010_000, 209_912_312_359),

@@ -1,7 +1,7 @@
-"""Data types of forgetting: the permanent deletion of selected memories, with their texts in the database. Pure.
+"""Data types of forgetting. Pure.
 
-A forgetting is one such deletion. A dry run shows which memories a selection would delete. A legal hold keeps memories
-from being deleted.
+A forgetting deletes selected memories permanently, and removes their texts from the database. A dry run shows which
+memories a selection would delete. A legal hold keeps memories from being deleted.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -103,7 +103,8 @@ class Forgetting:
     left: int
     """Number of memories that are not deleted yet."""
     letter: KeysetCursor | None = None
-    """The last dead letter that the forgetting has searched for forgotten memories."""
+    """The last dead letter that the forgetting has searched for texts of the memories. The search continues after
+    it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +134,8 @@ _REMAINS: Final = (
     ("transaction logs of Cloud SQL, for restores to a point in time", timedelta(days=7), "deleted by Cloud SQL"),
     ("backups of Cloud SQL", timedelta(days=14), "the last of 14 daily backups is deleted"),
 )
-"""Places where copies may remain, the maximum time for which they remain, and what happens then: see database.tf and
-pubsub.tf in terraform/modules/mnemosyne."""
+"""Places where copies may remain after a forgetting, each with the maximum time and with what happens after this time.
+The times are set in database.tf and pubsub.tf in terraform/modules/mnemosyne."""
 _NOT_REMOVED: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
     "no message stores the memories again; source and key of records in ingest_requests",

@@ -7,8 +7,8 @@ from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
 from mnemosyne.domain.memory import IngestRequest
 
 NOW = timedelta(minutes=1)
-"""Maximum difference between a timestamp and the time of publishing for which the timestamp counts as the default, not
-as chosen by the publisher."""
+"""Tolerance around the time of publishing. A timestamp within this tolerance counts as the default, not as chosen by
+the publisher."""
 
 
 def given_labels(request: IngestRequest) -> dict[str, Any]:
@@ -28,12 +28,14 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
 
 
 def differing_labels(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
-    """Return the names of the labels in which the duplicate `chosen` differs from the memory of the request
-    `stored`."""
+    """Return the names of the labels in which a duplicate differs from the memory that is already stored.
+
+    `chosen` is the duplicate request, and `stored` is the request of the stored memory.
+    """
     labels = given_labels(chosen)
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored, name)]
-    # The memory gets the later of both expiries, so only an earlier expiry differs from the memory's. If `stored` has
-    # no expiry, the memory's expiry is not known here: the namespace may have a default lifetime.
+    # The memory gets the later of both expiries, so it only differs from the requested expiry if that is the earlier
+    # one. If `stored` has no expiry, the memory's expiry is not known here: the namespace may have a default lifetime.
     is_earlier = expiry is not None and stored.expires_at is not None and stored.expires_at > expiry
     return sorted([*names, *(["expires_at"] if is_earlier else [])])

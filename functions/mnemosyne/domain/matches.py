@@ -22,8 +22,8 @@ SHORTEST_PART = 2
 occurs in too many words."""
 
 LONGEST_FORM = 4
-"""Maximum characters in NFKC per character of the text. A part with a longer form is left unchanged, so a query in that
-form is not found in it."""
+"""Maximum factor by which a part of a text may become longer in NFKC. A part that would exceed the factor is left
+unchanged, so a query in NFKC does not find it."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,15 @@ class NormalText:
         return cls("".join(parts), [span for span, part in zip(spans, parts, strict=True) for _ in part])
 
     def original(self, spans: Iterable[Span]) -> list[Span]:
-        """Return the spans of the original text for spans of `text`."""
+        """Convert spans of the normalized `text` to spans of the original text."""
         return [(self.places[start][0], self.places[end - 1][1]) for start, end in spans]
 
 
 def _normalize(text: str) -> str:
-    """Return the text in NFKC, or unchanged if NFKC is more than LONGEST_FORM times as long. U+FDFA has 18
-    characters in NFKC."""
+    """Convert a text to NFKC, unless the result would be more than LONGEST_FORM times as long.
+
+    A single character can become long: U+FDFA has 18 characters in NFKC.
+    """
     normal = unicodedata.normalize("NFKC", text)
     return normal if len(normal) <= LONGEST_FORM * len(text) else text
 
@@ -86,7 +88,10 @@ def literal_spans(query: str, text: str) -> list[Span]:
 
 
 def unseparated_parts(query: str) -> Collection[str]:
-    """Return all substrings of SHORTEST_PART characters of a query, in scripts without spaces between words."""
+    """Return the parts of a query to search for in scripts without spaces between words.
+
+    The parts are all substrings of SHORTEST_PART characters.
+    """
     return {
         run[start : start + SHORTEST_PART]
         for run in _UNSEPARATED.findall(unicodedata.normalize("NFKC", query))
@@ -95,7 +100,7 @@ def unseparated_parts(query: str) -> Collection[str]:
 
 
 def unseparated_spans(parts: Collection[str], text: str) -> list[Span]:
-    """Return the spans of the text in which these parts of a query occur (see `unseparated_parts`)."""
+    """Return the spans of a text in which the parts of a query occur (see `unseparated_parts`)."""
     if not parts:
         return []
     ends = range(SHORTEST_PART, len(text) + 1)

@@ -203,8 +203,8 @@ class IngestStatus:
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
     content_hash: str | None = field(default=None, compare=False)
-    """The hash of the request's content. None if the content is unknown, or if a query without this column has read the
-    status (only the store's `statuses` reads it)."""
+    """The hash of the request's content. None if the content is unknown, or if the status was read without the hash:
+    only the store's method `statuses` reads the hash."""
 
     def belongs_to(self, request: Request) -> bool:
         """Return whether this is the status of `request`, and not of another request with the same id."""

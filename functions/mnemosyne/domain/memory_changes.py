@@ -46,7 +46,7 @@ class MemoryChange:
 
     @property
     def changes_expiry(self) -> bool:
-        """Whether the change requires that the expiry is computed again."""
+        """Whether the memory's expiry must be computed again after the change."""
         return self.no_expiry or self.expires_at is not None or self.pinned is not None
 
 
@@ -62,7 +62,8 @@ class Rating:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenRating:
-    """The rating that a principal gives to a memory; None withdraws it."""
+    """The rating that a principal (an authenticated caller) gives to a memory. A rating of None withdraws the earlier
+    rating."""
 
     rated_by: str
     rater_name: str

@@ -66,7 +66,7 @@ class Defaults:
     key: str = ""
     """Key of a record without a key."""
     key_problem: str = ""
-    """Error of a record without a key, if the key in its message is invalid."""
+    """Error for a record without a key, if the default key in its message is invalid."""
     place: ExternalId | None = None
     """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
@@ -198,7 +198,7 @@ class MemoryInput(Input):
             return data
         fields = {name: value for name, value in data.items() if value is not None and value != ""}
         if "content" in data and data["content"] == "":
-            fields["content"] = ""  # the error about its length is clearer than "is required"
+            fields["content"] = ""  # the error about the content's length is clearer than "is required"
         if _lower(fields.get("op")) == "delete":
             return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
         return fields
@@ -262,7 +262,7 @@ class MemoryInput(Input):
 
 
 def read(record: object, defaults: Defaults) -> Reading:
-    """Return the ingest request of a record, or a failed one with the error. Ignore unknown fields."""
+    """Validate a record. Return its ingest request, or a failed request with the error. Unknown fields are ignored."""
     fields = record if isinstance(record, Mapping) else {}
     known_fields = {name: fields[name] for name in MemoryInput.model_fields if name in fields}
     try:

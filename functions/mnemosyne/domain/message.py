@@ -25,8 +25,8 @@ MESSAGE_BYTES = 9_000_000
 """Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
 envelope."""
 MAX_OUTCOMES = 10_000
-"""Maximum memories of a message that are read one by one. Of these, memories after the first BATCH_LIMIT fail. A
-message with more memories becomes a dead letter, and only its memories with a request id get an outcome."""
+"""Maximum memories of a message that are read one by one. Memories after the first BATCH_LIMIT fail. A message with
+more than MAX_OUTCOMES memories becomes a dead letter, and only its memories with a request id get an outcome."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
@@ -51,7 +51,7 @@ class IngestMessage:
     rejected: tuple[FailedRequest, ...] = ()
     """Requests that are invalid, so that a retry would not help."""
     dead_letter_reason: str = ""
-    """Reason to store the message as a dead letter. Empty if every failure in it is reported by a request."""
+    """Reason to store the message as a dead letter. Empty if the failed requests report every error in the message."""
     retry_reason: str = ""
     """Reason to retry the message: its schema version is newer than this server. Empty if there is none."""
     deletions: tuple[Deletion, ...] = ()
@@ -67,12 +67,12 @@ class IngestMessage:
 
     @property
     def contents(self) -> dict[UUID, str]:
-        """The content hash of each request that may still be stored, by request id; empty for a deletion."""
+        """The content hash of each valid request, by request id. The hash is empty for a deletion."""
         deletions = {deletion.request_id: "" for deletion in self.deletions}
         return {request.request_id: request.content_hash for request in self.requests} | deletions
 
     def waiting(self, error: str) -> list[FailedRequest]:
-        """Return the requests to try again, each with the error of this attempt."""
+        """Return the requests that a later attempt may store, as failed requests with this attempt's error."""
         if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
@@ -120,7 +120,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     """Decode a message. An invalid memory does not affect the other memories.
 
     `allowed_namespace` is the only namespace that the publisher may write to. This function never raises an error.
-    Instead, the result has each problem and every request id in the message.
+    Instead, the result contains the errors, and every request id in the message.
     """
     unwrapped = unwrap(message)
     namespace, wrong = unwrapped.destination(allowed_namespace)
@@ -204,7 +204,7 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
 
 
 def as_failed(reading: Reading, error: str) -> FailedRequest:
-    """Return the request as a failed request with the error. A later delivery may still store it."""
+    """Convert a request to a failed request with the error. A later delivery may still store the request."""
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,
@@ -245,7 +245,7 @@ def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int])
 
 
 def _republished_record(item: Any, reading: Reading) -> Any:
-    """Return a memory for the redacted message. To an invalid memory, only request id, source and key are added."""
+    """Return a memory for the redacted message. An invalid memory only gets its request id, source and key added."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
         return _encode_record(reading)
     named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
@@ -258,9 +258,9 @@ def without_text(request: FailedRequest) -> FailedRequest:
 
 
 def _build_message(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
-    """Build the decoded message, with each request id once.
+    """Build the decoded message. Of several records with the same request id, it has the first valid one.
 
-    If two different records have the same request id, the message also becomes a dead letter.
+    If these records differ, the message also becomes a dead letter.
     """
     valid_first = sorted(enumerate(readings), key=lambda item: isinstance(item[1], FailedRequest))
     first = _first_of_each_id(reading for _, reading in valid_first)

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 PATH_LIMIT = 200
 NUMBER_DIGITS = 400
-"""Maximum exponent of a number in a condition. The exponent of a double is smaller."""
+"""Maximum exponent (power of ten) of a number in a condition. Numbers in metadata are smaller, because they are doubles
+or integers of 64 bits."""
 _NAME = re.compile(r"(?:[^.\\]|\\.)+")
 _ESCAPED = re.compile(r"\\(.)")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -60,7 +61,7 @@ def condition(path: str, operator: Operator, values: Sequence[str]) -> MetadataC
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a JSON number in the range of numbers in metadata."""
+    """Whether the text is a JSON number with an exponent of at most NUMBER_DIGITS."""
     return _NUMBER.fullmatch(text) is not None and abs(Decimal(text).adjusted()) <= NUMBER_DIGITS
 
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 
-# The same marks as in the SQL function `without_accents`. Marks of other scripts, such as vowel signs, count as
+# The SQL function `without_accents` removes the same marks. Marks of other scripts, such as vowel signs, count as
 # letters.
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
 _STROKES = str.maketrans("łøđðħŧı", "loddhti")
@@ -12,7 +12,7 @@ _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
 
 def names_in(query: str, names: Iterable[str]) -> Collection[str]:
-    """Return the names that share a word with the query."""
+    """Return the names that have a word in common with the query."""
     query_words = name_words(query)
     return {name for name in names if not query_words.isdisjoint(name_words(name))}
 

@@ -31,8 +31,8 @@ PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
 network (/24 or /48). At the maximum, a new request replaces the oldest request without a log-in."""
 REDIRECT_URIS = 10
 CLIENT_ID_LENGTH = 1_000
-"""Maximum characters of a client's id. With a subject of 190 four-byte characters, the id fits an index entry of at
-most 2,704 bytes."""
+"""Maximum characters of a client's id. Together with a subject of 190 four-byte characters, the id fits into an index
+entry of at most 2,704 bytes."""
 SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 """Scopes that a client may request."""
 DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)

@@ -17,7 +17,7 @@ REPORT_SUFFIX = ".mnemosyne-report.jsonl"
 OBJECT_NOTIFICATION = "object_notification"
 """Attribute that marks a dead letter as a notification about an object."""
 REPEATED = "="
-"""Suffix of the key of a record that is the same request as an earlier record of the object."""
+"""Suffix of a record's key if the record repeats an earlier request of the object."""
 _KEY_DIGITS = 10
 
 
@@ -82,7 +82,7 @@ class ObjectImport:
     source: str
     memories: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Number of records with each unknown field."""
+    """Names of unknown fields, which are ignored, each with the number of records that have the field."""
     error: str | None = None
     is_read: bool = False
     is_reported: bool = False
@@ -90,7 +90,8 @@ class ObjectImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
-    """A record of an object. `line` is its key (see `key_of`). `status` is its outcome, or None before the outcome."""
+    """A record of an object. `line` is the record's key, which begins with its line number (see `key_of`). `status` is
+    its outcome; None if it has none yet."""
 
     line: str
     status: IngestStatus | None

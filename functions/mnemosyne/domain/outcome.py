@@ -28,16 +28,17 @@ class OutcomeCursor(Input):
     """
 
     since: float | None = None
-    """Maximum age of outcomes in the first pass, in seconds. None means no limit."""
+    """Maximum age, in seconds, of the outcomes that the first pass returns. None means no limit."""
     seen: Text | None = None
-    """Snapshot of the previous pass. None in the first pass."""
+    """Database snapshot up to which the previous pass has read. None in the first pass."""
     until: Text | None = None
-    """Snapshot of this pass. None before its first page."""
+    """Database snapshot up to which this pass reads. None before its first page."""
     begin: Instant | None = None
     """Start time of the first pass, by the database's clock."""
     transaction: Text = "0"
     request_id: Id = NO_REQUEST
-    """Request id of the last outcome returned in this pass; `transaction` is the transaction of that outcome."""
+    """Request id of the last outcome that this pass has returned. `transaction` is the database transaction of that
+    outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +47,8 @@ class OutcomePage:
 
     outcomes: Sequence[IngestStatus]
     unreported: Sequence[DeadLetter]
-    """Dead letters (messages that could not be stored) that no request reports, without their data. Only on the last
-    page of a pass."""
+    """Dead letters (messages that could not be stored) with a failure that no request reports. Their data are left out.
+    Only the last page of a pass has them."""
     after: OutcomeCursor
 
     @property
@@ -79,8 +80,9 @@ class Outcome:
     def encode(self) -> tuple[bytes, dict[str, str]]:
         """Encode the outcome as a CloudEvent in binary mode, and return the message's data and attributes.
 
-        If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids:
-        the digest distinguishes equal requests of two namespaces, and two errors of a request.
+        If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids.
+        The id contains a digest of the namespace and the error, because two namespaces may have equal requests, and a
+        request may have two errors.
         """
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)

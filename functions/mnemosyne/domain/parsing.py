@@ -110,7 +110,7 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must contain finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
-        # Larger floats have no fraction, so PostgreSQL would return such a float as an integer.
+        # Larger floats are rejected, too: they have no fraction, so PostgreSQL would return them as integers.
         raise ValueError("must contain numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must be a JSON value, got {excerpt(value)}")
@@ -157,7 +157,7 @@ class Input(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     example: ClassVar[str] = ""
-    """Example for the error about an unknown field."""
+    """Example of valid arguments, for the error about an unknown field."""
     instead: ClassVar[Mapping[str, str]] = {}
     """Advice for arguments that callers often pass by mistake, by name."""
 
@@ -179,7 +179,7 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
 
 
 def invalid(exc: ValidationError, model: type[BaseModel], of: str) -> InvalidRequest:
-    """Return the error that `parse` raises."""
+    """Convert an error of pydantic to the error that `parse` raises."""
     errors = exc.errors(include_url=False)
     problems = dict.fromkeys(_error_sentence(error, model, of) for error in errors[:PROBLEMS])
     more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
@@ -280,7 +280,7 @@ def check_values(text: bytes, *, of: str) -> None:
     # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
     # quotes, so that the remaining quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * VALUES  # an object's member has at most two strings: name and value
+    few_strings = plain.count(b'"') <= 4 * VALUES  # name and value may both be strings, of two quotes each
     if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
         raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
 

@@ -14,12 +14,13 @@ _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MU
 
 
 def is_given(title: str, beginning: str) -> bool:
-    """Whether a publisher or a `TITLE:` line gave the title: it is not just the beginning of the content."""
+    """Whether the title was chosen, by the publisher or in a `TITLE:` line, and is not just the beginning of the
+    content."""
     return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
 
 
 def label(title: str, beginning: str) -> str:
-    """Return the title if it `is_given`, else the beginning of the content, cut after a whole word."""
+    """Return the title if it was chosen (see `is_given`), else the beginning of the content, cut after a whole word."""
     return title if is_given(title, beginning) else preview(title, beginning, TITLE_LENGTH)
 
 

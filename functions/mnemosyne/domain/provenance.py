@@ -11,7 +11,7 @@ IMPORT_LINES = "import_lines"
 each line to the next."""
 NAME_CHARACTERS = 200
 ATTRIBUTE_BYTES = 1_024
-"""https://cloud.google.com/pubsub/quotas#resource_limits"""
+"""Maximum bytes of an attribute: https://cloud.google.com/pubsub/quotas#resource_limits"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Publisher:
     def attributes(self) -> dict[str, str]:
         """The message's attributes that state publisher, file and lines.
 
-        Lines that do not fit into an attribute are left out.
+        If the lines do not fit into an attribute, they are left out.
         """
         steps = [line - before for line, before in zip(self.lines, [0, *self.lines], strict=False)]
         attributes = {

@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest
 COUNT_LIMIT = 100
 NAME_BYTES = 256
 VALUE_BYTES = 1024
-"""https://cloud.google.com/pubsub/quotas#resource_limits."""
+"""Pub/Sub's limits of attributes: https://cloud.google.com/pubsub/quotas#resource_limits."""
 
 
 def check_attributes(attributes: Mapping[str, str]) -> None:
@@ -131,14 +131,15 @@ class MessageBody:
     version: object
     source: str
     key: str
-    """Source and key of memories without a source and key; empty if absent or invalid."""
+    """Source and key of the message, for memories that have none. Empty if absent or invalid."""
     key_problem: str = ""
-    """Error of memories without a key, if the key of the message is invalid; else empty."""
+    """Error for memories without a key, if the key of the message is invalid; else empty."""
 
     def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
-        """Return the namespace (empty if there is none) and an error (empty if it is valid).
+        """Return the namespace of the message, and an error. The error is empty if the namespace is valid.
 
-        `allowed_namespace` is the only namespace that the publisher may write to.
+        The namespace is empty if there is none. `allowed_namespace` is the only namespace that the publisher may write
+        to.
         """
         if not allowed_namespace and not self.namespaces:
             return "", "attribute namespace is required"
@@ -177,7 +178,7 @@ def unwrap(message: Published) -> MessageBody:
         problem = str(exc)
     if problem or not isinstance(body, dict):
         body = {}
-    batch = body if "memories" in body else {}  # the source and key of a single memory are not defaults for a batch
+    batch = body if "memories" in body else {}  # only a batch has a source and key for all its memories
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
     key, key_problem = _first_key(attributes.get("key"), batch.get("key"), event.get("id"))
@@ -193,9 +194,10 @@ def unwrap(message: Published) -> MessageBody:
 
 
 def _first_key(*values: object) -> tuple[str, str]:
-    """Return the first value that is present, as the key, and no error; if it is invalid, no key and an error.
+    """Return the first value that is present, as the key, and an empty error.
 
-    If an invalid key were ignored, the memory would be stored without a key: its next version would be a second memory.
+    If this value is not a valid key, return an empty key and the error. Without the error, the memory would be stored
+    without a key, and its next version would become a second memory.
     """
     for value in values:
         if key := storable_name(value, characters=KEY_LIMIT):
@@ -212,10 +214,10 @@ def _first_text(characters: int, *values: object) -> str:
 def cloud_event(
     kind: str, id_: str, at: str | None, data: Mapping[str, Any], *copied: str
 ) -> tuple[bytes, dict[str, str]]:
-    """Encode a CloudEvent of a type in binary mode, and return the message's data and attributes.
+    """Encode a CloudEvent of the type `kind` in binary mode, and return the message's data and attributes.
 
-    `copied` are the fields of the data that are also attributes, for filters of subscriptions. An attribute that is
-    empty or too long is left out.
+    `copied` has the names of fields of the data that also become attributes, so that subscriptions can filter by them.
+    An attribute that is empty or too long is left out.
     """
     attributes = {
         "ce-specversion": "1.0",

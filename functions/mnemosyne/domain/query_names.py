@@ -8,12 +8,13 @@ _TIMES = frozenset(MONTHS) | frozenset(WEEKDAYS) | {"q1", "q2", "q3", "q4"}
 _WORD = re.compile(r"\w{3,}")
 _SENTENCE_START = re.compile(r"(?:^|[.?!:]\s)\W{,3}(?=\w)")
 _MOST_NAMES = 4
-"""A query with more names has several topics, such as a prompt for a coding agent. A good hit is about one of them."""
+"""If a query has more names, none of them is used. Such a query has several topics, for example a prompt for a coding
+agent, and a good hit is about one of them."""
 _IDENTIFIER = re.compile(r"\b[^\W\d_]+[-.]?\d\w*")
 
 
 def names_in_query(query: str) -> list[str]:
-    """Return capitalised words, and the parts of identifiers, such as `mail` and `23` of `mail-23`.
+    """Return the names in a query: capitalised words, and parts of identifiers, such as `mail` and `23` of `mail-23`.
 
     The first word of a sentence, abbreviations in capitals, months and days are not names. In German every noun is
     capitalised, so the SQL function `search_terms` ignores names without digits in German. A query with more than four

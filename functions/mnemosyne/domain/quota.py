@@ -11,8 +11,8 @@ EVERYBODY = ""
 class Quota:
     """Usage and limits of a namespace. A limit of None means no limit.
 
-    The bytes are the size of contents, titles, tags and metadata in UTF-8. The texts are the texts that were embedded
-    since midnight UTC.
+    `bytes` is the size of contents, titles, tags and metadata in UTF-8. `texts_today` is the number of texts that were
+    embedded since midnight UTC.
     """
 
     memories: int = 0

@@ -2,11 +2,11 @@
 
 The database returns candidates with their raw scores (`db/functions/09_find_candidates.sql`). The steps are:
 
-1. `score_hybrid`: the relevance, from `fuse` (a convex combination of both scores, each scaled to [0, 1]),
-   `add_context` (scores of neighbours in the same session), and bonuses for a time and a speaker that the query names.
-   A search that is not hybrid uses `score_plain` instead.
-2. `diversify`: a penalty for similarity to a better candidate.
-3. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
+1. `score_hybrid` computes the relevance in a search by meaning and words. `fuse` combines the vector score and the
+   lexical score, each scaled to [0, 1], to a weighted mean. `add_context` adds scores of neighbours in the same
+   session. A time and a speaker that the query names give a bonus. Other searches use `score_plain` instead.
+2. `diversify` subtracts a penalty for similarity to a better candidate.
+3. `order` combines relevance and quality, and folds near-duplicates into the best of them.
 """
 
 import heapq
@@ -25,8 +25,8 @@ from mnemosyne.domain.time.window import TimeWindow
 POOL = 20
 """Number of best candidates that `diversify` compares with each other."""
 CHOSEN = 10
-"""Number of candidates that `diversify` chooses one by one. The penalty of the other candidates comes from their
-similarity to these."""
+"""Number of candidates that `diversify` chooses one by one. The penalty of a candidate depends on its similarity to the
+candidates chosen before it."""
 WITH_NEIGHBOURS = 20
 """Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -83,19 +83,21 @@ def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
 
 
 def best_share(rows: Iterable[Candidate]) -> float:
-    """Return the mean of the three largest `words_share` of the rows."""
+    """Return the mean of the three largest shares of the query's words in a memory (`words_share`)."""
     largest = heapq.nlargest(3, (row.words_share or 0.0 for row in rows))
     return statistics.fmean(largest) if largest else 0.0
 
 
 def weight_of_words(lexical_weight: float, share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the embedder's lexical weight, changed by the best share of the query's words; at most 1."""
+    """Return the weight of the lexical score, at most 1. The embedder's weight is raised if memories contain many words
+    of the query (`share`, see `best_share`), and lowered if they contain few."""
     change = weights.lexical_by_share * (share - weights.usual_share)
     return min(1.0, lexical_weight * (1 + max(-weights.lexical_change, min(weights.lexical_change, change))))
 
 
 def context_weight(share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the weight of the context, between 0 and 1, from the best share of the query's words."""
+    """Return the factor of the bonus for neighbours, between 0 and 1. The factor is lower if memories contain many
+    words of the query (`share`, see `best_share`)."""
     return min(1.0, max(0.0, 1 - weights.context_by_share * (share - weights.sufficient_share)))
 
 
@@ -104,7 +106,7 @@ def fuse(
 ) -> list[float]:
     """Return the weighted mean of the vector score and the lexical score of each row.
 
-    Both scores are first scaled so that the first `listed` rows range from 0 to 1.
+    Both scores are first scaled to range from 0 to 1 in the first `listed` rows, which match the search.
 
     Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
     """
@@ -128,11 +130,10 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 
 
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
-    """Scale scores so that the least listed score becomes 0 and the largest listed score becomes 1.
+    """Scale scores so that the first `listed` scores range from 0 to 1. Scores below this range become 0.
 
-    The first `listed` scores are the listed scores. A score below the least of these becomes 0. If all listed scores
-    are equal, a score becomes 1 if it is above `flat` or, with `flat` = None, if it is not below the listed scores. All
-    other scores become 0.
+    If the first `listed` scores are equal, the range is empty, and every score becomes 1 or 0. Scores above `flat`
+    become 1. If `flat` is None, scores that are not below the first `listed` scores become 1.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -150,10 +151,10 @@ def add_context(
     adjacency: Mapping[int, Mapping[int, int]],
     weights: Weights,
 ) -> list[float]:
-    """Return a bonus for each row from its neighbours' scores and the best score in its session; 0 without neighbours.
+    """Return a bonus for each row, from its neighbours' scores and the best score in its session; 0 without neighbours.
 
     `own_scores` are the fused scores with the bonus for a time. `adjacency` is the result of `_adjacency`. A long
-    content gets only a share of its bonus (`context_share`), and a part of the mean bonus in place of the rest.
+    content gets only a share of its bonus (`context_share`). A part of the mean bonus replaces the rest.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own_scores, strict=True):
@@ -174,10 +175,11 @@ def add_context(
 
 
 def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the share of its context that a content of this length gets. `adjacent` has the lengths of its neighbours.
+    """Return the share of the bonus for its neighbours that a content of `length` bytes gets.
 
-    A long answer between short requests gets a small share, because its own words name its topic. A long text among
-    long texts, such as a paragraph of a report, gets a larger share.
+    `adjacent` has the lengths of the memories directly before and after the content. A long answer between short
+    requests gets a small share, because its own words name its topic. A long text among long texts, such as a paragraph
+    of a report, gets a larger share.
     """
     if length <= weights.long_content:
         return 1.0
@@ -189,7 +191,8 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
 def _eligible_neighbours(
     candidates: Candidates, own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]]
 ) -> Iterable[int]:
-    """Return the direct neighbours of the WITH_NEIGHBOURS best rows that are eligible and not listed themselves."""
+    """Return the rows directly before and after the WITH_NEIGHBOURS best rows that match the filters, but were not
+    found by the search."""
     ordered = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
     best = [index for index in ordered[:WITH_NEIGHBOURS] if index in adjacency]
     direct = {adjacency[index].get(offset, index) for index in best for offset in (-1, 1)}
@@ -197,7 +200,7 @@ def _eligible_neighbours(
 
 
 def score_plain(candidates: Candidates) -> list[RankedCandidate]:
-    """Return the candidates of a search that is not hybrid with their relevance.
+    """Return the candidates of a search that is not hybrid, with their relevance.
 
     The relevance depends on the search: by words, it is the score relative to the largest score; by vector, the cosine.
     It is 1 if a memory contains the query as a substring, and 0 in a list of the newest memories.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class Weights:
     """Weights of the ranking. Decisions 0016, 0032, 0039, 0040 and 0043 in docs/decisions give the reason of each.
 
-    The context of a memory is the bonus for the scores of its neighbours and for the best score in its session. Scores
-    before normalisation are in [0, 1], so the weight of an added part is also the most that the part can add.
+    The context of a memory is the bonus for the scores of its neighbours and for the best score in its session. The
+    scores that are added are in [0, 1], so the weight of a score is also the most that it can add.
     """
 
     second_previous: float = 0.25
@@ -26,18 +26,18 @@ class Weights:
     """Maximum number of bytes of a content that gets its whole context. This is about 40 words without function words.
     A longer content is informative without context, so it gets only a share of its context (see `context_share`)."""
     mean_context: float = 0.25
-    """Fraction of the mean context of all candidates that a long memory gets in place of the part of its own context
-    that it loses. With 0, long abstracts would rank too low."""
+    """Fraction of the mean context of all candidates. A long memory gets only a share of its context, and this fraction
+    replaces the rest. With 0, long abstracts would rank too low."""
     lexical_by_share: float = 2.5
-    """Relative change of the lexical weight for a difference of 1 between `best_share` and `usual_share`. If no memory
-    contains most of the query's words, the words are weak evidence."""
+    """Change of the lexical weight: the weight is multiplied by 1 + `lexical_by_share` * (`best_share` -
+    `usual_share`). If no memory contains most of the query's words, the words are weak evidence."""
     usual_share: float = 0.35
-    """`best_share` at which the lexical weight is the embedder's `lexical_weight`."""
+    """Value of `best_share` at which the embedder's `lexical_weight` is used unchanged."""
     lexical_change: float = 0.6
     """Largest relative change of the lexical weight, in both directions."""
     context_by_share: float = 1.0
-    """Relative decrease of the context for a difference of 1 between `best_share` and `sufficient_share`. If a memory
-    contains most of the query's words, the memories around it add little."""
+    """Decrease of the context: the context is multiplied by 1 - `context_by_share` * (`best_share` -
+    `sufficient_share`). If a memory contains most of the query's words, the memories around it add little."""
     sufficient_share: float = 0.45
     best_passage: float = 0.5
     """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A
@@ -48,8 +48,8 @@ class Weights:
     speaker: float = 0.2
     """Bonus for a memory that begins with a name from the query and a colon."""
     redundancy: float = 1 / 9
-    """Factor of the cosine to the nearest better candidate in a candidate's penalty. It corresponds to λ = .9 in
-    maximal marginal relevance."""
+    """Weight of the penalty for similarity: a candidate loses this fraction of its cosine to the nearest better
+    candidate. It corresponds to λ = .9 in maximal marginal relevance."""
 
     @property
     def by_offset(self) -> Mapping[int, float]:

@@ -56,9 +56,10 @@ def cost_of_memories(memories: object) -> float:
 
 
 def cost_of_search(arguments: Mapping[str, Any]) -> float:
-    """Return the additional cost of a search. A search without a query costs as much as a list."""
+    """Return the cost of a search, in addition to the cost of any request. A search without a query costs as much as a
+    list."""
     mode = arguments.get("mode", "hybrid")
-    # No index has the labels of an earlier time, so a search of that time reads all memories.
+    # Indexes have only the present titles, tags and metadata, so a search as of an earlier time reads all memories.
     earlier = COUNTING if arguments.get("as_of") else 0.0
     if not arguments.get("query"):
         return max(earlier, cost_of_list(arguments))
@@ -116,8 +117,9 @@ class TokenBucket:
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
         """Take tokens. Return the new bucket and 0, or the unchanged bucket and the seconds to wait.
 
-        `paid` is the part of the request's cost that was taken earlier; a retry pays it again. If the total cost of a
-        request exceeds the capacity, the request needs a full bucket, and the balance becomes negative.
+        `paid` is the part of the request's cost that was taken before this call. After the wait, the whole request is
+        sent again and pays this part again. If the total cost of a request exceeds the capacity, the request needs a
+        full bucket, and the balance becomes negative.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):
@@ -125,7 +127,7 @@ class TokenBucket:
         return self._with(tokens, now), (min(cost + paid, full) - tokens) / (full / 60)
 
     def overdraw(self, now: float, cost: float) -> Self:
-        """Take tokens even if the balance becomes negative. The lowest balance is minus two full buckets."""
+        """Take tokens even if the balance becomes negative. The balance never falls below minus two full buckets."""
         return self._with(max(-2.0 * self.per_minute, self._refilled(now) - cost), now)
 
     def _refilled(self, now: float) -> float:

@@ -32,7 +32,8 @@ class RetentionCursor(Input):
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedRetention:
-    """The number of memories whose expiry has changed, and the position at which to continue; None at the end."""
+    """The number of memories whose expiry has changed, and the position at which to continue. The position is None at
+    the end."""
 
     changed: int
     after: RetentionCursor | None = None

@@ -24,7 +24,7 @@ request."""
 
 
 class KeyPair:
-    """A key pair of this process."""
+    """A new key pair, from which this process derives the key that it shares with another process."""
 
     def __init__(self) -> None:
         self._private = X25519PrivateKey.generate()

@@ -48,8 +48,8 @@ class Filters:
     """Conditions on metadata. All must hold."""
     include_superseded: bool = False
     as_of: datetime | None = None
-    """Time of an earlier state. The search finds the memories that were stored at this time, with the titles, tags,
-    metadata and successors that they had."""
+    """Time of an earlier state. The search finds the memories that were stored at this time, with their titles, tags,
+    metadata and successors (replacements) at this time."""
 
     @property
     def has_condition(self) -> bool:
@@ -82,7 +82,7 @@ class SearchQuery:
 
     @property
     def names(self) -> list[str]:
-        """Names in the query."""
+        """Names of people and things in the query."""
         return names_in_query(self.query or "")
 
     @property
@@ -139,4 +139,4 @@ class Hit(MemoryFields):
     snippet: str | None = None
     why: RelevanceParts | None = None
     near_duplicates: tuple[UUID, ...] = ()
-    """Memories with the same wording, which are left out of the results, best first. See `wording`."""
+    """Memories with the same wording (see `domain.wording`), best first. The results leave them out."""

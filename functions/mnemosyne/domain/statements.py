@@ -21,7 +21,8 @@ MOST_WORDS = 30
 MOST_CHARACTERS = 600
 """Maximum characters of a sentence that is parsed."""
 SPEAKER = "speaker "
-"""Prefix of the key of words that refer to the speaker, such as "I"."""
+"""Beginning of the key of words that refer to the speaker, such as "I". The rest of the key is the speaker's name, if
+it is known."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？])")
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
@@ -71,7 +72,7 @@ class Statement:
 
     @cached_property
     def by_key(self) -> dict[str, Word]:
-        """The first content word of each key."""
+        """The content words by their keys. Of several words with the same key, the first counts."""
         return {word.key: word for word in reversed(self.words)}
 
     @cached_property
@@ -107,7 +108,7 @@ class Statement:
 
     @cached_property
     def names(self) -> list[frozenset[str]]:
-        """The names in the statement, each as the keys of its words."""
+        """The names in the statement. A name is the set of the keys of its words."""
         name_keys = []
         for is_name, words in groupby(self.words, lambda word: word.kind is Kind.NAME):
             run: list[str] = []

@@ -38,7 +38,8 @@ def _ends_a_sentence(text: str) -> bool:
 def _collapse_white_space(line: str) -> str:
     """Collapse white space in a line.
 
-    Put a space before the line or, if the line is indented, a line break and the indentation.
+    The result begins with the separator from the previous line: a space or, if the line is indented, a line break and
+    the indentation.
     """
     bare = line.lstrip()
     indentation = line[: len(line) - len(bare)]

@@ -17,7 +17,7 @@ SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 class Span:
     """A half-open time span in UTC. None means unbounded. `day` is set if the span is one local day.
 
-    `is_hour` is true for the hour that begins at a time such as 3 p.m.
+    `is_hour` is true if the span is the hour that begins at a time of day, such as 3 p.m.
     """
 
     start: datetime | None
@@ -27,7 +27,8 @@ class Span:
 
 
 class Calendar:
-    """Local calendar at a moment. Methods raise OverflowError or ValueError outside the years 1 to 9999."""
+    """Calendar of a time zone, at a given moment. Methods raise OverflowError or ValueError outside the years 1 to
+    9999."""
 
     def __init__(self, now: datetime, zone: tzinfo) -> None:
         self.zone = zone
@@ -54,12 +55,13 @@ class Calendar:
         return Span(start=span.start, end=span.end, day=day)
 
     def hours(self, day: date, first: float, last: float) -> Span:
-        """Return the span between two local times of a day, in hours after midnight."""
+        """Return the span between two local times of a day. The times are hours after midnight."""
         midnight = datetime.combine(day, time.min)
         return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
 
     def clock(self, day: date, hour: float, *, minute: bool = False) -> Span:
-        """Return the hour, or the minute, that begins at a local time of a day, in hours after midnight."""
+        """Return the hour that begins at a local time of a day or, with `minute`, the minute. The time is in hours
+        after midnight."""
         span = self.hours(day, hour, hour + (1 / 60 if minute else 1))
         return Span(start=span.start, end=span.end, is_hour=not minute)
 

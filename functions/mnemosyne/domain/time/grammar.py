@@ -62,8 +62,10 @@ class MatchBudget:
 
 
 class Grammar:
-    """Parses expressions relative to a moment. "March" means the latest March that began by the day `horizon`, by
-    default today."""
+    """Parses time expressions relative to a moment.
+
+    Without a year, "March" means the latest March that has begun by the day `horizon`, by default today.
+    """
 
     def __init__(
         self, rules: Sequence[Rules], calendar: Calendar, budget: MatchBudget, horizon: date | None = None
@@ -99,7 +101,8 @@ class Grammar:
         return span.day if span else None
 
     def latest(self, candidates: Iterator[Span]) -> Span | None:
-        """Return the latest span that begins by the horizon. `candidates` has the latest spans first."""
+        """Return the latest span that begins on the day of the horizon or before. `candidates` has the latest spans
+        first."""
         end = self.calendar.day(self.horizon).end
         return next((span for span in candidates if span.start and end and span.start < end), None)
 

@@ -12,8 +12,7 @@ _TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.?|p\.m\.?))?|noon|midnig
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\.?)?")
 _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
 _HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night": (17, 29)}
-"""For each part of the day, the first and last hour after midnight that its times may have. Hours above 24 are on the
-next day."""
+"""First and last hour after midnight that a time in a part of the day may have. Hours above 24 are on the next day."""
 _NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
@@ -22,7 +21,8 @@ _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})
 def _clock(grammar: Grammar, match: Match) -> Span | None:
     """Return the span of an hour or a minute.
 
-    If the text has no am or pm, use the part of the day that it names or, without one, the 24-hour clock.
+    If the time has no am or pm, a part of the day in the text decides, such as "evening". Otherwise the time is on the
+    24-hour clock.
     """
     day, part = _day_and_part(grammar, match["text"])
     hour, half = int(match["hour"]), (match["half"] or "").replace(".", "")
@@ -109,7 +109,10 @@ def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
 
 
 def _in_part(hour: float | None, part: str) -> float | None:
-    """Return the hour, or the same hour of the next day, whichever is in the part of the day. None if neither is."""
+    """Return the hour, or the hour plus 24 (the next day), whichever is in the part of the day.
+
+    None if neither is in the part.
+    """
     first, last = _HOURS.get(part, (0, 24))
     return None if hour is None else next((time for time in (hour, hour + 24) if first <= time <= last), None)
 

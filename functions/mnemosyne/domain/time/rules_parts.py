@@ -21,7 +21,10 @@ _COUNT = rf"(?P<n>\d{{1,3}}|{alternatives(NUMBERS)})"
 
 
 def _days_of(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
-    """Return the span that the text names, its first day, and the day after its last."""
+    """Return the span that the text names, its first day, and the day after its last.
+
+    None if the text does not name a span of several whole days.
+    """
     span = grammar.span(text)
     if span is None or span.start is None or span.end is None or span.day:
         return None

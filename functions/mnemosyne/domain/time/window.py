@@ -73,7 +73,7 @@ def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UT
     if text is None:
         return None
     end = _parse_bound(name, text, local, end=True)
-    # With end=True, _parse_bound returns the first moment after the period.
+    # `end` is the first moment after the period, so the last moment is a microsecond before it.
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
             f"{name} must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
@@ -85,8 +85,8 @@ def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UT
 def _parse_bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
     """Parse a bound of a window. Returns None if the bound is after the year 9999.
 
-    A date means the start of the day. With `end`, the result is exclusive: the start of the next day, or the time plus
-    one microsecond.
+    A date means the start of the day. With `end`, the result is the first moment after the bound: the start of the next
+    day, or the time plus one microsecond.
     """
     try:
         if _DATE.fullmatch(text):
@@ -117,7 +117,7 @@ EXPRESSION_MATCHES = 300
 """Maximum texts of an expression that are matched against the rules. Real expressions take up to 40."""
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
-"""The shortest day: clocks are set forward by one hour."""
+"""Length of the shortest day, on which clocks are set forward by one hour."""
 _START_OR_END = re.compile(r"(?:the )?(?:very )?(?P<point>beginning|start|end) of (?P<text>.+)")
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
@@ -189,9 +189,9 @@ def _start_or_end(text: str, grammar: Grammar) -> Span | None:
 
 
 def _span_between(text: str, grammar: Grammar) -> Span | None:
-    """Return the span between two expressions.
+    """Return the span from the start of one expression to the end of another, such as "March to May".
 
-    If the first has no year, it means the latest time before the end of the second.
+    Without a year, the first expression means the latest such time before the end of the second expression.
     """
     for separator in SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
