@@ -40,7 +40,7 @@ def split(text: str) -> tuple[Properties, str]:
 
 
 def yaml_characters(text: str) -> int:
-    """Return the number of characters that `split` would parse as YAML or TOML."""
+    """Return the number of characters that `split` would parse as YAML or TOML, without parsing them."""
     text = text.removeprefix("\ufeff")
     match = _YAML.match(text) or _TOML.match(text)
     return min(len(match[1] or ""), CHARACTERS) if match else 0

@@ -22,7 +22,8 @@ from mnemosyne.ids import note_version_id
 FAILURE = "import_failure"
 """Field that an import adds to each record in its file of failures: the record's location and error."""
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash", EXTRAS, FAILURE)
-"""Fields that `export` or an import's file of failures adds. An import does not report them as unknown."""
+"""Fields that `export` adds to records, and that an import adds in its file of failures. An import does not report them
+as unknown."""
 ITEM_BYTES = 2_000_000
 """Maximum size of a line, chronicle or note. The largest memory is smaller, even if all its characters are escaped."""
 
@@ -36,7 +37,8 @@ class Item:
     problem: str = ""
     superseded_by_hash: str | None = None
     exact_tags: tuple[str, ...] | None = None
-    """Tags of an exported memory, which may differ from the tags in its content; None for other records."""
+    """Tags of an exported memory, which may differ from the tags in its content (its `TAGS:` line). None for other
+    records."""
     line: int = 1
     place: int = 1
     """Number of the item among the items that begin on its line, from 1."""
@@ -57,7 +59,10 @@ class Item:
         return f".{self.place}" if self.place > 1 else ""
 
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
-        """Return the tags to set after storing, if the content has tags that the export does not have; else None."""
+        """Return the tags to set after storing, so that the memory has exactly the exported tags.
+
+        None if nothing must be set. Storing adds the tags in the content, and the export may lack some of these.
+        """
         exact = self.exact_tags
         return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None
 

@@ -9,14 +9,14 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
 
 _NOT_A_RECORD = ({EXTRAS}, {FAILURE})
-"""Sets of fields of lines that are not records: of the lines of an export that only `--restore` reads, and of failures
-without a record (for example of a memory that was stored)."""
+"""Fields of lines that are not records. Lines with only the first field are for `--restore`. Lines with only the second
+field are failures without a record, for example of a memory that was stored."""
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
     """Yield one item per line that is not blank, after the first `skip` items. A line over ITEM_BYTES becomes an error.
 
-    Lines of an export that are only for `--restore`, and failures without a record, are skipped.
+    Some lines are skipped: the lines of an export that only `--restore` reads, and failures without a record.
     """
     number = 0
     while line := stream.readline(ITEM_BYTES):

@@ -68,7 +68,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     """Find the time in a note's properties: when it happened or was created, else published, else changed.
 
     The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others. Raises ValueError if a property
-    of _MUST_BE_TIMES is a number, but not a date. Other invalid values become notices.
+    that must be a time, such as `updated`, is a number that is not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
     if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and time_text(generated["at"]):
@@ -102,8 +102,8 @@ def time_text(text: str) -> str | None:
     """Convert a written time to a format that `event_time` accepts; None if it is not a time.
 
     Accepts the formats of `event_time`, dates with an English month or a four-digit year first, times with am and pm,
-    and links to a page with such a name (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026 are accepted, but not 05/06/2026,
-    because day and month are ambiguous.
+    and links to a page whose name is a date (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026 are accepted, but not
+    05/06/2026, because day and month are ambiguous.
     """
     text = text.strip().removeprefix("[[").removesuffix("]]").strip().strip("\"'")
     text = text.partition("|")[0]

@@ -92,7 +92,7 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
 def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
     """Remove the properties with these names, in any case, and yield their values.
 
-    A property stays if `read` returns nothing for it.
+    `read` converts each value. A property stays if `read` returns nothing for its value.
     """
     for name in [name for name in values if name.casefold() in names]:
         if value := read(values[name]):
@@ -160,9 +160,9 @@ def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
 
 
 def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
-    """Move the first valid expiry from the properties to the fields.
+    """Move the first valid expiry, and `pinned`, from the properties to the fields.
 
-    `stale_after` of Open Knowledge Format also remains metadata.
+    The property `stale_after` of the Open Knowledge Format also remains metadata.
     """
     for name, parse in (("expires_at", event_time), ("ttl", lifetime), ("stale_after", event_time)):
         with suppress(ValueError):

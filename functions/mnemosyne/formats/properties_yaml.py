@@ -67,7 +67,7 @@ def _quote_match(match: re.Match[str]) -> str:
 def _lines_within_texts(block: str) -> set[int]:
     """Return the numbers, from 0, of the lines on which a quoted or block text continues.
 
-    In invalid YAML, the lines after the first error are missing.
+    If the YAML is invalid, lines after the first error are not in the result.
     """
     import yaml
 
@@ -75,7 +75,8 @@ def _lines_within_texts(block: str) -> set[int]:
     with suppress(*_yaml_errors()):
         for token in yaml.scan(f"{block}\n", Loader=yaml.SafeLoader):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
-                # A block text ends where the next line begins, a quoted text at its quotation mark.
+                # The end mark of a block text is on the line after the text, and that of a quoted text on the text's
+                # last line.
                 end = token.end_mark.line + (token.style not in ("|", ">"))
                 within.update(range(token.start_mark.line + 1, end))
     return within

@@ -30,7 +30,7 @@ GZIP = ".gz"
 TEXT = (".txt", ".text")
 """Extensions of text files. Such a file contains chronicles, or is a note."""
 UNPACKED_BYTES = 8 * 1024**3
-"""Maximum decompressed size: eight times the largest object."""
+"""Maximum decompressed size: eight times the maximum size of an imported object."""
 
 
 def format_of(name: str) -> str | None:
@@ -75,7 +75,10 @@ def read(
 
 
 def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
-    """Yield the chronicles of a stream; for a text file without chronicles, the error that the note is too large."""
+    """Yield the chronicles of a stream.
+
+    For a text file without chronicles, yield the error that the file is too large to be a note.
+    """
     has_chronicles = False
     for item in chronicle.read(stream, name):
         has_chronicles = True

@@ -42,7 +42,7 @@ def to_markdown(record: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _to_yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
-    """Return front matter in YAML. Large metadata are shorter with `on_one_line`, because nothing is indented."""
+    """Return front matter in YAML. With `on_one_line`, nothing is indented, so that large metadata become shorter."""
     import yaml  # slow to import, and only needed here
 
     block: str = yaml.dump(
