@@ -30,7 +30,7 @@ class ArchivedMemory:
     request: IngestRequest
     """The fields of the memory that an ordinary import also stores."""
     extras: Mapping[str, Any]
-    """The memory's other values: created_at, last_seen_at, superseded_by and ratings."""
+    """The values that only a restore uses: created_at, last_seen_at, superseded_by and ratings."""
 
 
 class _ArchiveInput(Input):

@@ -21,7 +21,7 @@ CONTENT_LIMIT = 100_000
 EXPORT_BYTES = 2_000_000
 """Bytes of content after which a page of an export ends, even if it has fewer memories than its limit."""
 FIRST_WORDS = 100
-"""Number of characters of a content that are stored with its request, while the content is not stored as a memory."""
+"""Number of characters of a content that are stored with its request, until the content is stored as a memory."""
 BATCH_LIMIT = 100
 """Maximum memories per message."""
 

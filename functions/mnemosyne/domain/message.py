@@ -49,7 +49,7 @@ class IngestMessage:
     """Namespace of the message; empty if the message names none."""
     requests: tuple[IngestRequest, ...]
     rejected: tuple[FailedRequest, ...] = ()
-    """Requests that are invalid, so that a retry would not help."""
+    """Invalid requests, for which a retry would not help. With a `retry_reason`, all requests of the message."""
     dead_letter_reason: str = ""
     """Reason to store the message as a dead letter. Empty if the failed requests report every error in the message."""
     retry_reason: str = ""
@@ -158,7 +158,7 @@ def _fail_ids(message: Published, unwrapped: MessageBody, why: str) -> tuple[Fai
 
 
 def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
-    """Return the memories in the body of a message, a batch or a single memory; or no memories and an error."""
+    """Return the memories in a message's body (a batch or a single memory), or no memories and an error."""
     body = unwrapped.body
     if unwrapped.problem:
         return [], unwrapped.problem

@@ -17,7 +17,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 
 
 class Operator(StrEnum):
-    """Comparison of the value at a path. EQUAL accepts several values and matches any of them."""
+    """Comparison of the metadata value at a path. EQUAL accepts several values, one of which must be equal."""
 
     EQUAL = "="
     LESS = "<"

@@ -11,7 +11,7 @@ class Neighbours:
     """The memories nearest to a memory, nearest first, without superseded (replaced) memories."""
 
     content: str
-    """The beginning of the content of the memory whose neighbours these are."""
+    """Beginning of the content of the memory to which the others are near."""
     similar: Sequence[MemorySummary]
     """Up to three of the memories that have nearly the same meaning."""
     earlier: Sequence[tuple[MemorySummary, str]]
@@ -19,7 +19,7 @@ class Neighbours:
 
     @property
     def may_replace(self) -> Sequence[MemorySummary]:
-        """Up to three earlier memories that state another value of a fact than the memory."""
+        """Up to three earlier memories that the memory may replace: they state another value of a fact."""
         from mnemosyne.domain import changed_facts  # imported at its first use, for a shorter cold start
 
         return changed_facts.replaced(self.content, self.earlier) if self.earlier else ()

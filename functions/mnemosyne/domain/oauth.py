@@ -111,7 +111,7 @@ class Grant:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidGrant:
-    """A valid grant (see Grant), with the fields that `mcp` needs."""
+    """A valid grant (see Grant), with the fields that the function `mcp` needs."""
 
     subject: str
     namespace: str
@@ -124,7 +124,7 @@ class ValidGrant:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """A stored authorization code: its hash, not its text."""
+    """A stored authorization code. Only the hash of its text is stored."""
 
     hash: bytes
     grant: Grant
@@ -136,7 +136,7 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class RefreshToken:
-    """A stored refresh token: its hash, not its text."""
+    """A stored refresh token. Only the hash of its text is stored."""
 
     hash: bytes
     grant: Grant

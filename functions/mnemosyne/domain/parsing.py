@@ -55,7 +55,8 @@ def surrogate_problem(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as exc:
         code = ord(text[exc.start])
-        # Decoders with the error handler surrogateescape replace an invalid byte by U+DC00 plus the byte.
+        # The error handler surrogateescape replaces an invalid byte by U+DC00 plus the byte, so the error can name the
+        # byte.
         is_byte = 0xDC80 <= code <= 0xDCFF
         fix = (
             f", probably the byte 0x{code - 0xDC00:02x} of a text that is not UTF-8: save it as UTF-8"

@@ -23,7 +23,7 @@ VALUE_BYTES = 1024
 
 
 def check_attributes(attributes: Mapping[str, str]) -> None:
-    """Raise InvalidRequest with the names of attributes that Pub/Sub would reject."""
+    """Raise InvalidRequest if Pub/Sub would reject attributes. The error names them."""
     if len(attributes) > COUNT_LIMIT:
         raise InvalidRequest(f"a message must have at most {COUNT_LIMIT} attributes, got {len(attributes)}")
     problems = [problem for name, value in sorted(attributes.items()) if (problem := _attribute_problem(name, value))]

@@ -273,7 +273,7 @@ def order(ranked: Sequence[RankedCandidate], quality_weight: float) -> list[Rank
 def apply_reranker(
     ranked: Iterable[RankedCandidate], relevances: Mapping[str, float], quality_weight: float
 ) -> list[RankedCandidate]:
-    """Give each candidate its relevance from the reranker, by id, and sort by score.
+    """Replace the relevance of each candidate with the reranker's, and sort by score.
 
     Candidates of equal score keep their order. Candidates without a new relevance are omitted.
     """

@@ -23,8 +23,8 @@ class Weights:
     """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
     topic."""
     long_content: float = 440
-    """Maximum number of bytes of a content that gets its whole context. This is about 40 words without function words.
-    A longer content is informative without context, so it gets only a share of its context (see `context_share`)."""
+    """Maximum bytes of a content that gets its whole context (the bonus for neighbours). This is about 40 words without
+    function words. A longer content is informative without context, so it gets only a share (see `context_share`)."""
     mean_context: float = 0.25
     """Fraction of the mean context of all candidates. A long memory gets only a share of its context, and this fraction
     replaces the rest. With 0, long abstracts would rank too low."""
@@ -34,10 +34,10 @@ class Weights:
     usual_share: float = 0.35
     """Value of `best_share` at which the embedder's `lexical_weight` is used unchanged."""
     lexical_change: float = 0.6
-    """Largest relative change of the lexical weight, in both directions."""
+    """Largest relative change of the lexical weight, up or down."""
     context_by_share: float = 1.0
-    """Decrease of the context: the context is multiplied by 1 - `context_by_share` * (`best_share` -
-    `sufficient_share`). If a memory contains most of the query's words, the memories around it add little."""
+    """Decrease of the context (the bonus for neighbours), which is multiplied by 1 - `context_by_share` *
+    (`best_share` - `sufficient_share`). If a memory contains most of the query's words, its neighbours add little."""
     sufficient_share: float = 0.45
     best_passage: float = 0.5
     """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A

@@ -44,7 +44,7 @@ def redirect_host(uri: str) -> str:
 
 
 def is_on_device(uri: str) -> bool:
-    """Whether the URI leads to a program on the device.
+    """Whether the URI leads to a program on the person's device.
 
     Another program can impersonate this program (RFC 8252, section 8.6).
     """

@@ -114,7 +114,7 @@ def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(rf"{_COUNT} (?P<season>spring|summer|autumn|fall|winter)s ago", rf"(?:the )?{SEASON} before last(?P<n>)")
 def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
-    """Return a past season: the latest that is over, or one or more years before it."""
+    """Return a past season: the latest that is over, or the same season one or more years earlier."""
     text = match["n"]
     count = number_of(text) if text else 2
     last = grammar.last_of(lambda year: grammar.calendar.season(match["season"], year))
