@@ -45,7 +45,7 @@ class Item:
     left_out: tuple[str, ...] = ()
     """Names of fields that are ignored: unknown fields, or properties of a note that could not be read."""
     path: str | None = None
-    """Path of a note in its folder or bucket, which is used as its key."""
+    """Path of a note in its folder or bucket. The path is the note's key."""
     modified: datetime | None = None
     """Time at which the file was last modified: the default time of notes and deletions."""
     time_name: str = "timestamp"
