@@ -56,7 +56,7 @@ def pair_figures(pairs: Sequence[dict[str, object]]) -> Figures:
     """Return the counts for the hand-written pairs."""
     figures = Figures()
     for pair in pairs:
-        is_hinted = bool(changed_facts.replaced(str(pair["later"]), [(0, str(pair["earlier"]))]))
+        is_hinted = bool(changed_facts.replaced_ids(str(pair["later"]), [(0, str(pair["earlier"]))]))
         figures.hints += is_hinted
         figures.right += is_hinted and pair["changed"] is True
         figures.changes += pair["changed"] is True

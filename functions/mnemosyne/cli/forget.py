@@ -11,7 +11,7 @@ import click
 
 from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
 from mnemosyne.cli.private import private
-from mnemosyne.cli.receipt import fetched
+from mnemosyne.cli.receipt import fetch_receipt
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
@@ -71,7 +71,7 @@ def forget(
         say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
             with private(receipt) as file:
-                file.write(json.dumps(fetched(system, namespace, continued), indent=1) + "\n")
+                file.write(json.dumps(fetch_receipt(system, namespace, continued), indent=1) + "\n")
     if receipt is None:
         say(f"`mnemosyne receipt show {target_options} {continued}` writes the receipt.")
 

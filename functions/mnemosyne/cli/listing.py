@@ -97,7 +97,7 @@ def _has_chronicle(*files: Path) -> bool:
     return any(map(unsupported_files.is_chronicle, files))
 
 
-def guess(path: Path) -> str | None:
+def format_by_name(path: Path) -> str | None:
     """Return the format that the extension of a file name indicates; None if the extension is unknown."""
     if reading.unpacked_name(path.name).lower().endswith(".json"):
         return JSON_LIST
@@ -106,7 +106,7 @@ def guess(path: Path) -> str | None:
 
 def _detect_format(path: Path) -> str:
     """Return the format of a single file. Raises InvalidRequest if the file cannot be imported."""
-    format_ = guess(path)
+    format_ = format_by_name(path)
     if unsupported := unsupported_files.unsupported_kind(path):
         raise InvalidRequest(
             f"{path} looks like {unsupported[0]}, which import does not read as it is: {unsupported[1]}"
@@ -148,7 +148,7 @@ def _walk(listing: Listing) -> Iterator[Path]:
 
 
 def _add(listing: Listing, file: Path, format_: str | None) -> None:
-    guessed = guess(file)
+    guessed = format_by_name(file)
     try:
         unsupported = unsupported_files.unsupported_kind(file)
         if unsupported is None and guessed is None:

@@ -33,7 +33,7 @@ def receipt() -> None:
 def show(forgetting: UUID, namespace: str, **target_values: Any) -> None:
     """Write the receipt of a finished forgetting as JSON."""
     with memory_system(**target_values) as system:
-        say(json.dumps(fetched(system, namespace, forgetting), indent=1))
+        say(json.dumps(fetch_receipt(system, namespace, forgetting), indent=1))
 
 
 @receipt.command("list")
@@ -79,7 +79,7 @@ def verify(file: Path, key: Path | None) -> None:
     say(f"Signed by the key {thumbprint}." + ("" if key else " Compare it with your deployment's, or give --key."))
 
 
-def fetched(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
+def fetch_receipt(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
     """Return the receipt of a forgetting, with the ids of the forgotten memories."""
     document = system.run(IssueReceipt(namespace=namespace, id=forgetting))
     listing = pages(system, ListForgotten(namespace=namespace, id=forgetting))

@@ -17,7 +17,7 @@ from mnemosyne.errors import InvalidRequest
 
 EXTRAS: Final = "mnemosyne_export"
 """Name of the field with the values that only a restore needs. An ordinary import ignores this field."""
-NOTHING: Final = UUID(int=0)
+SMALLEST_ID: Final = UUID(int=0)
 """Smallest UUID. A list of rows in the order of their ids starts after this id. A memory of an archive has it in place
 of a request id."""
 
@@ -116,7 +116,7 @@ def read_line(fields: Mapping[str, Any]) -> Line:
     values = {name: getattr(line, name) for name in MEMORY_FIELDS} | {"tags": tuple(line.tags)}
     return ArchivedMemory(
         id=line.id,
-        request=IngestRequest(request_id=NOTHING, **values),
+        request=IngestRequest(request_id=SMALLEST_ID, **values),
         extras={"created_at": fields["created_at"], **_to_json_fields(line.mnemosyne_export)},
     )
 

@@ -26,7 +26,7 @@ MOST_PAIRS = 20_000
 _Id = TypeVar("_Id")
 
 
-def replaced(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
+def replaced_ids(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
     """Return the ids of up to three earlier memories that state a different value of a fact than the new content."""
     new = _NewStatements([statement for statement in statements(content) if statement.may_be_fact])
     return list(islice((key for key, text in earlier if new.replaces_any(text)), MOST_HINTS))

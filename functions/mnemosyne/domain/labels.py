@@ -6,7 +6,7 @@ from typing import Any
 from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
 from mnemosyne.domain.memory import IngestRequest
 
-NOW = timedelta(minutes=1)
+NOW_TOLERANCE = timedelta(minutes=1)
 """Tolerance around the time of publishing. A timestamp within this tolerance counts as the default, not as chosen by
 the publisher."""
 
@@ -17,7 +17,7 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
     Labels derived from the content or the time of publishing are left out.
     """
     published = request.published
-    is_now = published is not None and abs(request.timestamp - published) <= NOW
+    is_now = published is not None and abs(request.timestamp - published) <= NOW_TOLERANCE
     return {
         **({"title": request.title} if request.title != title_of(request.content) else {}),
         **({"tags": request.tags} if request.tags != unite_tags(tags_of(request.content)) else {}),

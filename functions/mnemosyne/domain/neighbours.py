@@ -22,4 +22,4 @@ class Neighbours:
         """Up to three earlier memories that the memory may replace: they state another value of a fact."""
         from mnemosyne.domain import changed_facts  # imported at its first use, for a shorter cold start
 
-        return changed_facts.replaced(self.content, self.earlier) if self.earlier else ()
+        return changed_facts.replaced_ids(self.content, self.earlier) if self.earlier else ()

@@ -6,7 +6,7 @@ import unicodedata
 from typing import Final
 from uuid import UUID
 
-SHORT: Final = 4
+WORDS_ACROSS_SESSIONS: Final = 4
 """Minimum number of words of contents that are compared across sessions. Shorter contents are compared only within
 their session, because a text such as "Yes, I did." has another meaning in another session."""
 _SPACES = re.compile(r"\s+")
@@ -52,5 +52,6 @@ def wording_id(content: str, session: str | None) -> UUID:
     Contents with the same digest are near-duplicates. The digest of a short content includes the session.
     """
     text = wording(content)
-    place = "" if session is None or len(text.split(maxsplit=SHORT)) >= SHORT else f"\x00{session}"
+    is_long = len(text.split(maxsplit=WORDS_ACROSS_SESSIONS)) >= WORDS_ACROSS_SESSIONS
+    place = "" if session is None or is_long else f"\x00{session}"
     return UUID(bytes=hashlib.sha256(f"{text}{place}".encode()).digest()[:16])

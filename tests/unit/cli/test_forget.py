@@ -111,7 +111,7 @@ def test_the_id_of_a_forgetting_is_printed_even_if_its_receipt_cannot_be_written
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(FakeSystem()))
-    monkeypatch.setattr(forget, "fetched", lambda *_: {})
+    monkeypatch.setattr(forget, "fetch_receipt", lambda *_: {})
     command = ["--data-dir", "x", "--id", ID, "--yes", "--receipt", "/dev/full"]
     result = CliRunner().invoke(forget.forget, command)
     assert isinstance(result.exception, OSError)

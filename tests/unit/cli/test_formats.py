@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mnemosyne.cli import formats
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.import_source import Record
-from mnemosyne.cli.listing import guess
+from mnemosyne.cli.listing import format_by_name
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import Deletion, ExportedMemory, ExternalId, FailedRequest, IngestRequest, content_hash
 from mnemosyne.domain.memory_input import Defaults
@@ -159,7 +159,7 @@ def test_an_mcp_memory_service_export_is_read_compressed_and_in_each_unicode_enc
     for document in documents:
         text = json.dumps(document, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode(encoding)
         (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("GZ") else text)
-        contents = [_request(item).content for item in _read(tmp_path / name, guess(tmp_path / name))]
+        contents = [_request(item).content for item in _read(tmp_path / name, format_by_name(tmp_path / name))]
         assert contents == ([] if document == {"memories": []} else [memory["content"]])
 
 
@@ -167,7 +167,7 @@ def test_a_damaged_gzip_file_of_mcp_memory_service_is_an_error_about_gzip(tmp_pa
     path = tmp_path / "x.json.gz"
     path.write_bytes(gzip.compress(b'[{"content": "c", "created_at": 1770000000}]')[:-9])
     with pytest.raises(InvalidRequest, match="must be a complete gzip file"):
-        _read(path, guess(path))
+        _read(path, format_by_name(path))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_damaged_gzip_file_of_mcp_memory_service_is_an_error_about_gzip(tmp_pa
     ],
 )
 def test_the_format_is_guessed_from_the_name(name: str, format_: str | None) -> None:
-    assert guess(Path(name)) == format_
+    assert format_by_name(Path(name)) == format_
 
 
 def test_line_endings_are_kept(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-        (item,) = _read(tmp_path / name, guess(tmp_path / name))
+        (item,) = _read(tmp_path / name, format_by_name(tmp_path / name))
         assert rfc3339(_request(item).timestamp) == read_as, name
 
 
@@ -414,7 +414,7 @@ def test_fields_that_a_memory_does_not_have_are_listed_as_left_out(tmp_path: Pat
     (tmp_path / "x.jsonl").write_text('{"content": "c", "timestamp": "2026-05-20", "importance": 7, "tag": "x"}\n')
     (tmp_path / "x.md").write_text("---\ndate: 2026-05-20\nmood: fine\n---\nc")
     (tmp_path / "x.json").write_text('[{"content": "c", "created_at": 1, "embedding": [1]}]')
-    left_out = {path.name: _read(path, guess(path))[0].left_out for path in tmp_path.iterdir()}
+    left_out = {path.name: _read(path, format_by_name(path))[0].left_out for path in tmp_path.iterdir()}
     assert left_out == {"x.jsonl": ("importance", "tag"), "x.md": (), "x.json": ("embedding",)}
 
 
@@ -427,7 +427,7 @@ def test_compressed_files_are_read_in_the_format_of_their_content(tmp_path: Path
     }
     path = tmp_path / name
     path.write_bytes(gzip.compress(text[name.split(".")[1]].encode()))
-    (item,) = _read(path, guess(path))
+    (item,) = _read(path, format_by_name(path))
     assert rfc3339(_request(item).timestamp) == "2026-05-20T00:00:00Z"
 
 
@@ -507,9 +507,9 @@ def test_entries_that_an_earlier_run_has_read_are_skipped(tmp_path: Path, name: 
     memory, outcome = '{"content": "c", "timestamp": "2026-05-20"}\n\n', '{"mnemosyne_export": {"request": {}}}\n'
     text = {"x.jsonl": memory + outcome + f"{'x' * 3_000_000}\n", "x.txt": CHRONICLE * 2 + "\n"}
     (tmp_path / name).write_text(text[name] * 4)
-    items = _read(tmp_path / name, guess(tmp_path / name))
+    items = _read(tmp_path / name, format_by_name(tmp_path / name))
     with (tmp_path / name).open("rb") as stream:
-        rest = list(reading.read(stream, str(tmp_path / name), str(guess(tmp_path / name)), skip=3))
+        rest = list(reading.read(stream, str(tmp_path / name), str(format_by_name(tmp_path / name)), skip=3))
     assert rest == [replace(item, modified=None) for item in items[3:]]
 
 
@@ -519,7 +519,7 @@ def test_a_number_written_as_a_date_is_the_same_date_in_every_format(tmp_path: P
     (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
     (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
     for path in tmp_path.iterdir():
-        (item,) = _read(path, guess(path))
+        (item,) = _read(path, format_by_name(path))
         assert rfc3339(_request(item).timestamp) == "2026-07-11T00:00:00Z"
 
 
@@ -529,7 +529,7 @@ def test_a_number_that_is_not_a_date_is_refused_in_every_format(tmp_path: Path, 
     (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
     (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
     for path in tmp_path.iterdir():
-        (item,) = _read(path, guess(path))
+        (item,) = _read(path, format_by_name(path))
         assert f"got {number}" in _refusal(item)
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne.domain.changed_facts import replaced
+from mnemosyne.domain.changed_facts import replaced_ids
 
 PAIRS = Path(__file__).parents[3] / "infra" / "benchmarks" / "sets" / "changed_pairs.jsonl"
 
 
 def _is_hinted(later: str, earlier: str) -> bool:
-    return replaced(later, [("earlier", earlier)]) == ["earlier"]
+    return replaced_ids(later, [("earlier", earlier)]) == ["earlier"]
 
 
 @pytest.mark.parametrize(("earlier", "later"), [
@@ -95,7 +95,7 @@ def test_the_time_for_a_run_of_a_character_is_not_quadratic_in_its_length(charac
 
 def test_at_most_three_memories_are_named_in_the_given_order() -> None:
     earlier = [(shelf, f"The oolong is on shelf {shelf}.") for shelf in (5, 9, 6, 7, 8)]
-    assert replaced("The oolong is on shelf 9.", earlier) == [5, 6, 7]
+    assert replaced_ids("The oolong is on shelf 9.", earlier) == [5, 6, 7]
 
 
 def test_at_least_85_percent_of_the_hints_on_hand_labelled_pairs_are_right() -> None:

@@ -16,7 +16,7 @@ from mnemosyne.adapters.database.forgetting import forgotten_requests
 from mnemosyne.adapters.database.insertion import insert_memories
 from mnemosyne.adapters.database.memory_database import NamespaceRows, read_embedding_space
 from mnemosyne.adapters.database.rows import json_text, text_array, uuid_array
-from mnemosyne.domain.archive import NOTHING, ArchivedMemory
+from mnemosyne.domain.archive import SMALLEST_ID, ArchivedMemory
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest
@@ -105,11 +105,11 @@ class Archive(NamespaceRows):
         """Return, by memory id, the values that only a complete export has: ratings, successor and `last_seen_at`."""
         return {row["id"]: row["extras"] for row in self._run(_EXTRAS, ids=uuid_array(ids))}
 
-    def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
+    def requests(self, limit: int, after: UUID = SMALLEST_ID) -> Sequence[Mapping[str, Any]]:
         """Return ingest requests that have an outcome, in the order of their ids, beginning after the id `after`."""
         return [row["values"] for row in self._run(_REQUESTS, after=after, limit=limit)]
 
-    def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
+    def records(self, limit: int, after: UUID = SMALLEST_ID) -> Sequence[Mapping[str, Any]]:
         """Return records in the order of their ids, beginning after the id `after`."""
         return [row["values"] for row in self._run(_RECORDS, after=after, limit=limit)]
 

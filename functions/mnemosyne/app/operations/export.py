@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mnemosyne.app.operations.operation import FilledName, KeyPosition, Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
-from mnemosyne.domain.archive import EXTRAS, NOTHING, ArchivedMemory, read_line
+from mnemosyne.domain.archive import EXTRAS, SMALLEST_ID, ArchivedMemory, read_line
 from mnemosyne.domain.parsing import Id
 from mnemosyne.formats.writing import to_record
 
@@ -45,7 +45,7 @@ class ExportRequests(Operation):
     counted = "lines"
 
     namespace: Namespace
-    after: Id = NOTHING
+    after: Id = SMALLEST_ID
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         rows = operator.archive_of(self.namespace).requests(ROWS, self.after)
@@ -60,7 +60,7 @@ class ExportRecords(Operation):
     counted = "lines"
 
     namespace: Namespace
-    after: Id = NOTHING
+    after: Id = SMALLEST_ID
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         rows = operator.archive_of(self.namespace).records(ROWS, self.after)
