@@ -1,7 +1,7 @@
-"""Read and restore the data of a complete export that an ordinary export does not have.
+"""Read and restore the data that only a complete export has, and an ordinary export does not have.
 
-These data are the ratings, successor and `last_seen_at` of each memory, and all requests and records. Only the owner of
-the schema has the rights to restore them.
+These data are the ratings, `superseded_by` and `last_seen_at` of each memory, all ingest requests, and all records
+(texts that publishers have named by a source and key). Only the owner of the schema has the rights to restore them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -102,15 +102,15 @@ class Archive(NamespaceRows):
     """The data of a namespace that only a complete export has."""
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
-        """Return, by memory id, the values that only a complete export has: ratings, successor and `last_seen_at`."""
+        """Return the ratings, `superseded_by` and `last_seen_at` of memories, by memory id."""
         return {row["id"]: row["extras"] for row in self._run(_EXTRAS, ids=uuid_array(ids))}
 
     def requests(self, limit: int, after: UUID = SMALLEST_ID) -> Sequence[Mapping[str, Any]]:
-        """Return ingest requests that have an outcome, in the order of their ids, beginning after the id `after`."""
+        """Return ingest requests that are no longer queued, in the order of their ids, after the id `after`."""
         return [row["values"] for row in self._run(_REQUESTS, after=after, limit=limit)]
 
     def records(self, limit: int, after: UUID = SMALLEST_ID) -> Sequence[Mapping[str, Any]]:
-        """Return records in the order of their ids, beginning after the id `after`."""
+        """Return records (texts with a source and key) in the order of their ids, after the id `after`."""
         return [row["values"] for row in self._run(_RECORDS, after=after, limit=limit)]
 
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
@@ -144,7 +144,7 @@ class Archive(NamespaceRows):
         return len(unforgotten)
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
-        """Store the requests and records that the database does not have yet."""
+        """Store the ingest requests and the records that the database does not have yet."""
         with self._transaction() as connection:
             requests = _without_forgotten_texts(connection, self.namespace, requests)
             connection.run(_RESTORE_REQUESTS, namespace=self.namespace, rows=json_text(requests))
@@ -176,7 +176,10 @@ class Archive(NamespaceRows):
 
 
 def _as_request(memory: ArchivedMemory) -> IngestRequest:
-    """Return the memory as a request with the id of the memory, published when the memory was stored."""
+    """Return the request of an exported memory, to find out whether the memory was forgotten after the export.
+
+    The request gets the id of the memory, and the time at which the memory was stored as the time of publication.
+    """
     created_at = memory.extras["created_at"]
     published = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
     return replace(memory.request, request_id=memory.id, published=published)
@@ -185,9 +188,9 @@ def _as_request(memory: ArchivedMemory) -> IngestRequest:
 def _without_forgotten_texts(
     connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the requests to restore, without the texts of requests that a forgetting covers.
+    """Return the requests to restore, and remove the texts from requests whose memories were forgotten.
 
-    The memory of such a request was forgotten (deleted for good) after the export.
+    Forgotten memories were deleted for good after the export. No restored request may contain their texts.
     """
     records = [
         {

@@ -122,7 +122,7 @@ def _to_json(value: object) -> str:
 
 
 def row_of(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """Return the values of an access for RECORD_ACCESSES, by column name."""
+    """Return an access as a row of the audit trail, by column name."""
     ids = fields.get("ids") or []
     return {
         "at": at,

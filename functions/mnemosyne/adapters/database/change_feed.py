@@ -25,11 +25,13 @@ ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXC
 """
 
 # Begin a pass, which reads all events that became visible since the previous pass ended. `until` is the database
-# snapshot at which the new pass ends, and :seen is the snapshot of the previous pass. `sequence` is the sequence before
-# the first event of the new pass. The first pass begins :since seconds ago, or with the oldest event if :since is null.
+# snapshot at which the new pass ends. :seen is the snapshot at which the previous pass ended. `sequence` is the number
+# before the sequence of the first event. The first pass begins :since seconds ago, or with the oldest event if :since
+# is null.
 #
 # An event of this pass may have a lower sequence than events of the previous pass, because transactions do not commit
-# in the order of their sequences. `+ 0` stops the planner from reading all events in the order of the sequence.
+# in the order of their sequences. Without `+ 0`, the planner would search for the lowest sequence by reading all events
+# from the oldest on.
 _BEGIN: Final = """
 SELECT pass.until, pass.begin, coalesce(CASE
     WHEN CAST(:seen AS text) IS NOT NULL THEN (
@@ -159,7 +161,7 @@ class ChangeFeeds(OwnerStore):
 
     @contextmanager
     def announcer(self) -> Iterator["Announcer | None"]:
-        """Yield an Announcer, or None if another process has one. The Announcer ends with the context."""
+        """Yield an Announcer, which publishes events until the context ends. Yield None if another process has one."""
         with closing(self._open()) as connection:
             if not connection.one(_LOCK, key=_LOCK_KEY)["locked"]:
                 yield None

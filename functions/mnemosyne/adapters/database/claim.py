@@ -37,11 +37,11 @@ def claim_requests(
     *,
     immutable_sources: Collection[str] = (),
 ) -> "Claim":
-    """Lock the requests of a delivery that must be stored. Closing `locks` releases these locks.
+    """Find the requests of a delivery that must be stored, and lock them. Closing `locks` releases the locks.
 
-    `cached` are the requests whose content is in the cache of stored contents. These requests are looked up first and
-    without locks, because they probably need not be stored. Requests that need not be stored do not stay locked, so
-    that no other delivery finds them busy.
+    `cached` are the requests whose content was stored recently, according to a cache. They probably need not be stored,
+    so they are looked up first and without locks. No request that need not be stored stays locked, because another
+    delivery would find the request busy.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:
@@ -76,7 +76,7 @@ class _LookUp:
     busy: frozenset[UUID] = frozenset()
     """Ids of the requests whose id, record key or content another delivery has locked."""
     conflicting: frozenset[UUID] = frozenset()
-    """Ids of requests that already belong to different content."""
+    """Request ids that were used earlier for another content."""
     quota: Quota = field(default_factory=Quota)
     """Usage and limits of the namespace. Only set if the claim stores memories."""
     forgettings: int = 0
@@ -145,7 +145,7 @@ class Claim:
         self.quota = result.quota
         """Usage and limits of the namespace. Only set if there are `new` requests."""
         self.conflicting = [request.request_id for request in requests if request.request_id in result.conflicting]
-        """Ids of requests that already belong to different content."""
+        """Request ids that were used earlier for another content."""
         undecided = [request for request in requests if request.request_id not in result.already_final]
         self.busy = [request for request in undecided if request.request_id in result.busy]
         """Requests whose id, record key or content another delivery has locked."""
@@ -181,9 +181,9 @@ class Claim:
         """Store the memories of some new requests, each with one vector per chunk, and record the outcomes.
 
         If several requests have the same content, the memory of the first request is stored, and the other requests are
-        recorded as duplicates. Raises InvalidRequest or ItemUnavailable only if one of these memories is the cause of
-        the error. To find out, the method tries to store an unrelated memory. Raises EmbeddingModelChanged if the
-        database now uses another embedding space than the space of `model`.
+        recorded as duplicates. After an error, the method tries to store an unrelated memory. If that succeeds, the
+        given memories are at fault, and InvalidRequest or ItemUnavailable is raised. Raises EmbeddingModelChanged if
+        the database now uses another embedding space than the space of `model`.
         """
         try:
             return self._store(fitting, embeddings, model)
@@ -272,7 +272,7 @@ class Claim:
         return rows.read_outcomes(recorded)
 
     def _record_versions(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
-        """Record the outcomes of stored versions of records, and return these outcomes."""
+        """Record the outcomes of requests that stored a version of a record, and return these outcomes."""
         answer = self._connection.one(
             ingest_sql.RECORD_VERSIONS, namespace=self._namespace, versions=rows.json_text(versions)
         )["recorded"]

@@ -102,7 +102,10 @@ class CloudSql:
         raise AssertionError("unreachable")
 
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
-        """Raise the error if no attempt is left. Otherwise return, after a pause before the first connection."""
+        """Return if the caller may try again to connect, otherwise raise the error.
+
+        Until the first connection succeeds, the time is limited, not the number of attempts, and this method pauses.
+        """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
         if self._has_connected or time.monotonic() > (self._first_deadline or 0.0):
@@ -119,7 +122,7 @@ class CloudSql:
         try:
             return Connection(future.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
         except TimeoutError as exc:
-            if future.done():  # the error is the socket's timeout: the Connector's thread does not hang
+            if future.done():  # the socket timed out, so the Connector's thread does not hang
                 raise Unavailable("the database cannot be reached") from exc
             future.cancel()
             # Replace the Connector, because a call may block its only thread forever.

@@ -103,10 +103,11 @@ class ConsoleQueries(NamespaceStore):
         return Hold(**rows[0].named) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Put marks around the words of each text that a search by words would match with the query.
+        """Mark the words in each text that a search by words would find for the query.
 
-        `texts` has a list of texts for each memory. The result has, in place of each text, the marked text and, if the
-        text has accents, a marked copy without accents. `domain.matches` defines the marks.
+        `texts` has a list of texts for each memory. The result has the same structure, with a list in place of each
+        text: the marked text and, if the text has accents, a marked copy without accents. `domain.matches` defines the
+        marks.
         """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
             console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)

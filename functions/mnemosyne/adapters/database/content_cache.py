@@ -33,8 +33,8 @@ class ContentCache:
     def cached_requests(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
         """Return the requests whose content is cached.
 
-        Versions of records are left out: a version with a stored content is not simply a duplicate, because the order
-        of versions matters, too.
+        Versions of records (texts with a source and key) are left out. Even if the content of a version is stored
+        already, the version may become the current version of its record.
         """
         with self._lock:
             return [

@@ -30,8 +30,8 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # republished from a dead letter, update this dead letter instead. If all requests are already stored with the same
 # content, store no dead letter.
 #
-# The cause of the dead letter is the error of the last attempt, because this error is more useful than the number of
-# deliveries.
+# The dead letter gets the error of the last attempt as its cause. This error says more than that Pub/Sub has delivered
+# the message too often.
 GIVE_UP: Final = """
 WITH request AS (
     SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key,
@@ -124,8 +124,8 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Return the dead letters that failed between the snapshots :seen and :until (see OUTCOMES in ingest_sql.py), and have a
-# part without a row in ingest_requests. OUTCOMES does not return the failure of such a part.
+# Return dead letters that failed between the snapshots :seen and :until, if a part of the message has no row in
+# ingest_requests. OUTCOMES in ingest_sql.py reads only that table, so it does not return the failure of such a part.
 UNREPORTED_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at,
     lost AS has_unreported_part

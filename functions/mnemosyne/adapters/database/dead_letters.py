@@ -45,10 +45,10 @@ class DeadLetters(NamespaceStore):
     ) -> tuple[str, bool]:
         """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
 
-        If the message was redriven from a letter, that letter is updated. Nothing is stored if the namespace has
-        `unless` letters or more. `has_unreported_part` means the same as in DeadLetter. Raises Unavailable if a
-        forgetting (a deletion of selected memories) has begun since the message was checked, so that the next delivery
-        checks the message again.
+        If the message was redriven from a letter (published again), that letter is updated. Otherwise nothing is stored
+        if the namespace has `unless` letters or more. `has_unreported_part` says whether a part of the message has no
+        row in `ingest_requests`. Raises Unavailable if a forgetting (a deletion of selected memories) has begun since
+        the message was checked, so that the next delivery checks the message again.
         """
         values = dead_letter_values(dead_letter) | {
             "cause": dead_letter.cause,
@@ -80,10 +80,10 @@ class DeadLetters(NamespaceStore):
     ) -> DeadLetter | None:
         """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
 
-        `contents` has the content hash of each request, empty for a deletion. If the message was redriven from a
-        letter, that letter is updated. Returns the stored letter, or None if the same letter is stored already or all
-        requests already have a final state with these contents. Raises Unavailable if a forgetting has begun since the
-        message was checked.
+        `contents` has the content hash of each request, and an empty text for a deletion. If the message was redriven
+        from a letter, that letter is updated. Returns the letter, or None if nothing had to be stored: the letter is
+        stored already, or all requests have a final state with these contents. Raises Unavailable if a forgetting has
+        begun since the message was checked.
         """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -122,7 +122,7 @@ class DeadLetters(NamespaceStore):
         return [DeadLetter(**row.named) for row in listed]
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
-        """Return the message ids of the chosen letters, oldest first."""
+        """Return the message ids of the letters that match the filter `choice`, oldest first."""
         rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=json_text(choice))
         return [row["message_id"] for row in rows]
 
@@ -137,7 +137,7 @@ class DeadLetters(NamespaceStore):
         return [DeadLetterSummary(**row.named) for row in rows]
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
-        """Count the chosen letters by cause, the commonest first."""
+        """Count the letters that match the filter `choice` by cause, the commonest first."""
         rows = self._run(dead_letter_sql.DEAD_LETTER_CAUSES, choice=json_text(choice))
         return [DeadLetterCause(**row.named) for row in rows]
 
@@ -147,11 +147,11 @@ class DeadLetters(NamespaceStore):
         return next((DeadLetter(**row.named) for row in rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
-        """Mark a letter as in flight, and set its dead-lettered requests to queued in the namespace `into`.
+        """Mark a letter as in flight, because the caller publishes its message again into the namespace `into`.
 
-        Returns the id that the caller puts into the message when it publishes the message again. Returns None if the
-        letter does not exist or is in flight. Unless `now` is true, also returns None if the letter must still wait for
-        its next attempt.
+        The dead-lettered requests of the letter become queued in that namespace. Returns the id that the caller puts
+        into the message. Returns None if the letter does not exist, is in flight already, or must wait for its next
+        attempt. If `now` is true, the letter need not wait.
         """
         with self._transaction() as connection:
             (row,) = connection.run(

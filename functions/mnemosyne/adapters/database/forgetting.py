@@ -87,7 +87,8 @@ class ForgettingStore(NamespaceStore):
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
         """Begin a forgetting and return the number of memories that it will delete.
 
-        Raises Conflict if the token confirms another set of memories, or a legal hold is on one of them.
+        `token` is the preview's token for the previewed memories. Raises Conflict if the selection now matches other
+        memories, or if a legal hold is on one of them.
         """
         with self._transaction() as connection:
             connection.run(_LONG)
@@ -117,10 +118,10 @@ class ForgettingStore(NamespaceStore):
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
     ) -> bool:
-        """Remove the forgotten texts from a dead letter, and record its forgotten requests as deleted.
+        """Remove the texts of forgotten memories from a dead letter, and record the requests `forgotten` as deleted.
 
-        `data` replaces the data of the letter; if `data` is None, the letter is deleted. Returns false, and changes
-        nothing, if the stored data differ from the data of `letter`.
+        `data` is the new data of the letter. If `data` is None, the letter is deleted. Returns false, and changes
+        nothing, if the stored data have changed since `letter` was read.
         """
         requests = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
@@ -162,7 +163,7 @@ class ForgettingStore(NamespaceStore):
         return [_read_forgetting(row) for row in rows]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
-        """Return ids of the memories that a forgetting has deleted or will delete, in ascending order after `after`."""
+        """Return ids of memories that a forgetting has deleted or will delete, in order, after the id `after`."""
         ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
         return ids
 
@@ -196,10 +197,11 @@ def _read_forgetting(row: dict[str, Any]) -> Forgetting:
 
 
 def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
-    """Set the namespace of a transaction, and prevent forgettings from beginning until the transaction ends.
+    """Set the namespace of a transaction, and check that no forgetting has begun since the message was read.
 
-    `forgettings` is the number of forgettings that the caller has read earlier. Raises Unavailable if the number has
-    changed, because the caller has not considered the new forgetting. If the namespace is empty, nothing is checked.
+    `forgettings` is the number of forgettings at that time. Raises Unavailable if the number has changed, so that the
+    next delivery reads the message again. Until the transaction ends, no forgetting can begin. If the namespace is
+    empty, the function does nothing.
     """
     if not namespace:
         return
@@ -211,7 +213,7 @@ def check_forgettings(connection: Connection, namespace: str, forgettings: int) 
 def forgotten_requests(
     connection: Connection, namespace: str, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
 ) -> Collection[UUID]:
-    """Return the ids of the requests that must not be stored because a forgetting covers them.
+    """Return the ids of the requests that must not be stored, because a forgetting has deleted their memories.
 
     If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
     """

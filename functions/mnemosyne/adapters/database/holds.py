@@ -50,5 +50,5 @@ class Holds(OwnerStore):
         return suspended
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
-        """Release a hold, and return whether it existed. The memories expire again when the retention is applied."""
+        """Release a hold, and return whether it existed. The memories expire again once lifetimes are applied again."""
         return bool(self._run(_RELEASE, namespace=namespace, id=hold_id))

@@ -23,8 +23,8 @@ from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.errors import StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
-"""Maximum number of memories that one transaction deletes by key. After a statement timeout, the next attempt deletes a
-tenth."""
+"""Maximum number of memories that one transaction deletes when a publisher deletes records. After a statement timeout,
+the next attempt deletes a tenth."""
 
 
 class IngestRequests(NamespaceStore):

@@ -17,8 +17,8 @@ RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_time
 # columns in this order, and STORE inserts them in this order.
 #
 # A connection that stores memories also keeps the plans of its statements, unlike a connection that searches. The
-# statements find rows by keys, so one plan suits all values. To plan them for each message took about a third of the
-# database's CPU time for a message with one memory.
+# statements find rows by keys, so one plan suits all values. Planning them again for each message would take about a
+# third of the database's CPU time for a message with one memory.
 CREATE_INCOMING: Final = """
 SET plan_cache_mode = auto;
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
@@ -31,11 +31,11 @@ COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
 # Insert the memories of the staging table, and record the outcomes of their requests.
 #
-# The contents cannot be stored already, because CLAIM checked this and holds the locks of the contents. A memory that
-# has expired while it was embedded is not inserted; `stored` is the number of inserted memories.
+# None of the contents is stored already, because CLAIM has checked this and still holds the locks of the contents. A
+# memory that has expired while it was embedded is not inserted. `stored` is the number of inserted memories.
 #
 # The INSERT locks the table, so the embedding space cannot change until the transaction ends. If the embedding space
-# differs from :model and :dimension, nothing is stored or recorded. In all cases, the answer names the embedding space
+# differs from :model and :dimension, nothing is stored or recorded. In all cases, the result has the embedding space
 # of the database.
 STORE: Final = """
 WITH space AS (
@@ -149,8 +149,8 @@ WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
 # Begin a pass over the outcomes. A pass reads, page by page, the requests that changed since the previous pass. `until`
-# is the database snapshot at which the pass ends. Outcomes from before `begin` are left out: :since seconds ago by the
-# clock of the database, or null.
+# is the database snapshot at which the pass ends. `begin` is the time :since seconds ago by the clock of the database,
+# and earlier outcomes are left out. If :since is null, `begin` is null and no outcome is left out.
 OUTCOMES_BEGIN: Final = """
 SELECT CAST(pg_current_snapshot() AS text) AS until,
     now() - make_interval(secs => CAST(:since AS double precision)) AS begin
@@ -160,8 +160,10 @@ SELECT CAST(pg_current_snapshot() AS text) AS until,
 # is null. A request that changes again during the pass belongs to the next pass. A dump from another server may contain
 # transaction ids above all ids of this server; the first pass includes such requests.
 #
-# The condition on changed_in has a single lower bound, so that an index scan starts there. With two bounds, the scan
-# would start at one of them and filter the rows by the other. Memories are looked up only for the requests of the page.
+# The lower bounds of changed_in are combined with greatest(), so that an index scan starts at the higher bound. With
+# two conditions, the scan could start at the lower bound and read many rows that the other condition rejects. Memories
+# are looked up only for the requests of the page.
+#
 # ORDER BY names the table's column changed_in, because the column changed_in of the result is text, in which 10 comes
 # before 9.
 OUTCOMES: Final = """

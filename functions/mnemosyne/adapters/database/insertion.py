@@ -95,10 +95,10 @@ def insert_memories(
     model: str,
     dimension: int,
 ) -> Sequence[Mapping[str, Any]]:
-    """Insert memories and the outcomes of their requests in a transaction, and return the recorded outcomes.
+    """Insert memories, and record and return the outcomes of `requests`. The caller has begun the transaction.
 
-    `incoming` has each memory with its id and one vector for each chunk. Raises EmbeddingModelChanged if the database
-    uses another embedding space, and ItemUnavailable if a memory has expired.
+    `incoming` has, for each memory, the id, the request, and one vector for each chunk. Raises EmbeddingModelChanged if
+    the database uses another embedding space, and ItemUnavailable if a memory has expired.
     """
     data = binary_rows((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
     connection.copy(ingest_sql.COPY_INCOMING, data)

@@ -61,8 +61,10 @@ class Lockouts(OwnerStore):
     """The store of lock-outs; opens a connection for each operation."""
 
     def every(self) -> Sequence[dict[str, Any]]:
-        """Return kind, id (`who`) and time (`blocked_at`) of each lock-out, the earliest first, and a person's
-        `subjects`.
+        """Return all lock-outs, the earliest first.
+
+        Each has its kind, the locked-out id (`who`) and its time (`blocked_at`). The lock-out of a person also has the
+        person's `subjects` at the identity provider.
         """
         rows = [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST)]
         return [{name: value for name, value in row.items() if value is not None} for row in rows]

@@ -86,7 +86,7 @@ class MemoryStore(
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find candidates in one statement, as CandidateSource describes."""
+        """Find candidates of a search by vector and by words, in one statement: see CandidateSource."""
         candidates = self._call_one(
             memories_sql.FIND_CANDIDATES,
             mode=query.mode.value,
@@ -180,7 +180,7 @@ class MemoryStore(
     def delete(self, memory_id: UUID) -> DeletedMemory | None:
         """Delete one memory and return it, or None if it does not exist.
 
-        Memories that it superseded stay superseded.
+        Older memories that the deleted memory superseded stay superseded.
         """
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
@@ -195,7 +195,8 @@ class MemoryStore(
     def update(self, memory_id: UUID, change: MemoryChange) -> Memory | None:
         """Change a memory and return it, or None if it does not exist.
 
-        Raises NotFound if the superseding memory does not exist, and Conflict if superseding would form a cycle.
+        Raises NotFound if the memory `change.superseded_by` does not exist, and Conflict if memories would supersede
+        each other in a cycle.
         """
         with self._transaction() as connection:
             if change.superseded_by is not None:
@@ -269,7 +270,7 @@ class MemoryStore(
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in memories]
 
     def languages(self, query: str | None = None) -> Languages:
-        """Return the languages of the namespace's newest memories, and the language of the query."""
+        """Return the languages of the namespace's newest memories and of the query, to warn about unsupported ones."""
         row = self._call_one(memories_sql.LANGUAGES, text=query)
         return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])
 

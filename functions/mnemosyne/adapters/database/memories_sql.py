@@ -72,9 +72,9 @@ FROM list_memories(
 )
 """
 
-# Before a memory is deleted, mark the older memories that it supersedes as superseded by its successor. If the deleted
-# memory has no successor, the older memories stay superseded by the deleted memory: after the deletion of a newer fact,
-# the outdated fact must not appear in searches.
+# Before a memory is deleted, link the older memories that it superseded to its successor (the memory that supersedes
+# it). If there is no successor, the older memories stay superseded by the deleted memory, because outdated facts must
+# not appear in searches when the newer fact is deleted.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
 SET superseded_by = successor.superseded_by
@@ -171,8 +171,8 @@ FROM export_memories(
 )
 """
 
-# Take the advisory lock of supersession. Without this lock, two concurrent changes could form a cycle, because neither
-# transaction sees the change of the other.
+# Take the advisory lock for changes of superseded_by. Without this lock, two concurrent changes could make two memories
+# supersede each other, because neither transaction sees the change of the other.
 LOCK_SUPERSESSION: Final = """
 SELECT lock_supersession(:namespace)
 """

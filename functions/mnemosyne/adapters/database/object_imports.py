@@ -43,15 +43,15 @@ ORDER BY line
 LIMIT CAST(:limit AS integer)
 """
 
-# Return the outcomes of these requests of an import, without the requests that are still queued.
+# Return the outcomes of these requests of an import. Requests that are still queued are left out.
 #
 # A request may have an outcome from an earlier import. The request id of a record with source and key is derived from
 # its content and timestamp, so an unchanged record has the same id when the bucket object is overwritten. If the memory
 # was stored before this import started, the state is `duplicate`.
 #
-# A request that failed or was dead-lettered before this import started is left out at first: this import has published
-# the record again, and the new attempt may store it. If the new attempt ends in a dead letter again, the row does not
-# change. Therefore the earlier outcome is returned from one hour after the object was read.
+# If a request failed or was dead-lettered before this import started, its earlier outcome is left out at first: this
+# import has published the record again, and the new attempt may store it. If the new attempt ends in a dead letter
+# again, the row does not change. Therefore the earlier outcome is returned once the object was read an hour ago.
 OUTCOMES_OF: Final = """
 WITH import AS (
     SELECT started_at, read_at
@@ -102,9 +102,9 @@ class ObjectImports(NamespaceRows):
         return ObjectImport(**rows[0].named) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
-        """Record the progress of an import, and of each line the id of its request.
+        """Record the progress of an import, and the request id of each line.
 
-        If the database has progress that is further ahead, it stays.
+        Stored progress that is further ahead is not overwritten.
         """
         with self._transaction() as connection:
             if lines:

@@ -80,7 +80,7 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
 def version_values(
     request: IngestRequest, external_id: ExternalId, immutable_sources: Collection[str] = ()
 ) -> dict[str, object]:
-    """Return the values that the SQL functions need of a version of a record, by name."""
+    """Return the values of a version of a record by the names that the SQL functions use."""
     return {
         **key_values(external_id),
         "version_at": request.timestamp,
@@ -112,7 +112,7 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
 
 
 def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str] | None = None) -> str:
-    """Return requests that stored no memory as JSON. `contents` has the known content hashes by request id."""
+    """Return, as JSON, requests that stored no memory. `contents` has the known content hashes by request id."""
     hashes = contents or {}
     return json_text(
         [
@@ -151,7 +151,7 @@ def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
 
 
 def key_values(external_id: ExternalId) -> dict[str, object]:
-    """Return the source and key of an external id, and the key id that is computed from both, by column name."""
+    """Return the source and key of an external id, and the UUID that is derived from both, by column name."""
     return {**external_id_values(external_id), "key_id": derived_id(external_id.source, external_id.key)}
 
 
@@ -170,7 +170,7 @@ def vector_text(vector: Vector) -> str:
 
 
 def chunk_row(memory_id: UUID, index: int, vector: Vector) -> dict[str, object]:
-    """Return the row of a chunk's embedding for JSON."""
+    """Return the embedding of a chunk as a row, which the caller converts to JSON."""
     return {"memory_id": memory_id, "chunk_index": index, "embedding": vector_text(vector)}
 
 
@@ -189,7 +189,7 @@ LISTED_COLUMNS = ("created_at", "first_words", "dead_letter")
 
 
 def read_listed_request(row: Row) -> ListedRequest:
-    """Build a listed request from a row."""
+    """Build a request, as the console lists it, from a row."""
     named = row.named
     provenance = Provenance(**{field.name: named.pop(field.name) for field in fields(Provenance)})
     listed = {name: named.pop(name) for name in LISTED_COLUMNS}
@@ -271,15 +271,15 @@ def read_hit(record: Mapping[str, Any], ranked: RankedCandidate, query: SearchQu
 
 
 def read_summary(row: Row) -> MemorySummary:
-    """Build a summary from a row, and ignore the other columns of the row."""
+    """Build the summary of a memory from a row. The row may have further columns."""
     return MemorySummary(**_with_one_line_labels({field.name: row[field.name] for field in fields(MemorySummary)}))
 
 
 def read_listed(row: Row) -> ListedMemory:
-    """Build a listed memory from a row."""
+    """Build a memory, as `list` returns it, from a row."""
     return ListedMemory(**_with_one_line_labels({field.name: row[field.name] for field in fields(ListedMemory)}))
 
 
 def _with_one_line_labels(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record with its title and each tag reduced to one line."""
+    """Return the fields of a memory, with the title and each tag reduced to one line."""
     return {**record, "title": one_line(record["title"]), "tags": tuple(map(one_line, record["tags"]))}

@@ -27,7 +27,7 @@ def selection_json(selection: Selection) -> str:
 
 
 def forgettable_json(requests: Sequence[IngestRequest]) -> str:
-    """Return, as JSON, the fields of requests that decide whether a forgetting covers a request."""
+    """Return, as JSON, the fields of requests that show whether a forgetting has deleted their memories."""
     return json_text(
         [
             {
