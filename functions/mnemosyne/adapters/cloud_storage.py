@@ -47,7 +47,7 @@ class CloudStorage:
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 
     def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
-        """Write the report next to the object, and return false if it exists already.
+        """Write the report of an import next to the imported object. Return false if the report exists already.
 
         Raises Misconfigured or Unavailable.
         """
@@ -67,9 +67,10 @@ class CloudStorage:
                     report.write(line)
                 report.close()
             except BaseException as exc:
-                report.terminate()  # otherwise the garbage collection closes the writer, which retries for two minutes
+                # Without this call, garbage collection closes the writer, and the close retries for two minutes.
+                report.terminate()
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
-                    return False  # another delivery has written the report
+                    return False  # another delivery of the notification has written the report
                 raise
             return True
 

@@ -87,8 +87,8 @@ EMBEDDING: Final = (
     Rule(UNUSABLE, _T, "the embedding service returned an unusable answer"),
     Rule(".*", _T, "the embedding service does not work"),
 )
-"""Errors of the embedding API. 400, 413, 5xx, unusable and missing answers concern only one text if another text
-succeeds."""
+"""Errors of the embedding API. After a 400, 413, 5xx, or an unusable or missing answer, another text is tried. If the
+other text succeeds, the error concerns only the first text."""
 
 RANKING: Final = (
     Rule(

@@ -23,8 +23,8 @@ PRECONDITION: Final = "precondition"
 DIMENSION: Final = "dimension"
 """Code of vectors with a dimension other than requested."""
 _API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
-"""Pattern of an API key, which is removed from errors. Google quotes the key in some errors, and the status of a
-request shows the error to its sender."""
+"""Pattern of an API key, which is removed from errors. Google quotes the key in some errors, and the sender of a
+request can read its error."""
 
 
 class Kind(StrEnum):
@@ -42,7 +42,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """Errors with one meaning: `codes` matches the whole code, `message` a part of the service's message."""
+    """Errors with one meaning.
+
+    `codes` is a pattern for the whole code, and `message` is a pattern for a part of the service's message.
+    """
 
     codes: str
     kind: Kind
@@ -50,9 +53,9 @@ class Rule:
     next_step: str = ""
     message: str = ""
     temporary: type[Unavailable] = Unavailable
-    """Class of a temporary error."""
+    """Exception class for an error of the kind TEMPORARY."""
     concerns_all: bool = False
-    """Whether the error concerns all texts. If it is true, no other text is tried to find this out."""
+    """Whether the error certainly concerns all texts. Then no other text is tried."""
 
     def matches(self, code: str, message: str) -> bool:
         """Whether the rule matches an error."""

@@ -1,9 +1,9 @@
 """Export counters and latencies of logged events to an OpenTelemetry collector.
 
-`mnemosyne.events` counts each event, and `mnemosyne.duration` records its times in seconds, one `stage` for each field
-`<stage>_ms`. The attributes are the event's name and its fields with few possible values, never an id, a namespace or a
-text. The exporter reads its endpoint and headers from OpenTelemetry's environment variables:
-https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
+`mnemosyne.events` counts events. `mnemosyne.duration` records the durations in an event: the milliseconds in a field
+`<stage>_ms` become seconds with the attribute `stage`. The other attributes are the event's name and its fields with
+few possible values, never an id, a namespace or a text. The exporter reads its endpoint and headers from
+OpenTelemetry's environment variables: https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
 """
 
 import threading

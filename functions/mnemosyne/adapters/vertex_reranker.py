@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 0.3
 """Timeout of a request, in seconds. After the timeout, the search returns its results in the original order."""
 CHECK_SECONDS = 20.0
-"""Timeout of the check, in seconds. It is longer, because the check imports the client, which takes several seconds."""
+"""Timeout of the check for `doctor`, in seconds. The check also imports the client, which takes several seconds."""
 
 
 def _open_client() -> "RankServiceClient":

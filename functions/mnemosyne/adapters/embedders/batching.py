@@ -1,4 +1,4 @@
-"""Share embedding calls between the pushes that an instance handles at the same time."""
+"""Join the embedding calls of the Pub/Sub messages that an instance handles at the same time."""
 
 import threading
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class MicroBatchingEmbedder:
     def for_namespace(self, namespace: str) -> Embedder:
         """Return this embedder.
 
-        If the inner embedder learns from texts, return its embedder for the namespace instead.
+        If the wrapped embedder has a separate embedder for each namespace, return that one, without joining calls.
         """
         own = self._embedder.for_namespace(namespace)
         return self if own is self._embedder else own

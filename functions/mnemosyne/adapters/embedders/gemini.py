@@ -37,7 +37,7 @@ CHUNK_CHARACTERS: Final = 4_000
 RESERVED_TOKENS: Final = 48
 """Number of input tokens that are kept free for the task prefix, and for the tokens that the model adds itself."""
 PROBE: Final = "memory"
-"""Text of a probe. If the service refuses this text, it refuses every text."""
+"""Text of a probe: a call that finds out whether the service refuses every text."""
 LONGEST_PROBED: Final = 200
 """Length in characters up to which no text is too long for the model. If the service says that such a text is too long,
 a probe finds out whether the service refuses every text. A longer text may really be too long, and is split."""
@@ -80,15 +80,15 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
 class GeminiEmbedder:
     """The Embedder on the Gemini API.
 
-    A call and its retries take at most about 40 seconds. With a probe, a further call that finds out whether the
-    service refuses every text, they take about 65 seconds. This is less than the acknowledgement deadline of a push.
+    A call and its retries take at most about 40 seconds. After some errors, a probe (a call with another text) finds
+    out whether the service refuses every text. Call and probe take about 65 seconds, less than the acknowledgement
+    deadline of a push.
 
-    Documents whose calls do not fit into DOCUMENTS_SECONDS need several tries: the vectors of calls that succeeded are
-    kept for the next try with the same documents. Each attempt of a call takes at most `longest_seconds`. The first
-    retry comes after one to two times `pause_seconds`.
+    If the calls for documents take longer than DOCUMENTS_SECONDS, the vectors so far are kept for the next try with the
+    same documents. An attempt takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
     """
 
-    lexical_weight = 0.4  # between the best value for meaning alone (.3) and the offline embedder's (.5)
+    lexical_weight = 0.4  # between .3, the best weight for queries by meaning, and the offline embedder's .5
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class GeminiEmbedder:
         return [task.prefix + text for text in texts] if self._properties.has_prefixes else list(texts)
 
     def _embed_all(self, contents: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
-        """Add the missing vectors to `vectors`. Raises Unavailable if calls are left at the deadline."""
+        """Add the missing vectors to `vectors`. Raises Unavailable if the deadline passes before the last call."""
         missing = [content for content in contents if content not in vectors]
         for number, call in enumerate(calls(missing)):
             if number:
@@ -174,10 +174,10 @@ class GeminiEmbedder:
         self._one_by_one |= len(texts) > 1  # the service accepts each text alone but not several at once
 
     def _embed_text(self, text: str, task: _Task) -> Vector:
-        """Return the vector of one text. Raises an error about the text only if the service embeds another text.
+        """Return the vector of one text. An error counts as the text's fault only if the service embeds another text.
 
-        A 400 may concern the whole project, for example its billing or region: memories recorded as failed would then
-        be lost. A 500 may concern only one text: if it counted as temporary, the text would be retried forever.
+        A 400 may concern the whole project, for example its billing or region. If the text got the blame, its memory
+        would be lost. A 500 may concern only one text. If it counted as temporary, the text would be retried forever.
         """
         try:
             (vector,) = self._embed([text], task)
@@ -187,14 +187,14 @@ class GeminiEmbedder:
             raise
         except UncertainCauseError as exc:
             self._probe(exc, task)
-            try:  # the fault may have ended before the probe
+            try:  # a second time, because the fault may have ended before the probe
                 (vector,) = self._embed([text], task, attempts=1)
             except UncertainCauseError as again:
                 raise (InvalidRequest if again.refuses else ItemUnavailable)(str(again)) from again
         return vector
 
     def _probe(self, exc: UncertainCauseError | TextTooLong, task: _Task) -> None:
-        """Embed another text, to find out whether an error concerns all texts. In this case, raise the error."""
+        """Embed another text after an error. If this fails too, the error concerns all texts and is raised."""
         if isinstance(exc, UncertainCauseError) and (exc.concerns_all or (task is _QUERY and not exc.refuses)):
             raise exc.error from exc
         try:
@@ -293,7 +293,7 @@ class GeminiEmbedder:
                 raise self._explanations.error(service_errors.DIMENSION, message)
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
             raise TextTooLong("the embedding service cut a text")
-        return [_normalise(vector) for vector in vectors]  # the API normalises only vectors of the full dimension
+        return [_normalise(vector) for vector in vectors]  # because the API normalises vectors only at full dimension
 
 
 def _normalise(vector: Vector) -> Vector:

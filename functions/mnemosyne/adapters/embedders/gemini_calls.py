@@ -15,8 +15,8 @@ CALL_TOKENS: Final = 20_000
 DOCUMENTS_SECONDS: Final = 45.0
 """Time in seconds after which no further call is made for the same documents.
 
-A delivery may begin its last slice after 60 seconds. If the last call needs no retry, the delivery ends within the 120
-seconds that Terraform gives the function.
+A delivery may begin its last slice (a group of memories) after 60 seconds. If the last call for this slice needs no
+retry, the delivery ends within the 120 seconds that Terraform gives the function.
 """
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 # Observed messages: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
 # payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The wording changes.
 _TOO_LONG: Final = re.compile(r"token|exceed|too (long|large)", re.I)
-# The order matters: if the settings changed first, they would differ from the database, and all functions would stop.
+# Settings come last: if they changed before the memories move, they would differ from the database, and all functions
+# would stop.
 _ANOTHER_MODEL: Final = (
     "move to another model: first run `mnemosyne reembed --project MY-PROJECT --model MODEL --dimension DIMENSION`, "
     "then set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) and "
@@ -34,9 +35,9 @@ class VertexAi:
 
 
 class UncertainCauseError(Exception):
-    """Raised for a failed call to Gemini. The cause may be one of the texts, or the deployment.
+    """Raised if a call to Gemini failed and it is uncertain whether one text or the deployment is the cause.
 
-    `error` is the error to raise if the calls for all texts fail.
+    `error` is the error to raise if the deployment is the cause.
     """
 
     def __init__(self, code: int | str, message: str, error: MnemosyneError, *, concerns_all: bool) -> None:
@@ -56,7 +57,7 @@ class Explanations:
     vertex: VertexAi | None
 
     def error(self, code: int | str, message: str) -> MnemosyneError:
-        """Return the error to raise for a code and message, according to the table EMBEDDING."""
+        """Return the error to raise for an error code and message of the API, by the rules of the table EMBEDDING."""
         vertex = self.vertex
         set_location = (
             "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it and run "

@@ -40,7 +40,7 @@ class MultilingualEmbedder:
     model = PROVIDERS["multilingual"].model
     dimension = PROVIDERS["multilingual"].dimension
     chunk_limit = ChunkLimit(characters=1_200, tokens=INPUT_TOKENS - RESERVED_TOKENS)
-    lexical_weight = 0.2  # recall@10 by weight: `infra/benchmarks/retrieval.py --embedder multilingual --weights`
+    lexical_weight = 0.2  # chosen by recall@10: `infra/benchmarks/retrieval.py --embedder multilingual --weights`
 
     def __init__(self) -> None:
         # One thread, because OpenMP keeps a team of threads for each thread that calls it.

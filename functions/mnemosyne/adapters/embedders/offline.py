@@ -57,7 +57,7 @@ class OfflineEmbedder:
     model = SPACE.model
     dimension = SPACE.dimension
     chunk_limit = ChunkLimit(characters=1_200)
-    lexical_weight = 0.5  # recall@10 by weight: `infra/benchmarks/retrieval.py --weights`
+    lexical_weight = 0.5  # chosen by recall@10: `infra/benchmarks/retrieval.py --weights`
 
     def __init__(self, statistics: Path | None = None) -> None:
         self._statistics = statistics

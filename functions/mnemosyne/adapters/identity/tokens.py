@@ -144,7 +144,7 @@ class OidcVerifier:
                 with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
                     return str(json.load(response)["jwks_uri"])
             except urllib.error.HTTPError as exc:
-                exc.close()  # the error is the response, whose connection is open
+                exc.close()  # an HTTPError holds the connection of its response
                 problem = exc
                 if exc.code not in NO_METADATA:
                     break
@@ -179,8 +179,8 @@ def _metadata_urls(issuer: str) -> list[str]:
 class _IssuerKeys:
     """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
-    If the key of a token is cached, a slow or unreachable issuer delays only the token whose thread fetches. Without
-    usable keys, each token waits for one attempt.
+    While the cached keys are usable, a slow or unreachable issuer delays only the thread that fetches. Without usable
+    keys, the verification of each token waits for one attempt to fetch them.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:

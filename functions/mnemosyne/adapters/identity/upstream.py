@@ -110,7 +110,7 @@ class OpenIdLogIn:
 
 
 def _state_of(secret: str) -> str:
-    """Return the request's id, the part of the secret that the provider sends back as the state."""
+    """Return the request's id, which is the last part of the secret. The provider sends it back as the state."""
     return secret.rpartition(".")[2]
 
 

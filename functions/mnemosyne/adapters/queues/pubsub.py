@@ -56,8 +56,8 @@ class _Topic:
             PubsubMessage(data=data, attributes=dict(attributes), ordering_key=ordering_key)
             for data, attributes in messages
         ]
-        # The last attempt may begin just before the time for retries ends. So the retries get half of the timeout, and
-        # each attempt may take the other half.
+        # Attempts begin only in the first half of the timeout, and each takes at most half of it. So an attempt that
+        # begins at the end of the first half still ends in time.
         half = PUBLISH_TIMEOUT_SECONDS / 2
         retry = Retry(predicate=if_exception_type(*_temporary_errors()), initial=0.1, maximum=2.0, timeout=half)
         try:

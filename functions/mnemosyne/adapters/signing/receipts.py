@@ -1,4 +1,7 @@
-"""Sign receipts as JSON Web Signatures (RFC 7515) with ES256, and verify them offline."""
+"""Sign receipts of forgettings (deletions of selected memories), and verify these receipts offline.
+
+The signatures are JSON Web Signatures (RFC 7515) with ES256.
+"""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -27,8 +30,9 @@ def sign(receipt: Mapping[str, Any], signer: Signer) -> dict[str, Any]:
 def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = ()) -> str:
     """Verify a signed receipt and its list of ids, and return the thumbprint (RFC 7638) of the key that has signed it.
 
-    Without `trusted` keys, the document's own key is used, and the caller must compare the thumbprint. Raises
-    InvalidRequest, with the reason, if the document was altered or another key has signed it.
+    Without `trusted` keys, the key in the document is used. Anybody could have put a key there, so the caller must
+    compare the thumbprint with a trusted one. Raises InvalidRequest, with the reason, if the document was altered or
+    another key has signed it.
     """
     receipt, signature, ids = (document.get(name) for name in ("receipt", "signature", "ids"))
     if not isinstance(receipt, Mapping) or not isinstance(signature, str) or not isinstance(ids, list):
