@@ -183,7 +183,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
         lag = {} if push.age is None else {"lag_ms": round(push.age.total_seconds() * 1000)}
-        del about["request_id"]  # the log event ingest_outcome has it, with the same trace
+        del about["request_id"]  # the log event ingest_outcome of the same trace has this id
         log.info("push_handled", **about, **lag, duration_ms=milliseconds(started))
     return Response(status_code=204)
 

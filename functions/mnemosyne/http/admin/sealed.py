@@ -26,7 +26,7 @@ ANSWER_SECONDS = 600.0
 """Maximum age of a stored answer, in seconds."""
 
 Run = Callable[[str, Any, str], dict[str, Any]]
-"""Runs an operation: its name, its arguments and the caller's identity token."""
+"""Function that runs an operation, given the operation's name and arguments and the caller's identity token."""
 
 
 class Envelope(Input):
@@ -69,7 +69,7 @@ class SealedOperations:
         call = parse(Call, parse_json(data, of="the request"), of="the request")
         with self._lock:
             answer = self._answers.get((envelope.client, call.id))
-            if answer is None and call.part:  # it has expired; a second run could change something twice
+            if answer is None and call.part:  # The answer has expired. A second run could make a change twice.
                 return {"server": self._keys.public}
             if answer is None:
                 answer = self._answers[envelope.client, call.id] = gzip.compress(

@@ -147,7 +147,10 @@ class Gateway:
     def public_endpoint(
         self, handle: Callable[[Request], Awaitable[Response]], limit: EndpointLimit
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Wrap a handler with its rate limit. Its response must be the same for all callers."""
+        """Wrap a handler whose response is the same for all callers: enforce only its rate limit.
+
+        The response gets no security headers, so that it can be cached.
+        """
 
         async def answer(request: Request) -> Response:
             try:

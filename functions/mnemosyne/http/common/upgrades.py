@@ -2,7 +2,7 @@
 
 Uvicorn with httptools treats a request with `Upgrade: h2c` as a request without a body:
 https://github.com/encode/uvicorn/discussions/2722. RFC 9110, section 7.8, lets a server ignore the offer. Uvicorn's
-other parser, h11, does that, and takes over such a connection.
+other parser, h11, ignores it, so a connection with an offer is passed to h11.
 """
 
 import re

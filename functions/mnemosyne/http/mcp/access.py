@@ -241,7 +241,7 @@ def _log_rejected(headers: Headers, address: str, reason: str) -> None:
 
 
 def _refusal_fields(principal: Principal) -> dict[str, object]:
-    """Return the fields of `audit` for a refused call: the caller, its namespace, and the id of its API key."""
+    """Return the fields of the log event `audit` for a refused call: caller, namespace and id of the API key."""
     kind, _, credential = principal.credential.partition(":")
     key = {"key": credential} if kind == "key" else {}
     return {**logged_caller(principal), **key, "namespace": principal.namespace, "outcome": "refused"}
@@ -250,7 +250,7 @@ def _refusal_fields(principal: Principal) -> dict[str, object]:
 def _tool_name(call: Any) -> str | None:
     """Return the name of the called tool.
 
-    The result is `get_memory` for `resources/read`, and None for other methods.
+    `resources/read` reads a memory, so it counts as `get_memory`. The result is None for other methods.
     """
     if not isinstance(call, Mapping):
         return None

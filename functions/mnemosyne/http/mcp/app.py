@@ -32,7 +32,7 @@ from mnemosyne.ports.services import Services
 LOG_IN_PATHS = ("/.well-known/{path:path}", "/register", "/authorize", "/token")
 """Paths at which clients look for an authorization server if the metadata names none."""
 SCHEMA_PATH = "/schemas/message.v1.json"
-"""JSON schema of the topic's messages, the same as in docs."""
+"""Path of the JSON Schema of published messages, which is also in docs/message.v1.schema.json."""
 
 
 def build_app(
@@ -49,8 +49,8 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app of the `mcp` function.
 
-    At most `threads` calls that need the database run at a time. `warm` is called after the app is built. `canary` is
-    the route that checks the whole deployment; it is None if nobody may call it.
+    At most `threads` calls that need the database run at a time. `warm` is called after the app is built, to load
+    models in the background. `canary` is the route that checks the whole deployment; it is None if nobody may call it.
     """
     database = ThreadLimiter(threads)
     # Turn off the SDK's validation, because McpMiddleware validates Host and Origin.
@@ -118,5 +118,5 @@ async def _wrong_path_response(request: Request, error: Exception) -> Response:
 
 
 async def schema(request: Request) -> Response:
-    """Return the JSON schema of the topic's messages."""
+    """Return the JSON Schema of the messages that publishers send to the Pub/Sub topic."""
     return JSONResponse(message_schema(), media_type="application/schema+json")

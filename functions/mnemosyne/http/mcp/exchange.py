@@ -115,11 +115,11 @@ class _Exchange:
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> dict[str, Any]:
-        """Reject a request to the client."""
+        """Reject a request that the server sends to the client."""
         raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        """Drop a notification."""
+        """Drop a notification to the client."""
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Drop a report of progress."""
+        """Drop a report of progress to the client."""

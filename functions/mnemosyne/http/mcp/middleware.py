@@ -171,7 +171,7 @@ class McpMiddleware:
         return None
 
     async def _parse_body(self, body: bytes) -> tuple[Any, str | None]:
-        """Return the parsed JSON and, if it is invalid, the reason.
+        """Return the parsed JSON and, if the body is not a valid message, the reason.
 
         Large bodies are parsed in a thread, so that the event loop stays free.
         """
@@ -181,7 +181,10 @@ class McpMiddleware:
 
 
 class _ReceivedRequest:
-    """The request as the HTTP server passes it. The server's parser appends trailers to the list of headers."""
+    """The request as the HTTP server passes it, to detect trailers (headers after the body).
+
+    The server's parser appends trailers to the list of headers.
+    """
 
     def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:
         self._headers = headers

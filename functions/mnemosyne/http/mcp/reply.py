@@ -28,7 +28,7 @@ class Reply:
         self.bytes += size
 
     async def send(self, response: ASGIApp, scope: Scope, receive: Receive) -> None:
-        """Send a response, or the response of an app."""
+        """Count, compress and send a response. `response` may also be an app, whose response is then sent."""
         if isinstance(response, Response) and len(response.body) < COMPRESSED_BYTES:
             self.bytes += len(response.body)
             await response(scope, receive, self._send)

@@ -142,7 +142,8 @@ def reject_unsupported(scope: Scope, headers: Headers) -> Response | None:
     coding = headers.get("content-encoding", "").lower()
     if coding not in ("", "identity"):
         message = f"Content-Encoding must be left out: send the body uncompressed, got {coding[:100]!r}"
-        return error_response(415, message, headers={"Accept-Encoding": "identity"})  # RFC 9110, section 12.5.3
+        # Accept-Encoding names the accepted encodings: RFC 9110, section 12.5.3.
+        return error_response(415, message, headers={"Accept-Encoding": "identity"})
     try:
         bodies.content_length(headers.get("content-length", ""))
     except InvalidRequest as exc:
