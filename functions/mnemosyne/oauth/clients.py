@@ -56,7 +56,7 @@ class Clients:
         self._fetches: dict[str, asyncio.Task[Client]] = {}
 
     async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:
-        """Return the registered client or the client of a document; None if the id is of neither kind.
+        """Return the client with this id; None if the id is neither the URL of a document nor a registration.
 
         `before_fetch` is called before a document is fetched for the caller at `address`, and may raise. Raises
         InvalidRequest if the document is not valid, and Unavailable if it cannot be fetched.

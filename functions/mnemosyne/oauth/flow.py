@@ -195,9 +195,9 @@ class Flow:
             return self._repeat_answer(rows, pending, key) if pending.status == "decided" else None
 
     def _repeat_answer(self, rows: "OAuthRows", pending: PendingAuthorization, key: str) -> Answer:
-        """Return the redirection to the client again. If the client has used its code, the redirection has no address.
+        """Return the redirection to the client again. If the code is used or expired, return 200 instead.
 
-        With an address, the client would use the code a second time, which would revoke the grant.
+        With a redirection, the client would use the code a second time, which would revoke the grant.
         """
         request = _request(pending, self.issuer)
         if (code := rows.code(hash_secret(_derive_code(key)))) is None:

@@ -192,7 +192,7 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         return token
 
     def authenticate_refresh_token(self, refresh_token: str) -> StoredToken | None:
-        """Return the token if it may be used or repeated. Any other second use revokes the grant."""
+        """Return the token if it is unused, or if its use may be repeated. Any other second use revokes the grant."""
         rows = self.server.rows
         record = rows.refresh_token(hash_secret(refresh_token))
         client_id = self.request.payload.client_id or ""

@@ -1,4 +1,4 @@
-"""Convert the claims of an identity provider about a person to a namespace and scopes, by access rules."""
+"""Derive a person's namespace and scopes from the identity provider's claims, by the operator's access rules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
