@@ -23,7 +23,10 @@ class BulkChanges(NamespaceStore):
     """The part of a MemoryStore that changes several memories at once."""
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> DeletedMemories:
-        """Delete memories in one transaction, as `delete` does. Unknown ids are ignored."""
+        """Delete memories in one transaction. Unknown ids are ignored.
+
+        Older memories that the deleted memories superseded stay superseded.
+        """
         ids = uuid_array(memory_ids)
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)

@@ -40,8 +40,8 @@ def claim_requests(
     """Find the requests of a delivery that must be stored, and lock them. Closing `locks` releases the locks.
 
     `cached` are the requests whose content was stored recently, according to a cache. They probably need not be stored,
-    so they are looked up first and without locks. No request that need not be stored stays locked, because another
-    delivery would find the request busy.
+    so they are looked up first and without locks. Requests that need not be stored do not stay locked, because another
+    delivery would then find them busy.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:

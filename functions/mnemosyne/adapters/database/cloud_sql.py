@@ -104,7 +104,7 @@ class CloudSql:
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
         """Return if the caller may try again to connect, otherwise raise the error.
 
-        Until the first connection succeeds, the time is limited, not the number of attempts, and this method pauses.
+        Before the first connection, attempts are limited by time and not by number, and this method pauses.
         """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
@@ -181,8 +181,8 @@ class CloudSql:
         code, message = service_errors.google_code(exc)
         if isinstance(exc, ClientResponseError):
             code, message = str(exc.status), exc.message
-        # These errors mean that the region is wrong or that the instance has no address of this type. TLS errors are
-        # ValueErrors too, but also OSErrors.
+        # These errors mean that the region is wrong or that the instance has no address of this type. A TLS error is
+        # both a ValueError and an OSError, and has another meaning.
         elif isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
             code, message = service_errors.UNUSABLE, str(exc)
         return service_errors.error(service_error_tables.CONNECTOR, code, message, instance=self._instance)

@@ -150,8 +150,8 @@ class DeadLetters(NamespaceStore):
         """Mark a letter as in flight, because the caller publishes its message again into the namespace `into`.
 
         The dead-lettered requests of the letter become queued in that namespace. Returns the id that the caller puts
-        into the message. Returns None if the letter does not exist, is in flight already, or must wait for its next
-        attempt. If `now` is true, the letter need not wait.
+        into the message. Returns None if the letter does not exist, has been in flight for less than 24 hours, or must
+        wait for its next attempt. If `now` is true, a letter that is not in flight need not wait.
         """
         with self._transaction() as connection:
             (row,) = connection.run(

@@ -145,8 +145,8 @@ class ForgettingStore(NamespaceStore):
     def finish_forgetting(self, forgetting_id: UUID) -> None:
         """Record that a forgetting is finished, unless some of its memories are not deleted yet.
 
-        Before that, PostgreSQL's statistics of the memories are computed again. If this takes too long, autovacuum
-        computes them later.
+        Before that, PostgreSQL's planner statistics are computed again, because they contain tags, sessions and words of
+        deleted memories. If this takes too long, autovacuum computes them later.
         """
         with suppress(Unavailable), self._transaction() as connection:
             connection.run(_REFRESH)
@@ -213,9 +213,11 @@ def check_forgettings(connection: Connection, namespace: str, forgettings: int) 
 def forgotten_requests(
     connection: Connection, namespace: str, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
 ) -> Collection[UUID]:
-    """Return the ids of the requests that must not be stored, because a forgetting has deleted their memories.
+    """Return the ids of the requests that must not be stored, because a forgetting applies to them.
 
-    If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
+    Such a request was published before the forgetting began. It has the content of a forgotten memory, or matches the
+    selection of the forgetting. If `forgetting_id` is given, only this forgetting is considered, otherwise all
+    forgettings of the namespace.
     """
     answer = connection.one(
         ingest_sql.FORGOTTEN_REQUESTS,

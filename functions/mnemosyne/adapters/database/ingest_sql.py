@@ -85,7 +85,7 @@ ENTER_TO_STORE: Final = """
 SELECT summarize_forgettings(set_config('mnemosyne.namespace', :namespace, true)) AS standing
 """
 
-# Set the namespace of the transaction, and return the requests that a forgetting covers.
+# Set the namespace of the transaction, and return the requests that must not be stored because of a forgetting.
 FORGOTTEN_REQUESTS: Final = """
 SELECT forgotten_requests(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:records AS jsonb), CAST(:id AS uuid)

@@ -100,7 +100,7 @@ DELETE_MANY: Final = """
 DELETE FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) RETURNING id
 """
 
-# Return up to 100 memories that deleted memories superseded.
+# Return up to 100 memories that stay superseded after the memories that superseded them were deleted.
 STILL_SUPERSEDED: Final = """
 SELECT id FROM memories WHERE namespace = :namespace AND superseded_by = ANY (CAST(:ids AS uuid[]))
 ORDER BY "timestamp" DESC, id LIMIT 100

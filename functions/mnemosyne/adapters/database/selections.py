@@ -27,7 +27,7 @@ def selection_json(selection: Selection) -> str:
 
 
 def forgettable_json(requests: Sequence[IngestRequest]) -> str:
-    """Return, as JSON, the fields of requests that show whether a forgetting has deleted their memories."""
+    """Return, as JSON, the fields of requests that show whether a forgetting applies to a request."""
     return json_text(
         [
             {
