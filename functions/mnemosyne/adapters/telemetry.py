@@ -23,7 +23,7 @@ _FIELDS_OF_FEW_VALUES = ("tool", "action", "outcome", "state", "mode", "strategy
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _MS = "_ms"
 LAST_EXPORT_SECONDS = 3.0
-"""Seconds for the last export, of the 10 that Cloud Run gives a process to end."""
+"""Maximum seconds for the last export. Cloud Run gives a process 10 seconds to end."""
 
 
 def export(service: str) -> None:
