@@ -192,7 +192,10 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         return token
 
     def authenticate_refresh_token(self, refresh_token: str) -> StoredToken | None:
-        """Return the token if it is unused, or if its use may be repeated. Any other second use revokes the grant."""
+        """Return the token if it is unused, or if its last use may be repeated: see the class.
+
+        Any other second use revokes the grant.
+        """
         rows = self.server.rows
         record = rows.refresh_token(hash_secret(refresh_token))
         client_id = self.request.payload.client_id or ""
@@ -224,7 +227,7 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
     CLIENT_AUTH_METHODS = ("none",)
 
     def query_token(self, token_string: str, token_type_hint: str | None) -> StoredToken | None:
-        """Return the refresh token, or a placeholder with the grant of an access token."""
+        """Return a stored refresh token or, for an access token, a placeholder with its grant."""
         record = self.server.rows.refresh_token(hash_secret(token_string))
         if record is None and (grant := self.server.grant_of(token_string)):
             record = RefreshToken(hash=b"", grant=grant)
