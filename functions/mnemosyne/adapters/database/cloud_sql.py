@@ -41,7 +41,10 @@ LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001 - google-auth's times have no zo
 
 
 class CloudSql:
-    """Opens connections to the Cloud SQL instance `project:region:name`. The pool calls it to open a connection."""
+    """Opens connections to the Cloud SQL instance `project:region:name`.
+
+    The pool calls this object for a new connection.
+    """
 
     def __init__(
         self,

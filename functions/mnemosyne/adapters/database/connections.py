@@ -243,7 +243,8 @@ def connection_factory(
                 return Connection(pg8000.dbapi.connect(**arguments, sock=sock), socket_timeout)
             except BaseException:
                 # The driver may leave the socket open if the server ends the connection before the connection is ready.
-                # close() would have no effect while a traceback refers to the driver's file object for the socket.
+                # Close the descriptor, because sock.close() has no effect while a traceback refers to the driver's file
+                # object for the socket.
                 if (descriptor := sock.detach()) >= 0:
                     os.close(descriptor)
                 raise

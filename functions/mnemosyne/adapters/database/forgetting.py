@@ -145,8 +145,8 @@ class ForgettingStore(NamespaceStore):
     def finish_forgetting(self, forgetting_id: UUID) -> None:
         """Record that a forgetting is finished, unless some of its memories are not deleted yet.
 
-        Before that, PostgreSQL's planner statistics are computed again, because they contain tags, sessions and words of
-        deleted memories. If this takes too long, autovacuum computes them later.
+        Before that, PostgreSQL's planner statistics are computed again, because they contain tags, sessions and words
+        of deleted memories. If this takes too long, autovacuum computes them later.
         """
         with suppress(Unavailable), self._transaction() as connection:
             connection.run(_REFRESH)
