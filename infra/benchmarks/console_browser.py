@@ -1,7 +1,7 @@
-"""Measure the console in Chromium: a first visit, typing to results, and many rows.
+"""Measure the console in Chromium: a first visit, the time from a key to the search results, and lists of many rows.
 
-The times are measured in the page: the time from the event of a key until the frame that shows its results, and the
-durations of long tasks (https://w3c.github.io/longtasks/) and of frames.
+The times are measured in the page: from the event of a key to the frame that shows the results, the durations of long
+tasks (https://w3c.github.io/longtasks/), and the durations of frames.
 """
 
 import statistics

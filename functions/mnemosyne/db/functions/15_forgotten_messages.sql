@@ -108,8 +108,8 @@ $$;
 
 -- Remove forgotten memories from a dead letter. p_data is the message without these memories, and replaces the message
 -- of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted. The function
--- also records the requests of these memories as deleted, unless they are stored or duplicate. p_requests is
--- [{"request_id": …, "content_hash": …}, …].
+-- also gives the requests of these memories the state 'deleted', except requests whose state is 'stored' or
+-- 'duplicate'. p_requests is [{"request_id": …, "content_hash": …}, …].
 --
 -- p_message is the SHA-256 of the message from which p_data was made. If the dead letter now has another message, the
 -- function returns false and changes nothing. Otherwise it returns true.

@@ -141,8 +141,8 @@ CREATE OR REPLACE TRIGGER note_created AFTER INSERT ON memories REFERENCING NEW 
     FOR EACH STATEMENT EXECUTE FUNCTION note_created_memories();
 CREATE OR REPLACE TRIGGER note_removed AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_removed_memories();
--- This trigger runs for each row and lists its columns. A trigger for each statement, with a transition table, cannot
--- list columns. It would also run for an update of last_seen_at or of an embedding, and copy each such row.
+-- UPDATE OF limits this trigger to some columns. A statement trigger with a transition table cannot be limited: it
+-- would also run when last_seen_at or an embedding is updated, and copy each such row.
 CREATE OR REPLACE TRIGGER note_updated
     AFTER UPDATE OF title, tags, metadata, "timestamp", superseded_by, expires_at, pinned ON memories
     FOR EACH ROW WHEN (OLD.title IS DISTINCT FROM NEW.title OR OLD.tags IS DISTINCT FROM NEW.tags

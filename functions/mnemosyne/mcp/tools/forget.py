@@ -22,7 +22,7 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
 
 _OPEN = "-"
-"""How a token writes an open end of its time window."""
+"""Text in a token in place of the start or the end of a time window that has none."""
 SECONDS = 10.0
 """Time in seconds after which a call ends. The next call continues."""
 
