@@ -35,7 +35,10 @@ LIBC = ctypes.CDLL(None)
 
 
 def free_port(host: str = LOOPBACK) -> int:
-    """Return a free port below the range of outgoing connections, and reserve it for a minute."""
+    """Return a free port, and reserve it for a minute.
+
+    The port is below the ports that Linux uses for outgoing connections.
+    """
     for _ in range(100):
         port = 20_000 + secrets.randbelow(12_000)
         with suppress(OSError):

@@ -158,8 +158,9 @@ $$;
 -- all its chunks. p_limit is the number of chunks to find.
 --
 -- The cost of the index depends on the number of chunks of all namespaces, because all namespaces share the index.
--- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. The formula for `few_chunks`
--- is the same as for memories; the comment of `exact_up_to` in 09_find_candidates.sql explains it.
+-- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. `few_chunks` is the largest
+-- number of chunks that are compared in any case. Its formula is the same as for memories; the comment of `exact_up_to`
+-- in 09_find_candidates.sql explains it.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$

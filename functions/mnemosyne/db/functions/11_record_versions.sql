@@ -70,8 +70,7 @@ RETURN nullif(concat_ws('; ',
 -- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.
 -- Requests whose ids are in p_busy are skipped. The field `event` gives the reason:
 --   deleted    a deletion of the record covers the version
---   failed     the record is immutable and has another content. If p_requests has several new contents for one
---              immutable record, only the earliest version is not refused.
+--   failed     the record is immutable and has another content, or an earlier version in p_requests gives it one
 --   duplicate  the content is stored already
 --   expired    the given expiry of the version has passed
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
