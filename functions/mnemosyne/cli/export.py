@@ -93,8 +93,9 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
     An incomplete export would look like a complete one. An import skips the hidden directory, which stays if the
     command is killed.
     """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = directory / f".{secrets.token_hex(8)}.export"
-    part.mkdir(mode=0o700, parents=True)
+    part.mkdir(mode=0o700)
     try:
         yield part
         for file in part.iterdir():
