@@ -47,7 +47,8 @@ request = {{"program": "gcloud", "arguments": sys.argv[program + 1:], "environme
 '''
 _RUN = """data = json.dumps(request).encode() + b"\\n"
 sent = server.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
-server.sendall(data[sent:])
+if sent < len(data):  # sendall would also send nothing, and fail if the program has ended already
+    server.sendall(data[sent:])
 answers = server.makefile()
 pid = int(answers.readline())
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -114,7 +115,8 @@ class Forked:
         data = json.dumps(request).encode() + b"\n"
         with Path(os.devnull).open() as nothing:
             sent = socket.send_fds(self._server, [data], [nothing.fileno(), log, log])
-        self._server.sendall(data[sent:])
+        if sent < len(data):
+            self._server.sendall(data[sent:])
         self._answers = self._server.makefile()
         self.pid = int(self._answers.readline())
 
