@@ -149,7 +149,7 @@ class MemoryInput(Input):
     tags: Annotated[Tags | None, BeforeValidator(_split_tags, json_schema_input_type=Tags | None)] = Field(
         None, description="Labels to filter by."
     )
-    title: Annotated[Title | None, Field(description="One line; else taken from the content.")] = None
+    title: Annotated[Title | None, Field(description="One line; else from the content.")] = None
     metadata: Annotated[
         JsonObject | None,
         BeforeValidator(object_of_text, json_schema_input_type=JsonObject | None),

@@ -86,7 +86,7 @@ def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> 
 SEARCH = Tool(
     name="search",
     title="Search",
-    description="memory_search as ChatGPT's connectors call it: ids, titles and urls.",
+    description="memory_search as ChatGPT's connectors call it: ids and titles.",
     arguments=ConnectorQuery,
     result=ConnectorHits,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
@@ -97,7 +97,7 @@ SEARCH = Tool(
 FETCH = Tool(
     name="fetch",
     title="Fetch",
-    description="get_memory as ChatGPT's connectors call it.",
+    description="get_memory as ChatGPT's connectors call it: its text.",
     arguments=ConnectorId,
     result=Document,
     run=_fetch,
