@@ -24,8 +24,8 @@ from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
 
-# Networks whose addresses `is_global` accepts, although they are not public or are translated to IPv4 addresses:
-# https://www.iana.org/assignments/iana-ipv6-special-registry and iana-ipv4-special-registry.
+# The module ipaddress counts addresses in these networks as global. But they are not public, or are translated to IPv4
+# addresses: https://www.iana.org/assignments/iana-ipv6-special-registry and iana-ipv4-special-registry.
 _NOT_PUBLIC = tuple(
     map(
         ipaddress.ip_network,
@@ -104,7 +104,7 @@ class WebDocuments:
 
     @contextmanager
     def _count_fetch(self, host: str, address: str) -> Iterator[None]:
-        """Count a fetch as concurrent until the context ends. Raises Unavailable if there are too many."""
+        """Count the fetch as one of the concurrent fetches until the context ends. Raises Unavailable at a limit."""
         small, large = networks_of(address)
         limits = {
             "all": AT_ONCE,
@@ -150,7 +150,7 @@ class WebDocuments:
             try:
                 return await _read_body(response, client_id)
             except BaseException:
-                # Abort, because a normal close of TLS waits for the site, and a site that still sends would delay it.
+                # Abort the connection. A normal close of TLS would wait until the site has stopped sending.
                 if response.connection is not None and response.connection.transport is not None:
                     response.connection.transport.abort()
                 raise

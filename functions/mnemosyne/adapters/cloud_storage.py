@@ -35,12 +35,12 @@ class CloudStorage:
     def open(self, stored_object: StoredObject) -> Iterator[OpenObject]:
         """Open an object to read its content and properties.
 
-        Raises NotFound, Misconfigured or Unavailable, also while the content is read.
+        Raises NotFound, Misconfigured or Unavailable. Reading the content raises the same errors.
         """
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _call_storage(stored_object, blob.reload)
-        # raw_download, because the library cannot read ranges of an object that it decompresses, and the reader would
-        # lose its position: https://github.com/googleapis/python-storage/issues/607.
+        # With raw_download, the library does not decompress the object. The library cannot read ranges of decompressed
+        # content, so its reader would lose the position: https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:
             packed = blob.content_encoding == "gzip"

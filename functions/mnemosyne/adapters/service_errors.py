@@ -1,7 +1,7 @@
 """Translate errors of services by the tables in `service_error_tables`.
 
-Adapters look up an error by its code and, if a rule has a pattern for it, by the service's message. The first rule that
-matches decides.
+Adapters look up an error by its code. Some rules also have a pattern that the service's message must match. The first
+rule that matches decides.
 """
 
 import re
@@ -55,7 +55,7 @@ class Rule:
     temporary: type[Unavailable] = Unavailable
     """Exception class for an error of the kind TEMPORARY."""
     concerns_all: bool = False
-    """Whether the error certainly concerns all texts. Then no other text is tried."""
+    """Whether the error certainly concerns all texts. If not, the caller tries another text to find out."""
 
     def matches(self, code: str, message: str) -> bool:
         """Whether the rule matches an error."""

@@ -61,8 +61,8 @@ def export(service: str) -> None:
                 durations.record(value / 1000, {**attributes, "stage": name.removesuffix(_MS)})
 
     def flush() -> None:
-        # Use a thread, so that a collector that hangs does not delay the end of the process: the exporter's timeout is
-        # longer.
+        # Export in a thread and wait at most LAST_EXPORT_SECONDS for it. The exporter's own timeout is longer, so a
+        # collector that hangs would delay the end of the process.
         sending = threading.Thread(target=provider.force_flush, name="last-export", daemon=True)
         sending.start()
         sending.join(LAST_EXPORT_SECONDS)

@@ -53,7 +53,7 @@ class VertexReranker:
             client = self._client().result(seconds)
         except TimeoutError:
             raise Unavailable("the ranking API's client is being loaded: the next search may have it") from None
-        # Imported here, because importing a module while another thread imports it blocks.
+        # Import after the client is loaded. An earlier import would wait for the thread that loads the same modules.
         from google.api_core.exceptions import GoogleAPICallError
         from google.auth.exceptions import GoogleAuthError
 

@@ -176,9 +176,9 @@ class Archive(NamespaceRows):
 
 
 def _as_request(memory: ArchivedMemory) -> IngestRequest:
-    """Return the request of an exported memory, to find out whether the memory was forgotten after the export.
+    """Convert an exported memory to a request, to find out whether the memory was forgotten after the export.
 
-    The request gets the id of the memory, and the time at which the memory was stored as the time of publication.
+    The id of the request is the memory's id. Its time of publication is the time at which the memory was stored.
     """
     created_at = memory.extras["created_at"]
     published = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)

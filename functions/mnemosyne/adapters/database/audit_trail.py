@@ -60,8 +60,8 @@ class AuditTrail:
     def record(self, fields: Mapping[str, Any]) -> None:
         """Queue an access for the audit trail.
 
-        If the field `recorded` is true, the event is in the audit trail already, and only the use of the credential is
-        recorded.
+        If `fields["recorded"]` is true, the access is in the audit trail already. Then only the use of the credential
+        is recorded.
         """
         now = datetime.now(UTC).isoformat()
         is_handled = fields.get("recorded") or (fields.get("is_read") and random.random() >= self._reads)  # noqa: S311
@@ -113,7 +113,7 @@ class AuditTrail:
             pause.wait(FLUSH_SECONDS)
             try:
                 self.flush()
-            except Exception:  # without this, an error would end the thread, and no further event would be recorded
+            except Exception:  # otherwise an error would end the thread, and no further event would be recorded
                 log.exception("audit_crashed")
 
 

@@ -25,12 +25,12 @@ ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXC
 """
 
 # Begin a pass, which reads all events that became visible since the previous pass ended. `until` is the database
-# snapshot at which the new pass ends. :seen is the snapshot at which the previous pass ended. `sequence` is the number
-# before the sequence of the first event. The first pass begins :since seconds ago, or with the oldest event if :since
-# is null.
+# snapshot at which the new pass ends. :seen is the snapshot at which the previous pass ended. The first pass begins
+# :since seconds ago, or with the oldest event if :since is null. `sequence` is the sequence of the pass's first event
+# minus 1: the first page begins after it.
 #
 # An event of this pass may have a lower sequence than events of the previous pass, because transactions do not commit
-# in the order of their sequences. Without `+ 0`, the planner would search for the lowest sequence by reading all events
+# in the order of their sequences. `+ 0` stops the planner from searching for the lowest sequence by reading all events
 # from the oldest on.
 _BEGIN: Final = """
 SELECT pass.until, pass.begin, coalesce(CASE
@@ -55,8 +55,8 @@ FROM (
 # the second transaction gets the higher sequence, and a snapshot that shows the second transaction also shows the
 # first.
 #
-# A dump from another server may contain transaction ids above all ids of this server. The first pass includes events
-# with such ids.
+# Events restored from a dump of another server may have transaction ids that this server has not reached yet. No
+# snapshot shows such events, so the first pass includes them explicitly.
 _PAGE: Final = """
 WITH page AS (
     SELECT c.sequence, c.memory_id, c.kind, c.fields, c.superseded_by, c.at

@@ -40,8 +40,8 @@ def claim_requests(
     """Find the requests of a delivery that must be stored, and lock them. Closing `locks` releases the locks.
 
     `cached` are the requests whose content was stored recently, according to a cache. They probably need not be stored,
-    so they are looked up first and without locks. Requests that need not be stored do not stay locked, because another
-    delivery would then find them busy.
+    so they are looked up first and without locks. Requests that need not be stored are unlocked again. Otherwise other
+    deliveries would find these requests busy.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:
@@ -138,9 +138,9 @@ class Claim:
         self._connection = connection
         self._namespace = namespace
         self.already_final = dict(result.already_final)
-        """Status of the requests with nothing to store.
+        """Status of the requests for which nothing has to be stored.
 
-        They are already final, or this claim has recorded them as duplicates.
+        These requests had a final state already, or this claim has recorded them as duplicates.
         """
         self.quota = result.quota
         """Usage and limits of the namespace. Only set if there are `new` requests."""

@@ -107,7 +107,7 @@ class CloudSql:
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
         """Return if the caller may try again to connect, otherwise raise the error.
 
-        Before the first connection, attempts are limited by time and not by number, and this method pauses.
+        Until the first connection is open, a time limit replaces the limit on attempts, and this method pauses.
         """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)

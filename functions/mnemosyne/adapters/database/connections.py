@@ -104,7 +104,7 @@ class Connection:
         """Whether an idle connection is usable. After TRUSTED_SECONDS without use, ask the server."""
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
-        if waiting.poll(0):  # an idle connection has input only after an error or the end of the connection
+        if waiting.poll(0):  # an idle connection receives data only after an error or when it is closed
             return False
         if time.monotonic() < self.used_at + TRUSTED_SECONDS:
             return True
@@ -242,9 +242,9 @@ def connection_factory(
             try:
                 return Connection(pg8000.dbapi.connect(**arguments, sock=sock), socket_timeout)
             except BaseException:
-                # The driver may leave the socket open if the server ends the connection before the connection is ready.
-                # Close the descriptor, because sock.close() has no effect while a traceback refers to the driver's file
-                # object for the socket.
+                # If the server ends the connection during the log-in, the driver may leave the socket open. Close the
+                # descriptor, because sock.close() has no effect while a traceback refers to the driver's file object
+                # for the socket.
                 if (descriptor := sock.detach()) >= 0:
                     os.close(descriptor)
                 raise

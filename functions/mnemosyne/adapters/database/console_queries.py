@@ -82,7 +82,7 @@ class ConsoleQueries(NamespaceStore):
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
         """Return the memories before and after a memory in its session.
 
-        None if there is no such memory, or it has no session.
+        Returns None if the memory does not exist or has no session.
         """
         rows = self._run(console_queries_sql.SESSION_NEIGHBOURS, id=memory_id, limit=SESSION_NEIGHBOURS)
         if not rows:
@@ -97,7 +97,7 @@ class ConsoleQueries(NamespaceStore):
     def hold(self, memory_id: UUID) -> Hold | None:
         """Return the oldest legal hold on a memory, which prevents its deletion.
 
-        None if there is no such memory or no hold.
+        Returns None if the memory does not exist or no hold is on it.
         """
         rows = self._run(console_queries_sql.HOLD, id=memory_id)
         return Hold(**rows[0].named) if rows else None

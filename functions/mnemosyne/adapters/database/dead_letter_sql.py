@@ -3,7 +3,7 @@
 from typing import Final
 
 # Store a message as a dead letter. Message ids are unique only within a topic. If another message has the same id, this
-# message is stored under a longer id. `xmax` is 0 in a new row, and the transaction in a row that was updated.
+# message is stored under a longer id. `is_new` is true if the row was inserted: only then is its `xmax` 0.
 STORE_DEAD_LETTER: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),
@@ -30,8 +30,8 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # republished from a dead letter, update this dead letter instead. If all requests are already stored with the same
 # content, store no dead letter.
 #
-# The dead letter gets the error of the last attempt as its cause. This error says more than that Pub/Sub has delivered
-# the message too often.
+# The dead letter gets the error of the last attempt as its cause, because this error tells why the requests could not
+# be stored. Pub/Sub reports only that it has delivered the message too often.
 GIVE_UP: Final = """
 WITH request AS (
     SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key,
@@ -124,8 +124,8 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Return dead letters that failed between the snapshots :seen and :until, if a part of the message has no row in
-# ingest_requests. OUTCOMES in ingest_sql.py reads only that table, so it does not return the failure of such a part.
+# Return dead letters that failed between the snapshots :seen and :until and whose message has a part without a row in
+# ingest_requests. OUTCOMES in ingest_sql.py reads only ingest_requests, so it cannot return the failure of this part.
 UNREPORTED_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at,
     lost AS has_unreported_part

@@ -45,10 +45,11 @@ class DeadLetters(NamespaceStore):
     ) -> tuple[str, bool]:
         """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
 
-        If the message was redriven from a letter (published again), that letter is updated. Otherwise nothing is stored
-        if the namespace has `unless` letters or more. `has_unreported_part` says whether a part of the message has no
-        row in `ingest_requests`. Raises Unavailable if a forgetting (a deletion of selected memories) has begun since
-        the message was checked, so that the next delivery checks the message again.
+        If the message was redriven from a letter (published again), the existing letter is updated. Otherwise the
+        message is stored only if the namespace has fewer than `unless` letters, or `unless` is None.
+        `has_unreported_part` says whether a part of the message has no row in `ingest_requests`. Raises Unavailable if
+        a forgetting (a deletion of selected memories) has begun since the message was checked. Then the next delivery
+        checks the message again.
         """
         values = dead_letter_values(dead_letter) | {
             "cause": dead_letter.cause,
@@ -81,9 +82,9 @@ class DeadLetters(NamespaceStore):
         """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
 
         `contents` has the content hash of each request, and an empty text for a deletion. If the message was redriven
-        from a letter, that letter is updated. Returns the letter, or None if nothing had to be stored: the letter is
-        stored already, or all requests have a final state with these contents. Raises Unavailable if a forgetting has
-        begun since the message was checked.
+        from a letter (published again), the existing letter is updated. Returns the letter. Stores no letter and
+        returns None if the letter is stored already, or if all requests are already final with the same contents.
+        Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked.
         """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -151,7 +152,7 @@ class DeadLetters(NamespaceStore):
 
         The dead-lettered requests of the letter become queued in that namespace. Returns the id that the caller puts
         into the message. Returns None if the letter does not exist, has been in flight for less than 24 hours, or must
-        wait for its next attempt. If `now` is true, a letter that is not in flight need not wait.
+        still wait after a failed redrive. If `now` is true, a letter need not wait after a failed redrive.
         """
         with self._transaction() as connection:
             (row,) = connection.run(

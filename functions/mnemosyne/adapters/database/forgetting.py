@@ -25,8 +25,7 @@ from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Unavailable
 
 FORGOTTEN_AT_ONCE: Final = 500
-"""Maximum number of memories that one transaction deletes. After a statement timeout, the next attempt deletes a
-tenth."""
+"""Maximum number of memories that one transaction deletes. Each statement timeout reduces the number to a tenth."""
 
 _PREVIEW: Final = """
 SELECT preview_forgetting(
@@ -63,7 +62,7 @@ _FORGETTING_TYPE: Final = TypeAdapter(Forgetting)
 class ForgettingStore(NamespaceStore):
     """The part of a MemoryStore that forgets selected memories in steps.
 
-    It deletes the memories with their texts, and prevents earlier messages from storing them again.
+    To forget memories means to delete them with their texts, and to prevent earlier messages from storing them again.
     """
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
@@ -87,8 +86,8 @@ class ForgettingStore(NamespaceStore):
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
         """Begin a forgetting and return the number of memories that it will delete.
 
-        `token` is the preview's token for the previewed memories. Raises Conflict if the selection now matches other
-        memories, or if a legal hold is on one of them.
+        `token` is from the preview, and identifies the memories that the preview has found. Raises Conflict if the
+        selection now matches other memories, or if a legal hold is on one of the memories.
         """
         with self._transaction() as connection:
             connection.run(_LONG)
@@ -118,10 +117,10 @@ class ForgettingStore(NamespaceStore):
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
     ) -> bool:
-        """Remove the texts of forgotten memories from a dead letter, and record the requests `forgotten` as deleted.
+        """Remove the texts of forgotten memories from a dead letter, and record their requests as deleted.
 
-        `data` is the new data of the letter. If `data` is None, the letter is deleted. Returns false, and changes
-        nothing, if the stored data have changed since `letter` was read.
+        `forgotten` are these requests. `data` is the new data of the letter, or None to delete the letter.
+        Changes nothing and returns false if the letter in the database has changed since `letter` was read.
         """
         requests = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
@@ -143,10 +142,10 @@ class ForgettingStore(NamespaceStore):
         self._run(_RECORD_CHECKED_LETTER, id=forgetting_id, at=last.timestamp, message_id=last.key)
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
-        """Record that a forgetting is finished, unless some of its memories are not deleted yet.
+        """Record that a forgetting is finished, if all its memories are deleted.
 
-        Before that, PostgreSQL's planner statistics are computed again, because they contain tags, sessions and words
-        of deleted memories. If this takes too long, autovacuum computes them later.
+        First, PostgreSQL's planner statistics are computed again, because they contain tags, sessions and words of
+        deleted memories. If the computation takes too long, autovacuum repeats it later.
         """
         with suppress(Unavailable), self._transaction() as connection:
             connection.run(_REFRESH)
@@ -199,9 +198,9 @@ def _read_forgetting(row: dict[str, Any]) -> Forgetting:
 def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
     """Set the namespace of a transaction, and check that no forgetting has begun since the message was read.
 
-    `forgettings` is the number of forgettings at that time. Raises Unavailable if the number has changed, so that the
-    next delivery reads the message again. Until the transaction ends, no forgetting can begin. If the namespace is
-    empty, the function does nothing.
+    `forgettings` is the number of forgettings when the message was read. Raises Unavailable if the number has changed
+    since then. The next delivery reads the message again. Until the transaction ends, no forgetting can begin. If the
+    namespace is empty, the function does nothing.
     """
     if not namespace:
         return

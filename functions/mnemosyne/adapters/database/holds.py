@@ -50,5 +50,8 @@ class Holds(OwnerStore):
         return suspended
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
-        """Release a hold, and return whether it existed. The memories expire again once lifetimes are applied again."""
+        """Release a hold, and return whether it existed.
+
+        The memories that were held get an expiry again when lifetimes are next applied.
+        """
         return bool(self._run(_RELEASE, namespace=namespace, id=hold_id))

@@ -23,8 +23,8 @@ from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.errors import StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
-"""Maximum number of memories that one transaction deletes when a publisher deletes records. After a statement timeout,
-the next attempt deletes a tenth."""
+"""Maximum number of memories that one transaction deletes when a publisher deletes records. Each statement
+timeout reduces the number to a tenth."""
 
 
 class IngestRequests(NamespaceStore):
@@ -49,8 +49,9 @@ class IngestRequests(NamespaceStore):
         """Carry out deletions of records, and return the recorded outcomes.
 
         A record is a text that a publisher has named by a source and key. Each new content or timestamp makes a new
-        version. A deletion deletes the versions with a timestamp up to its own, and the versions that were published
-        earlier. Each transaction deletes at most about DELETED_AT_ONCE memories.
+        version. A deletion deletes each version whose timestamp is not later than the timestamp of the deletion, and
+        each version that was published before the deletion. Each transaction deletes at most about DELETED_AT_ONCE
+        memories.
         """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
@@ -81,7 +82,8 @@ class IngestRequests(NamespaceStore):
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
         """Return a page of outcomes, of one source or all, in the order of the transactions that recorded them.
 
-        Every committed outcome is on exactly one page, unless it changes before that page is read.
+        Each committed outcome is on exactly one page. If an outcome changes before its page is read, only the new
+        outcome is returned, on a later page.
         """
         with self._transaction() as connection:
             if after.until is None:
@@ -118,5 +120,5 @@ class IngestRequests(NamespaceStore):
         return list(read_statuses(rows).values())
 
     def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
-        """Record that these outcomes were published, unless a request's state has changed since."""
+        """Record that these outcomes were published. A request that has changed since then is left out."""
         self._run(ingest_sql.MARK_ANNOUNCED, announced=announced_json(announced))

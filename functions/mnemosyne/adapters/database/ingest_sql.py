@@ -29,14 +29,13 @@ CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
 
 COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
-# Insert the memories of the staging table, and record the outcomes of their requests.
+# Insert the memories of the staging table, and record the outcomes of their requests. `stored` is the number of
+# inserted memories. A memory that has expired while it was embedded is not inserted.
 #
-# None of the contents is stored already, because CLAIM has checked this and still holds the locks of the contents. A
-# memory that has expired while it was embedded is not inserted. `stored` is the number of inserted memories.
+# CLAIM has checked that none of the contents is stored already, and still holds the locks of the contents.
 #
-# The INSERT locks the table, so the embedding space cannot change until the transaction ends. If the embedding space
-# differs from :model and :dimension, nothing is stored or recorded. In all cases, the result has the embedding space
-# of the database.
+# The INSERT locks the table, so the embedding space of the database cannot change until the transaction ends. If this
+# space differs from :model and :dimension, nothing is stored or recorded. The result always names this space.
 STORE: Final = """
 WITH space AS (
     SELECT s.model, a.atttypmod AS dimension
@@ -131,9 +130,9 @@ SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted". If an id
-# is the id of a memory, the answer says so, because a caller that uses it as a request id by mistake would otherwise
-# read "queued" for days.
+# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted". A caller
+# may use a memory id as a request id by mistake. Then the answer says so, because the caller would otherwise read
+# "queued" for days.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key,
     encode(i.content_hash, 'hex') AS content_hash
@@ -157,8 +156,9 @@ SELECT CAST(pg_current_snapshot() AS text) AS until,
 """
 
 # Return one page of a pass: the requests that changed between the snapshots :seen and :until. In the first pass :seen
-# is null. A request that changes again during the pass belongs to the next pass. A dump from another server may contain
-# transaction ids above all ids of this server; the first pass includes such requests.
+# is null. A request that changes again during the pass belongs to the next pass. Requests restored from a dump of
+# another server may have transaction ids that this server has not reached yet. No snapshot shows such requests, so the
+# first pass includes them explicitly.
 #
 # The lower bounds of changed_in are combined with greatest(), so that an index scan starts at the higher bound. With
 # two conditions, the scan could start at the lower bound and read many rows that the other condition rejects. Memories

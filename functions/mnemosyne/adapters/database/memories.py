@@ -57,8 +57,8 @@ class MemoryStore(
     def claim(self, requests: Sequence[IngestRequest]) -> Iterator["Claim"]:
         """Lock the requests of a delivery until the context ends.
 
-        The locks end with the connection, even if this process is killed. A transaction is open only while `store` of
-        the claim runs.
+        The locks belong to the connection, so they end even if this process is killed. They need no transaction: a
+        transaction is open only while `store` of the claim runs.
         """
         cached = self.database.content_cache.cached_requests(self.namespace, requests)
         with self._connection() as connection, ExitStack() as locks:
@@ -111,9 +111,10 @@ class MemoryStore(
         return cosines
 
     def read_hits(self, query: SearchQuery, ranked: Sequence[RankedCandidate]) -> Sequence[Hit]:
-        """Read the ranked memories, in order, truncated to the query's number of characters.
+        """Read the ranked memories, in order.
 
-        Memories that were deleted after the ranking are left out.
+        The memories are cut, so that all together have at most `query.characters` characters. Memories that were
+        deleted after the ranking are left out.
         """
         records = self._call_one(
             memories_sql.READ_HITS,
@@ -149,7 +150,7 @@ class MemoryStore(
     ) -> Sequence[ListedMemory]:
         """Return memories that match the filters, newest or oldest first, after a cursor.
 
-        Each has the first `beginning` characters of its content.
+        Each memory in the result has the first `beginning` characters of its content.
         """
         memories = self._call(
             memories_sql.LIST,
@@ -256,7 +257,7 @@ class MemoryStore(
         """Return the memories that match the filters, after a cursor. With `memory_ids`, only memories with these ids.
 
         The memories are ordered by timestamp, then by content hash. A page ends after `limit` memories or EXPORT_BYTES
-        of content, and has at least one memory unless none is left.
+        of content. A page is empty only if no memory is left.
         """
         memories = self._call(
             memories_sql.EXPORT,

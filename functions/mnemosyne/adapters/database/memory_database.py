@@ -72,7 +72,7 @@ class MemoryDatabase:
 
         Raises Misconfigured if it differs from the embedding space of the settings.
         """
-        if self._space is None:  # not read every time, because claims may hold all connections
+        if self._space is None:  # read only if unknown, because all connections may be busy storing memories
             with self.connection():
                 pass
         return self._cached_or_expected_space
@@ -159,10 +159,10 @@ class NamespaceStore(NamespaceRows):
         return row
 
     def _record_action(self, connection: Connection, ids: Sequence[object], *, count: int | None = None) -> None:
-        """Record the current action on the memories `ids` in the audit trail, in the transaction of the connection.
+        """Record the current action on the memories `ids` in the audit trail, in the transaction of the action.
 
-        `count` is the number of changed rows, if it differs from the number of ids. Outside of an audited call, do
-        nothing.
+        `count` is the number of changed rows, if it differs from the number of ids. If the current call is not audited,
+        nothing is recorded.
         """
         action = current_action()
         if action is None:

@@ -55,6 +55,6 @@ def _predicate(condition: MetadataCondition) -> str:
 
 
 def _literals(value: str) -> list[str]:
-    """Return the jsonpath literals of a value: a string, and the number or boolean with the same text."""
+    """Return the value as jsonpath literals: as text and, if possible, as a number or boolean."""
     strings = [json.dumps(text) for text in texts_of(value)]
     return [*strings, *([texts_of(value)[-1]] if value in ("true", "false") or is_number(value) else [])]

@@ -59,8 +59,8 @@ _RECORD_REPEATABLE: Final = """
 INSERT INTO schema_repeatables (name, checksum) VALUES (:name, :checksum)
 ON CONFLICT (name) DO UPDATE SET checksum = EXCLUDED.checksum, applied_at = now()
 """
-# PostgreSQL lets every role call a new function. The files grant the rights on functions, so revoke this default. An
-# extension's functions are not ours.
+# By default, PostgreSQL lets every role call a new function. Revoke this right, because the schema files grant the
+# rights on functions. The functions of extensions keep their rights.
 _REVOKE_FROM_PUBLIC: Final = """
 DO $$
 DECLARE

@@ -40,9 +40,9 @@ class OAuthStore:
 
 
 def find_valid_grant(pool: Pool, grant_id: UUID) -> ValidGrant | None:
-    """Return a valid grant, with the rights of the service `mcp`; None if it is revoked, expired, blocked or unknown.
+    """Return the grant with this id; None if it is revoked, expired, blocked or unknown.
 
-    Raises Unavailable if the database does not respond.
+    The database rights of the service `mcp` suffice. Raises Unavailable if the database does not respond.
     """
     with pool.connection() as connection:
         rows = connection.run(sql.VALID_GRANT, id=str(grant_id))

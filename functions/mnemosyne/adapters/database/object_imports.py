@@ -51,7 +51,7 @@ LIMIT CAST(:limit AS integer)
 #
 # If a request failed or was dead-lettered before this import started, its earlier outcome is left out at first: this
 # import has published the record again, and the new attempt may store it. If the new attempt ends in a dead letter
-# again, the row does not change. Therefore the earlier outcome is returned once the object was read an hour ago.
+# again, the row does not change. Therefore the earlier outcome is returned from an hour after the object was read.
 OUTCOMES_OF: Final = """
 WITH import AS (
     SELECT started_at, read_at

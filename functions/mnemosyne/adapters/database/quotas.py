@@ -43,7 +43,7 @@ class Quotas(OwnerStore):
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
-        """Set limits of a namespace. None means the default limit or, in the default limits, no limit."""
+        """Set limits of a namespace. None means the default limit. In the default limits, None means no limit."""
         flags = {f"with_{name}": name in limits for name in LIMITS}
         values = {name: limits.get(name) for name in LIMITS}
         self._run(_SET, namespace=namespace, **values, **flags)

@@ -1,4 +1,4 @@
-"""Convert selections of memories to JSON, and convert the fields of requests that a selection compares.
+"""Convert selections of memories to JSON, and also the request fields that are compared with a selection.
 
 The file db/functions/04_selections.sql describes the JSON of a selection.
 """

@@ -43,9 +43,9 @@ class MicroBatchingEmbedder:
         self.lexical_weight = embedder.lexical_weight
 
     def for_namespace(self, namespace: str) -> Embedder:
-        """Return this embedder.
+        """Return this embedder, or the namespace's own embedder if the wrapped embedder has one for each namespace.
 
-        If the wrapped embedder has a separate embedder for each namespace, return that one, without joining calls.
+        The calls of a namespace's own embedder are not joined.
         """
         own = self._embedder.for_namespace(namespace)
         return self if own is self._embedder else own
@@ -96,7 +96,7 @@ class MicroBatchingEmbedder:
             batch.vectors = self._call(batch.texts)
         except ItemUnavailable:
             batch.vectors = None  # each caller makes its own call, so that it gets no errors of other callers' texts
-        except ServiceError as exc:  # no further calls: if the service hangs, each call would wait again
+        except ServiceError as exc:  # no call for each caller, because each would wait again if the service hangs
             batch.fault = exc
         except MnemosyneError:
             batch.vectors = None

@@ -88,7 +88,7 @@ class GeminiEmbedder:
     same documents. An attempt takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
     """
 
-    lexical_weight = 0.4  # between .3, the best weight for queries by meaning, and the offline embedder's .5
+    lexical_weight = 0.4  # between .3, which is best for queries by meaning, and .5, which the offline embedder has
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class GeminiEmbedder:
             raise
         except UncertainCauseError as exc:
             self._probe(exc, task)
-            try:  # a second time, because the fault may have ended before the probe
+            try:  # try again, because the service may have recovered just before the probe
                 (vector,) = self._embed([text], task, attempts=1)
             except UncertainCauseError as again:
                 raise (InvalidRequest if again.refuses else ItemUnavailable)(str(again)) from again
@@ -210,8 +210,8 @@ class GeminiEmbedder:
         from google import genai
         from google.genai import types
 
-        # Without this empty context, the client would load the CA certificates three times, which takes 40 ms each time
-        # in a cold start. Two of the three times are for asynchronous calls, which are never made.
+        # The empty SSL context is for asynchronous calls, which are never made. Without it, the client would load the
+        # CA certificates twice for these calls and once for other calls. Each time takes 40 ms in a cold start.
         asynchronous = {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
         options = types.HttpOptions(timeout=int(self._longest_seconds * 1000), async_client_args=asynchronous)
         try:
@@ -243,7 +243,7 @@ class GeminiEmbedder:
         config = types.EmbedContentConfig(
             output_dimensionality=self.dimension,
             task_type=None if self._properties.has_prefixes else task.task_type,
-            # By default, Vertex AI cuts a long text silently. For the developer API, google-genai refuses this option.
+            # Otherwise Vertex AI cuts long texts silently. For the developer API, google-genai refuses this option.
             auto_truncate=None if self._vertex is None else False,
             http_options=types.HttpOptions(
                 timeout=int(min(task.seconds, self._longest_seconds) * 1000),
@@ -293,7 +293,7 @@ class GeminiEmbedder:
                 raise self._explanations.error(service_errors.DIMENSION, message)
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
             raise TextTooLong("the embedding service cut a text")
-        return [_normalise(vector) for vector in vectors]  # because the API normalises vectors only at full dimension
+        return [_normalise(vector) for vector in vectors]  # the API normalises only vectors of full dimension
 
 
 def _normalise(vector: Vector) -> Vector:

@@ -21,7 +21,7 @@ retry, the delivery ends within the 120 seconds that Terraform gives the functio
 
 
 def check_deadline(deadline: float, embedded: int, count: int) -> None:
-    """Raise Unavailable if the deadline has passed. `embedded` of `count` texts are embedded."""
+    """Raise Unavailable if the deadline has passed. The message says that `embedded` of `count` texts are embedded."""
     if time.monotonic() >= deadline:
         raise Unavailable(
             f"the embedding service is slow: {embedded} of {count} texts were embedded in the time of one attempt; the "

@@ -64,7 +64,7 @@ class OfflineEmbedder:
         self._counting = threading.Lock()
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
-        """Return the embedder that counts the tokens of this namespace's texts; without `statistics`, this embedder."""
+        """Return an embedder that counts the tokens of the namespace. Without `statistics`, return this embedder."""
         if self._statistics is None:
             return self
         counts = _TokenCounts(token_counts_file(self._statistics, namespace), self._counting)
@@ -83,7 +83,7 @@ class OfflineEmbedder:
         return [_normalise(self._weights[ids].mean(axis=0)) for ids in tokens]
 
     def weighted(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
-        """Return the normalised sum of token vectors, weighted by rarity in the counts."""
+        """Return the normalised sum of token vectors. Tokens that are rarer according to `counts` weigh more."""
         return _normalise((self._weights[ids] * self._compute_rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
 
     @property
@@ -93,7 +93,7 @@ class OfflineEmbedder:
 
     @cached_property
     def _package(self) -> Path:
-        spec = importlib.util.find_spec("wordllama")  # not imported, because that configures logging
+        spec = importlib.util.find_spec("wordllama")  # find it without an import, which would configure logging
         if spec is None or spec.origin is None:
             raise Misconfigured(
                 "the offline embedder needs the package wordllama: pip install 'mnemosyne-serverless[local]'"
@@ -172,8 +172,8 @@ class _TokenCounts:
     """A file with the number of documents that contain each token. Its last number is the number of all documents.
 
     The processes of a machine share the file. Each read and write transfers the whole file (128 kB). The file is not
-    mapped into memory, because a full disk would then end the process with SIGBUS. If the file cannot be used, texts
-    are embedded without it, and only the ranking is worse.
+    mapped into memory: with a mapped file, a full disk would end the process with SIGBUS. If the file cannot be
+    used, texts are embedded without it, and only the ranking is worse.
     """
 
     def __init__(self, file: Path, counting: threading.Lock) -> None:

@@ -24,5 +24,5 @@ class LogInCode:
         return "", code
 
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the local person. The caller has compared the code."""
+        """Return the local person. The caller has already checked the log-in code."""
         return LOCAL_PERSON

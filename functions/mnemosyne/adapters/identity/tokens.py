@@ -111,8 +111,9 @@ class OidcVerifier:
     def _audiences_of(self, token: str) -> list[str]:
         """Return the configured audiences, or the token's own audience if it is a URL of the service.
 
-        A service has https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app, and only the
-        first is known before the service exists: https://cloud.google.com/run/docs/triggering/https-request.
+        A service has the URLs https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app. The
+        second is accepted by its pattern, because its hash is not known before the service exists:
+        https://cloud.google.com/run/docs/triggering/https-request.
         """
         audience = jwt.decode(token, options={"verify_signature": False}).get("aud")
         own = rf"https://{re.escape(self._service)}-[a-z0-9]+-[a-z]+\.a\.run\.app"
@@ -144,7 +145,7 @@ class OidcVerifier:
                 with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
                     return str(json.load(response)["jwks_uri"])
             except urllib.error.HTTPError as exc:
-                exc.close()  # an HTTPError holds the connection of its response
+                exc.close()  # otherwise the HTTPError would keep the connection of its response open
                 problem = exc
                 if exc.code not in NO_METADATA:
                     break

@@ -110,7 +110,7 @@ class OpenIdLogIn:
 
 
 def _state_of(secret: str) -> str:
-    """Return the request's id, which is the last part of the secret. The provider sends it back as the state."""
+    """Return the last part of the secret, which is the request's id. The provider returns this id as the state."""
     return secret.rpartition(".")[2]
 
 

@@ -1,6 +1,6 @@
 """A durable queue in one SQLite file, in place of Pub/Sub on a single machine.
 
-Any process may publish a message, and `mnemosyne dev` delivers it. SQLite's write-ahead log keeps an acknowledged
+Any process may publish a message, and `mnemosyne dev` delivers it. SQLite's write-ahead log keeps a published
 message even if every process is killed. The queue works without the database of the memories.
 """
 

@@ -111,7 +111,7 @@ class PubSubChanges(_Topic):
     """The ChangeTopic on Pub/Sub."""
 
     def publish(self, events: Sequence[ChangeEvent]) -> None:
-        """Publish events, and return when Pub/Sub has acknowledged all. Raises a ServiceError if this takes too long.
+        """Publish events, and return when Pub/Sub has accepted all. Raises a ServiceError if Pub/Sub refuses or hangs.
 
         Each ordering key has its own publish request, because all messages of a request must have the same key.
         """

@@ -1,8 +1,8 @@
 """Signing keys in Cloud KMS, which never leave it: https://cloud.google.com/kms/docs/create-validate-signatures.
 
-An asymmetric key has no primary version. A new version is published at once. It signs after PUBLISHED_SECONDS, because
-every instance publishes it by then. To rotate, run `gcloud kms keys versions create` and disable the old version an
-hour later.
+Cloud KMS has no primary version of an asymmetric key, so this module chooses the version that signs. A new version is
+published at once, but signs only after PUBLISHED_SECONDS, because every instance publishes it by then. To rotate, run
+`gcloud kms keys versions create` and disable the old version an hour later.
 """
 
 import hashlib
