@@ -62,14 +62,14 @@ class SealedOperations:
     def answer(self, body: bytes) -> dict[str, Any]:
         """Answer a request. Raises InvalidRequest if it cannot be decrypted or read."""
         envelope = parse(Envelope, parse_json(body, of="the request"), of="the request")
-        if envelope.server != self._keys.public:  # the caller has no key, or a key from before a restart
+        if envelope.server != self._keys.public:  # the caller needs this key: it has none, or an old one
             return {"server": self._keys.public}
         channel = self._keys.channel(envelope.client)
         data = gzip.decompress(channel.open(envelope.sealed, REQUEST))
         call = parse(Call, parse_json(data, of="the request"), of="the request")
         with self._lock:
             answer = self._answers.get((envelope.client, call.id))
-            if answer is None and call.part:  # The answer has expired. A second run could make a change twice.
+            if answer is None and call.part:  # The answer has expired. A second run could repeat a change.
                 return {"server": self._keys.public}
             if answer is None:
                 answer = self._answers[envelope.client, call.id] = gzip.compress(

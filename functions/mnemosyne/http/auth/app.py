@@ -246,7 +246,7 @@ def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
             Route(f"{prefix}/style.css", gateway.public_endpoint(style, rate_limits.STYLE)),
         ]
     )
-    # Do not redirect, because a redirect would go to the unvalidated Host header.
+    # Do not redirect, because a redirect would lead to the host in the Host header, which is not validated.
     app.router.redirect_slashes = False
     # Allow all origins, because clients in browsers read metadata and get tokens. These requests have no cookies.
     app.add_middleware(
@@ -262,7 +262,7 @@ def _metadata_paths(prefix: str) -> list[str]:
 
 
 def _flow_key(cookie: str, id_: str) -> str:
-    """Combine the browser's cookie and the id of the request. Neither is enough without the other."""
+    """Combine the browser's cookie and the id of the request. Only both together identify a request."""
     return f"{cookie}.{id_}"
 
 

@@ -39,7 +39,7 @@ QUERY_LENGTH = 16_000
 THREADS = 5
 PROVIDER_THREADS = 3
 """Number of threads for requests that may wait for the identity provider. With separate threads, a slow provider does
-not block other requests. Each of these threads and of the other threads may use one database connection."""
+not block other requests. Each of the PROVIDER_THREADS and of the THREADS may use one database connection."""
 
 _LIMITERS: RunVar[dict[bool, anyio.CapacityLimiter]] = RunVar("limiters")
 

@@ -30,8 +30,8 @@ def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
 
     The target must be allowed, because Chromium also applies form-action to redirects:
     https://github.com/w3c/webappsec-csp/issues/8. A policy cannot name an IPv6 address
-    (https://github.com/w3c/webappsec-csp/issues/224), so for such a target the policy allows all URLs of its
-    scheme.
+    (https://github.com/w3c/webappsec-csp/issues/224). If the target has such an address, the policy allows all URLs
+    with the target's scheme.
     """
     parts = urlsplit(redirect_uri)
     has_name = parts.scheme in ("http", "https") and not parts.netloc.startswith("[")
@@ -98,7 +98,8 @@ def account(base: str, request: str, name: str, grants: Sequence[Grant], revoked
 
 def client_names(grants: Sequence[Grant]) -> dict[str, str]:
     """Return the name of each client by its id. Clients of the same name are numbered in the order of their ids."""
-    names = {grant.client_id: grant.client_name for grant in reversed(grants)}  # the newest (first) grant wins
+    # If the grants of a client have different names, use the name of the newest grant, which is the first.
+    names = {grant.client_id: grant.client_name for grant in reversed(grants)}
     same = {name: sorted(id_ for id_, other in names.items() if other == name) for name in names.values()}
     return {
         id_: f"{name} ({same[name].index(id_) + 1})" if len(same[name]) > 1 else name for id_, name in names.items()

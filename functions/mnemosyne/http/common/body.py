@@ -11,7 +11,7 @@ BODY_SECONDS = 30
 long."""
 DRAIN_SECONDS = 1.0
 DRAINED_BYTES = 32 * 1024 * 1024
-"""Maximum number of bytes that are discarded: Cloud Run's limit for requests."""
+"""Maximum number of bytes that are discarded. Cloud Run has the same limit for requests."""
 INLINE_BYTES = 64 * 1024
 """Bodies up to this size are parsed on the event loop, because a thread switch would take longer."""
 

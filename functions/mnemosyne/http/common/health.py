@@ -52,7 +52,7 @@ async def refusal(request: Request, identify: Callable[[str | None], None]) -> R
 def deep_health(
     examine: Callable[[], Sequence[Check]], identify: Callable[[str | None], None]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Build the probe of an internal function. With `?deep=1`, an identified caller gets the checks."""
+    """Build the probe of an internal function. With `?deep=1`, an identified caller gets the results of checks."""
 
     async def health(request: Request) -> Response:
         if not is_deep(request):

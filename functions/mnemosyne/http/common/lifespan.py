@@ -23,11 +23,11 @@ from mnemosyne.observability import EventLog, flush
 log = EventLog(__name__)
 
 ARRIVAL_SECONDS = 0.5
-"""Seconds for which connections are accepted after SIGTERM, because the platform may have routed a request here just
-before."""
+"""Seconds for which connections are accepted after SIGTERM, because the platform may have routed a request to this
+instance just before SIGTERM."""
 PAUSE_SECONDS = 0.05
-"""Seconds for which the shutdown waits, so that the event loop accepts all connections in the kernel's queue. Closing
-the listener would reset the connections in this queue."""
+"""Seconds for which the shutdown waits before it closes the listener. Meanwhile the event loop accepts the
+connections in the kernel's queue. Closing the listener would reset these connections."""
 UNREAD_SECONDS = 0.2
 """Seconds in which an accepted connection must send its request after the listener is closed."""
 KEEP_ALIVE_SECONDS = 620

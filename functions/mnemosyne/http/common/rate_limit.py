@@ -1,5 +1,7 @@
-"""Rate limits in units of cost, for each principal (authenticated caller) and each network; and the addresses of
-callers."""
+"""Rate limits in units of cost, for each principal (authenticated caller) and each network.
+
+The module also determines the address of a caller.
+"""
 
 import math
 import threading
@@ -13,8 +15,8 @@ from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
 MAX_BUCKETS = 10_000
 LARGE_NETWORK = 4
-"""Budget of a large network, as a multiple of the budget of a small network. It limits attackers, who may have a whole
-/48 of addresses; an office has few addresses."""
+"""Budget of a large network, as a multiple of the budget of a small network. The multiple is
+low, to limit an attacker with a whole /48 of addresses. It suffices for an office, which has few addresses."""
 
 
 class Budgets:

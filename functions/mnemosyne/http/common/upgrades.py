@@ -14,7 +14,7 @@ _OFFER = re.compile(rb"^upgrade:[ \t]*h2c[ \t]*\r?$", re.IGNORECASE | re.MULTILI
 
 
 def ignore_offers_of_http2() -> None:
-    """Make Uvicorn servers ignore offers of HTTP/2, if they start after this call.
+    """Make Uvicorn servers that start after this call ignore offers of HTTP/2.
 
     Only servers that parse with httptools need this.
     """

@@ -61,7 +61,7 @@ def build_app(
     routes += [*site.routes(access.issuer), *([canary] if canary else [])]
     handlers = {404: _wrong_path_response, 405: _wrong_path_response}
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
-    app.router.redirect_slashes = False  # a redirect would go to the unvalidated Host header
+    app.router.redirect_slashes = False  # a redirect would lead to the host in the Host header, which is not validated
     app.add_middleware(compressing)
     app.add_middleware(
         McpMiddleware,

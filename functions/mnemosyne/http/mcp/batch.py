@@ -29,7 +29,7 @@ class Batches:
     async def answer(
         self, scope: Scope, revision: str, batch: list[Any], receive: Receive, count_bytes: Callable[[int], None]
     ) -> Response | None:
-        """Return the response; None if the client has disconnected, which cancels the remaining requests.
+        """Return the response. If the client disconnects, cancel the remaining requests and return None.
 
         After a disconnect, `count_bytes` is called with the number of bytes of the responses that could not be sent.
         """

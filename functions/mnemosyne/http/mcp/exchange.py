@@ -1,4 +1,4 @@
-"""Answer a request with one JSON message. This uses the SDK's server, but not the SDK's transport.
+"""Answer a request with one JSON message. The module uses the SDK's server, but not the SDK's transport.
 
 The SDK's transport would take most of the CPU time: it starts tasks and streams for each request, parses the body a
 second time, and repeats the checks of the middleware.
@@ -88,8 +88,10 @@ class Exchanges:
         return Client(route.protocol_version, capabilities)
 
     def _has_param_headers(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-        """Whether the headers `Mcp-Param-*` of a tool call repeat its arguments, if the tool's schema requires these
-        headers."""
+        """Whether the headers `Mcp-Param-*` of a tool call repeat its arguments as the tool's schema requires.
+
+        True if no such headers are required.
+        """
         find_schema = self._server.get_tool_input_schema
         if posted["method"] != "tools/call" or find_schema is None:
             return True

@@ -181,9 +181,9 @@ class McpMiddleware:
 
 
 class _ReceivedRequest:
-    """The request as the HTTP server passes it, to detect trailers (headers after the body).
+    """A received request that detects trailers (headers after the body).
 
-    The server's parser appends trailers to the list of headers.
+    The HTTP server's parser appends trailers to the list of headers, so that the list becomes longer.
     """
 
     def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:

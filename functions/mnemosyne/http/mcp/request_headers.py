@@ -97,7 +97,7 @@ def accepted_types(accept: str) -> frozenset[str]:
 
 
 def with_json(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """Set Accept to both media types, which the MCP server requires."""
+    """Set Accept to JSON and event streams, because the MCP server requires both media types."""
     return [*((name, value) for name, value in headers.raw if name != b"accept"), (b"accept", JSON_AND_STREAM)]
 
 
@@ -142,7 +142,7 @@ def reject_unsupported(scope: Scope, headers: Headers) -> Response | None:
     coding = headers.get("content-encoding", "").lower()
     if coding not in ("", "identity"):
         message = f"Content-Encoding must be left out: send the body uncompressed, got {coding[:100]!r}"
-        # Accept-Encoding names the accepted encodings: RFC 9110, section 12.5.3.
+        # In a 415 response, Accept-Encoding names the encodings that a body may have: RFC 9110, section 12.5.3.
         return error_response(415, message, headers={"Accept-Encoding": "identity"})
     try:
         bodies.content_length(headers.get("content-length", ""))
