@@ -34,7 +34,7 @@ log = EventLog(__name__)
 FRESH_SECONDS = 300.0
 """How long a client's document is used before it is fetched again."""
 FAILED_SECONDS = 30.0
-"""How long to wait after a failed fetch of a document."""
+"""How long to wait after a failed fetch of a document before the next fetch."""
 DOCUMENT_SECONDS = 7 * 24 * 3600
 """How long a stored document is used for new log-ins while it cannot be fetched."""
 FRESH_CHARACTERS = 4_000_000
@@ -58,8 +58,8 @@ class Clients:
     async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:
         """Return the client with this id; None if the id is neither the URL of a document nor a registration.
 
-        `before_fetch` is called before a document is fetched for the caller at `address`, and may raise. Raises
-        InvalidRequest if the document is not valid, and Unavailable if it cannot be fetched.
+        `before_fetch` is called before a document is fetched for the caller at `address`. An error that it raises
+        prevents the fetch. Raises InvalidRequest if the document is not valid, and Unavailable if the fetch fails.
         """
         if not client_id.startswith("https://"):
             return _decode_registration(client_id)
@@ -134,7 +134,7 @@ def _with_id(client: Client) -> Client:
 def _decode_registration(client_id: str) -> Client | None:
     """Decode the registration in the id; None if the id contains none.
 
-    The id is not signed, because anybody may register anything.
+    The id needs no signature, because anybody may register any client.
     """
     if not client_id.startswith(_REGISTERED) or len(client_id) > CLIENT_ID_LENGTH:
         return None

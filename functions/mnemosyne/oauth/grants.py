@@ -108,7 +108,7 @@ class S256Only(CodeChallenge):  # type: ignore[misc]
 class ResourceIndicator:
     """Check of the resource for which a token is issued: RFC 8707.
 
-    A client names the resource if the server has several.
+    A client must name the resource if the server has several resources.
     """
 
     def __init__(self, resources: tuple[str, ...]) -> None:
@@ -179,8 +179,9 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
 class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
     """Rotating refresh tokens: RFC 9700, section 4.14.2.
 
-    Processes of one client may refresh at the same time, and responses get lost. So for REPEAT_SECONDS a used token
-    returns the same successor again, unless that successor has been used. Any other second use revokes the grant.
+    Each use of a token returns its successor (the next token). Processes of one client may refresh at the same time,
+    and responses get lost. Therefore a used token returns the same successor again for REPEAT_SECONDS, but only while
+    the successor is unused. Any other second use revokes the grant.
     """
 
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
@@ -192,7 +193,7 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         return token
 
     def authenticate_refresh_token(self, refresh_token: str) -> StoredToken | None:
-        """Return the token if it is unused, or if its last use may be repeated: see the class.
+        """Return the token if it is unused, or if the class allows its second use.
 
         Any other second use revokes the grant.
         """
@@ -246,7 +247,10 @@ def grantable_scopes(person: Person, request: Any) -> frozenset[Any]:
 
 
 def _successor(refresh_token: str, salt: bytes) -> str:
-    """Derive the next refresh token. It needs both the old token and the salt, so the database alone is not enough."""
+    """Derive the next refresh token from the old token and the salt.
+
+    The database has the salt but not the old token, so nobody can derive the next token from the database alone.
+    """
     derived = hmac.digest(refresh_token.encode("utf-8", "surrogateescape"), salt, "sha256")
     return base64.urlsafe_b64encode(derived).rstrip(b"=").decode()
 

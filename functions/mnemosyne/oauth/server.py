@@ -151,7 +151,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
     # -- methods that the grant types call
 
     def save_code(self, code: str, request: OAuthRequest) -> None:
-        """Store a code and its new grant, which expires with the code unless the code is used."""
+        """Store a code and its new grant. The grant expires with the code, but a use of the code extends the grant."""
         person: Person = request.user
         grant = Grant(
             id=new_id(),
