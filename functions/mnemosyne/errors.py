@@ -44,7 +44,7 @@ class OverQuota(MnemosyneError):
 
 
 class OverBudget(MnemosyneError):
-    """Raised when a caller exceeds its rate limit. It may retry after `seconds`."""
+    """Raised when a caller exceeds its rate limit. The caller can try again after `seconds`."""
 
     def __init__(self, message: str, seconds: int) -> None:
         super().__init__(message)

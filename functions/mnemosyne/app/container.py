@@ -30,7 +30,11 @@ BuiltT = TypeVar("BuiltT")
 
 
 class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
-    """A property that is built once, on first use, even by several threads. The next use retries a failed build."""
+    """A property that is computed at its first read and then kept.
+
+    If several threads read the property at the same time, only one computes the value. After an error, the next read
+    computes the value again.
+    """
 
     def __init__(self, build: Callable[[Any], BuiltT]) -> None:
         self._build = build
@@ -51,8 +55,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    Operators' commands set `any_space`. They then work even if the memories were embedded with another model than the
-    settings name.
+    If `any_space` is true, the memories may have been embedded with another model than the settings name. Operators'
+    commands set `any_space`, so that the commands work in this case, too.
     """
 
     def __init__(
@@ -219,7 +223,7 @@ def change_topic(settings: Settings) -> ChangeTopic | None:
 
 
 def embedding_space(settings: Settings) -> EmbeddingSpace:
-    """Return the space that the settings name."""
+    """Return the embedding space that the settings name: provider, model and dimension."""
     provider = PROVIDERS[settings.embedder]
     model = provider.model if provider.is_fixed else settings.embedding_model or provider.model
     return EmbeddingSpace(settings.embedder, model, settings.embedding_dimension)

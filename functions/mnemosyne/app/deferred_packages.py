@@ -10,7 +10,7 @@ _RUNNING = RLock()
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` runs when a name is read that the package does not have yet."""
+    """A package whose `__init__` has not run yet. The first read of a missing name runs the `__init__`."""
 
     def __getattr__(self, name: str) -> Any:
         package: Any = self
@@ -24,7 +24,7 @@ class _LazyPackage(ModuleType):
 def defer(*packages: str) -> None:
     """Delay the `__init__` of each package until it is needed, because its imports slow down the start.
 
-    The `__init__` of a package runs when a name is read that the package does not have yet. Name a parent before its
+    The first read of a name that is not in the package runs the `__init__`. In `packages`, a parent must precede its
     subpackages. Packages that are already imported or not installed do not change.
     """
     for name in packages:

@@ -102,8 +102,9 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
     """Return a function that checks the sender of a push, given the push's Authorization header.
 
-    The function raises Unauthorized unless the push comes from a Pub/Sub subscription of this deployment. `checked` is
-    true if Cloud Run has already checked the signature of the token. Raises Misconfigured if settings are missing.
+    The function raises Unauthorized if the push does not come from this deployment. Cloud Run removes the signature of
+    a token that it has checked; the function accepts such a token only if `checked` is true. Raises Misconfigured if
+    settings are missing.
     """
     if settings.push_secret:
         from mnemosyne.service.callers import check_secret
@@ -158,7 +159,7 @@ def mcp_app() -> Any:
 
 
 def _record_accesses(services: ConfiguredServices) -> None:
-    """Record the accesses of this process in the audit trail."""
+    """Start to record the tool calls of this process in the audit trail."""
     from mnemosyne.adapters.database.audit_trail import AuditTrail
 
     AuditTrail(lambda: services.pool, reads=services.settings.audit_reads).start()
@@ -171,7 +172,7 @@ def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Chec
 
 
 def _canary_route(services: ConfiguredServices) -> "Route | None":
-    """Return the route with which an uptime check tests the deployment. None if the settings allow no caller."""
+    """Return the route that an uptime check calls to test the deployment. None if the settings let nobody call it."""
     from mnemosyne.http.mcp.canary import canary_route
     from mnemosyne.service.canary import check_canary
 
@@ -183,7 +184,7 @@ def _canary_route(services: ConfiguredServices) -> "Route | None":
         checks = _examine(services)
         return [*checks, check_canary(services)] if all(check.ok for check in checks) else checks
 
-    # Only in the mode `iam` does Cloud Run check the signatures of tokens, because it then rejects unknown callers.
+    # Cloud Run checks the signatures of tokens only if AUTH_MODE is iam, because only then must every call have one.
     return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 
@@ -198,7 +199,7 @@ def ingest_app() -> Any:
 
 @_entry_point
 def dead_letter_app() -> Any:
-    """Return the app of `dead_letter`. It loads no embedder at the start, because it rarely embeds texts."""
+    """Return the app of the `dead_letter` function. The app loads the embedder late, because it rarely needs one."""
     from mnemosyne.service.deliveries import give_up
 
     return _push_app(give_up)
@@ -206,7 +207,7 @@ def dead_letter_app() -> Any:
 
 @_entry_point
 def import_object_app() -> Any:
-    """Return the app of `import_object`. It has few threads, because an object needs much memory."""
+    """Return the app of the `import_object` function. The app has few threads, because an object needs much memory."""
     from mnemosyne.service.deliveries import import_object
 
     return _push_app(import_object, threads=IMPORT_THREADS, embeds=False)

@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unav
 from mnemosyne.observability import EventLog, configure_logging, grouped
 from mnemosyne.settings import Settings
 
-log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is "__main__", and that logger has no level
+log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is "__main__": that logger would drop info events
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
@@ -62,7 +62,7 @@ _NEXT_STEPS: Final = {
     "expiry_failed": _NEXT_RUN,
     "announcement_failed": _NEXT_RUN,
 }
-"""Next step after each log event, if the error itself has no next step."""
+"""Next step for the operator, by the name of the log event. Used if the error itself has no next step."""
 
 
 def migrate(settings: Settings, *, repair: bool = False) -> list[str]:
@@ -95,7 +95,7 @@ def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS, repair: bo
 def log_failure(event: str, exc: Exception) -> str:
     """Log a failed migration or operator's command as one line, and return the cause as one sentence.
 
-    `event` is a key of `_NEXT_STEPS`.
+    `event` is the name of the log event, and a key of `_NEXT_STEPS`.
     """
     cause = _cause(exc)
     # Leave out the traceback of a PostgreSQL error, because it would quote rows and statements.

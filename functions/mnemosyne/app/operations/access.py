@@ -117,7 +117,7 @@ class UndoLockOut(LockOut):
 
 
 class ListQuotas(Operation):
-    """Show usage and limits of one namespace, or of all namespaces. The namespace '' has the default limits."""
+    """Show usage and limits of one namespace, or of all namespaces. The limits of the namespace '' are the defaults."""
 
     action = "quota_list"
     as_owner = True
@@ -169,7 +169,7 @@ class ListAudit(Operation):
     since: Annotated[float | None, Field(ge=0)] = None
     """Length of the period that ends now, in seconds."""
     after: list[Text] | None = None
-    """Time and id of the last event of the page before."""
+    """Time and id of the last event on the previous page."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         since = None if self.since is None else datetime.fromtimestamp(max(time.time() - self.since, 0.0), UTC)

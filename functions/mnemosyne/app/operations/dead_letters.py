@@ -66,7 +66,7 @@ class ListDeadLetters(DeadLetterSelection):
 
 
 class CountDeadLetters(DeadLetterSelection):
-    """Count dead letters by cause. In a cause, # replaces each id and number."""
+    """Count dead letters by cause. Causes that differ only in ids and numbers count as one: # replaces these."""
 
     action = "dead_letter_causes"
 
@@ -128,15 +128,15 @@ class RedriveDeadLetters(Operation):
     namespace: Namespace
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
     now: bool
-    """Whether to publish also the dead letters whose waiting time after a failed redrive is not over."""
+    """Whether to ignore the waiting time that follows a failed redrive."""
     into: Text | None = None
     dry_run: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Publish the messages of the dead letters.
 
-        In the answer, `untried` has the dead letters that the operation did not try within its time limit. `stopped` is
-        true if the run ended early because the queue or the database is unavailable.
+        In the answer, `untried` has the dead letters that the operation has not reached. `stopped` is true if the
+        operation ended early because the queue or the database is unavailable.
         """
         deadline, unavailable = time.monotonic() + SECONDS, 0
         letters: list[dict[str, Any]] = []

@@ -29,8 +29,8 @@ class ExportMemories(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         page = operator.memories_of(self.namespace).export(PAGE, after=self.after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
-        # Leave out memories that were deleted after the page was read. They have no `extras`, the values that only a
-        # restore needs.
+        # `extras` are the values that only a restore needs. A memory without extras was deleted after the page was
+        # read, so leave the memory out.
         present = [memory for memory in page if memory.id in extras]
         return {
             "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],

@@ -63,7 +63,11 @@ class BeginForgetting(Selecting):
     token: Text
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the id of the forgetting. Raises Conflict if the set has changed or a legal hold keeps a memory."""
+        """Return the id of the forgetting.
+
+        Raises Conflict if the selection now matches other memories than in the preview, or if a legal hold keeps a
+        memory.
+        """
         action = current_action()
         by = action.principal.id if action else ""
         memories = operator.memories_of(self.namespace)

@@ -83,7 +83,7 @@ class CountWaiting(Operation):
 
 
 def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
-    """Return a message that cannot be read as a row of the list of outcomes.
+    """Return the row for an unreadable message, for the list of outcomes.
 
     The data of the message may be large. Therefore the data is read only if the list is filtered by `source` and the
     attributes of the message have no source.

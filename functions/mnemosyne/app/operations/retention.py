@@ -95,7 +95,7 @@ class ApplyRetention(Operation):
     after: RetentionCursor | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Change a page of memories, and return the number of changed memories."""
+        """Compute the expiry of a page of memories, and return the number of memories whose expiry has changed."""
         deadline, changed, cursor = time.monotonic() + SECONDS, 0, self.after
         while True:
             applied = operator.retention.apply(self.namespace, cursor)
