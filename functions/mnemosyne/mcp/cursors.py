@@ -17,10 +17,10 @@ from mnemosyne.errors import InvalidRequest
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 _TIME_BYTES = 8
-"""Number of bytes of the time, in microseconds since 1970."""
+"""Length in bytes of the time in a cursor. The time is a number of microseconds since 1970."""
 _ID_BYTES = 16
 _NUMBER_BYTES = 8
-"""Number of bytes of a number, which is a bigint in the database."""
+"""Length in bytes of a numeric id in a cursor. The id is a bigint in the database."""
 
 
 class Listed(Protocol):

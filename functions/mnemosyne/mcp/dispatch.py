@@ -44,7 +44,7 @@ def call(
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
     if outcome == "done" and tool.scope is not Scope.READ:
-        caller = {}  # the log event `audit` of the same call names the caller
+        caller = {}  # not logged twice: the event `audit` of the same call names the caller
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
         audit.ACCESS,
@@ -71,7 +71,7 @@ def _run(
         parsed = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed, principal, services)
-        except EmbeddingModelChanged:  # `services` has the new embedder now, so repeat the call
+        except EmbeddingModelChanged:  # the call can succeed now, because the error makes `services` change embedders
             reply = tool.run(parsed, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _handle_error(exc, tool, principal)

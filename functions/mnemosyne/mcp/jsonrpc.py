@@ -12,7 +12,7 @@ _REQUIRED_PARAMS = {
     "resources/read": ("uri", "the URI of a resource"),
     "tools/call": ("name", "the name of a tool"),
 }
-"""The string parameter that each method needs, with its description."""
+"""For each method, the name and the description of the string parameter that the method needs."""
 DEPTH = 30
 """Maximum number of levels of nesting in a message. Metadata may have 20 of these levels."""
 
@@ -31,9 +31,9 @@ def read(text: str | bytes) -> Any:
 def problem(posted: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
     """Return the reason why the JSON is not a valid JSON-RPC message; None if it is valid.
 
-    Two arguments save time. `escaped` is false if the JSON text has no escapes: only escapes can write lone surrogates,
-    so there is no search for them. `brackets` is the number of opening brackets in the text: with few brackets, the
-    depth is not measured.
+    Two arguments save time. `escaped` is whether the JSON text has escapes. Without escapes, the message cannot have
+    lone surrogates, and is not searched for them. `brackets` is the number of opening brackets in the text. If there
+    are at most DEPTH brackets, the depth of nesting is not measured.
     """
     if isinstance(posted, list):
         return None

@@ -88,7 +88,7 @@ class MemoryResult(Result):
 
 
 Earlier = Annotated[tuple[UUID, ...] | None, BeforeValidator(lambda ids: ids or None)]
-"""Memories that a memory has superseded; None if it superseded none."""
+"""Ids of the memories that a memory has superseded. None if there are none."""
 
 
 Pinned = Annotated[bool | None, BeforeValidator(lambda pinned: pinned or None)]
@@ -111,7 +111,10 @@ class MemoryRecord(MemoryResult):
 
 
 class Matches(Result):
-    """Spans of the query's words: offsets of the first character and after the last character, in code points."""
+    """Spans of the query's words in the texts of a hit.
+
+    A span is two offsets in code points: of the first character, and of the character after the last one.
+    """
 
     title: list[tuple[int, int]]
     content: list[tuple[int, int]]

@@ -80,11 +80,11 @@ INSTRUCTIONS = (
 def build_server(services: Services, *, database: ThreadLimiter, principal: Principal | None = None) -> Server[Any]:
     """Build the server. Calls that need the database run in the threads of `database`.
 
-    Each request runs for the principal (caller) that the transport has authenticated. If there is none, it runs for
-    `principal`; without that, it is rejected.
+    Each request runs for the principal (caller) that the transport has authenticated. If the transport authenticates
+    nobody, the request runs for `principal`. If `principal` is None, the request is rejected.
     """
-    # Give the SDK only the schemas of tools with Mcp-Param headers. At every call, the SDK reads all schemas that it
-    # has, to compare arguments with these headers.
+    # At every call, the SDK reads all schemas that it has, to compare arguments with the Mcp-Param headers of the
+    # request. To save time, give the SDK only the schemas of tools that use these headers.
     with_headers = {
         name: tool.listing.input_schema
         for name, tool in AGENT_TOOLS.items()
@@ -214,9 +214,9 @@ def _refuse_cursor(params: mcp_types.PaginatedRequestParams | None, items: str) 
 
 
 def _continue_trace(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
-    """Return a context that continues the trace in the call's `_meta`. Without such a trace, it changes nothing.
+    """Return a context that continues the trace in the call's `_meta`, if there is one.
 
-    The trace in `_meta` replaces the trace of the HTTP request, because it is closer to the caller (SEP-414).
+    The trace in `_meta` is closer to the caller than the trace of the HTTP request, and replaces that trace (SEP-414).
     """
     traceparent = (meta or {}).get(TRACEPARENT)
     return trace({TRACEPARENT: traceparent}) if isinstance(traceparent, str) else nullcontext()

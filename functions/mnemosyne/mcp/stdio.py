@@ -67,9 +67,8 @@ def _take_standard_output() -> _Lines:
 class _Conversation:
     """Passes valid lines on to the SDK's server, and writes the server's answers.
 
-    This class answers invalid lines, because the SDK ignores them and the client would wait forever. The class also
-    reports the end of the input to the SDK only after all requests are answered, because the SDK then cancels pending
-    requests.
+    This class answers invalid lines, because the SDK ignores them and the client would wait forever. At the end of the
+    input, the SDK cancels pending requests. Therefore the class reports the end only after all requests are answered.
     """
 
     def __init__(self, source: BinaryIO) -> None:

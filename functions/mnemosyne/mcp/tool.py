@@ -161,7 +161,8 @@ class Tool(Generic[ArgumentsT]):
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
 """Limits that are enforced but not listed, to save tokens. Errors and some descriptions name them."""
 SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "="), ("default", []))
-"""Defaults that are not listed, because descriptions name them or because they are usual."""
+"""Default values of arguments that the listed schemas leave out. The descriptions name these defaults, or every
+reader expects them."""
 
 
 def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
@@ -169,8 +170,8 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
-        # List a string here, because strict modes of vendors cannot express "any JSON object". `mcp.coerce` accepts a
-        # string and an object.
+        # The argument may be any JSON object, which the strict modes of vendors cannot express. Therefore list a string
+        # with JSON. The tool accepts both, because `mcp.coerce` parses the string.
         schema = schema | {"type": ["string", "null"]}
     listed = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
     members = {k: _drop_unlisted(v, unlisted) for k, v in listed.items()}

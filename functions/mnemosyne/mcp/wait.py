@@ -18,13 +18,13 @@ log = EventLog(__name__)
 Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
 """Function that reports progress to the client: the seconds passed, the total seconds, and a message."""
 FIRST_LOOK = 0.05
-"""Seconds before the first poll: the shortest time in which a memory is stored."""
+"""Seconds before the first poll. No memory is stored in a shorter time."""
 GROWTH = 1.5
 """Factor by which each pause is longer than the previous pause."""
 
 
 def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
-    """Return the number of seconds for which a call with valid arguments waits for its outcome."""
+    """Return the argument `wait` of a call, in seconds, or 0 without this argument. All arguments must be valid."""
     return float(coerce_arguments(arguments, tool.schema).get("wait") or 0)
 
 
@@ -37,7 +37,7 @@ async def outcome_within(
     services: Services,
     report: Report,
 ) -> Reply | None:
-    """Return the outcome of an accepted request, or None if it has none within `seconds`.
+    """Wait at most `seconds` for the outcome of an accepted request. Return None if there is no outcome by then.
 
     Progress is reported before each poll.
     """

@@ -15,7 +15,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Workers:
-    """At most `threads` threads, which are started on demand and end with this object."""
+    """At most `threads` threads. They are started on demand, and end when this object is deleted."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -38,8 +38,8 @@ class Workers:
             self._calls.put(call.run)
             await call.ended
         except asyncio.CancelledError:
-            # Enter the scope, which protects the wait, only after a cancellation. Entering a scope takes as much CPU
-            # time as the switch to the thread.
+            # The scope protects the wait from further cancellations. Calls that are not cancelled need no scope, and
+            # entering one would take as much CPU time as the switch to the thread.
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise
@@ -51,7 +51,7 @@ class Workers:
 
 
 class _Call:
-    """A function's call in another thread. `ended` is done when `result` or `error` is set."""
+    """A function's call in another thread. The future `ended` completes after `result` or `error` is set."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._function = function
@@ -75,7 +75,7 @@ class _Call:
             return
 
     async def end(self) -> None:
-        """Wait until the function has ended. A new future replaces `ended`, which was cancelled."""
+        """Wait until the function has ended. The future `ended` was cancelled, so a new future replaces it."""
         if not self._has_ended:
             self.ended = self._loop.create_future()
             await self.ended

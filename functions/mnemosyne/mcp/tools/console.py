@@ -26,12 +26,12 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import search
 
 SIMILAR_CHARACTERS = 2_000
-"""Number of characters of a text that are compared."""
+"""Number of characters of the new text that are compared with the memories. The rest is ignored."""
 SIMILAR_SHOWN = 3
 
 
 class SimilarArguments(Input):
-    """A text that is not stored yet."""
+    """A text that is compared with the memories before it is stored."""
 
     content: Annotated[Text, Field(min_length=1, max_length=CONTENT_LIMIT, description="The text.")]
     session: Annotated[Session | None, Field(description="The session in which it would be stored.")] = None

@@ -31,14 +31,14 @@ class TimelineArguments(ListFilterArguments):
 
 
 class Bucket(Result):
-    """One day, week, month or year that has memories, by its first day."""
+    """One day, week, month or year with its number of memories. `start` is its first day."""
 
     start: date
     memories: int
 
 
 class TimelineResult(Result):
-    """Number of memories in each bucket, oldest first: the newest 1,000 buckets."""
+    """Number of memories in each of the newest 1,000 buckets, the oldest bucket first."""
 
     per: BucketLength
     buckets: list[Bucket]

@@ -22,7 +22,7 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
 
 _OPEN = "-"
-"""Text in a token in place of the start or the end of a time window that has none."""
+"""Text that a token contains if a time window has no start or no end."""
 SECONDS = 10.0
 """Time in seconds after which a call ends. The next call continues."""
 
@@ -51,8 +51,8 @@ class Preview(Result):
 
     memories: int
     token: str
-    """Token with which the next call confirms the selection. If `time_expr` was given, the token also contains the time
-    window that it meant."""
+    """Token with which the next call confirms the selection. If the call has `time_expr`, the token also contains the
+    start and the end of the time that the words mean."""
     page: list[SelectedMemory]
     holds: list[Hold]
     """Legal holds that keep some of the memories. With a hold, none of the memories can be forgotten."""

@@ -86,10 +86,10 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
 
 
 def _leave_out_weak(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
-    """Leave out hits below the minimum confidence, unless another hit of the same session reaches the minimum.
+    """Keep the hits that reach the minimum confidence, and the other hits of the same sessions.
 
-    A reply such as "Yes, in June" shares few words with the query, but is kept if its session also has a close hit,
-    such as the question before it.
+    For example, the reply "Yes, in June" shares few words with the query. The reply is kept if the question before it,
+    in the same session, is close to the query.
     """
     close = {hit.id for hit in candidates if hit.confidence and hit.confidence.at_least(minimum)}
     sessions = {hit.session for hit in candidates if hit.session and hit.id in close}

@@ -28,7 +28,7 @@ UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", 
 LONGEST_WAIT = 10
 """Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
 TICK = timedelta(microseconds=1)
-"""Difference between the default times of consecutive memories in a batch. The database cannot store a smaller one."""
+"""Time between two memories of a batch that have no time of their own. The database cannot store a shorter time."""
 UNFINISHED = (IngestState.QUEUED, IngestState.UNKNOWN)
 """States of a request without an outcome."""
 FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -81,7 +81,8 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
-    # Only a request whose id the caller determines, by an id or by a key and a time, may have an earlier outcome.
+    # A request that the caller sends again has the same id, and may have an earlier outcome. This requires that the
+    # caller gave the id, or gave a key and a time, from which the id is derived. All other requests get new ids.
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
     ingest.accept(principal.namespace, [request], services, Publisher(client=principal.name))
@@ -89,12 +90,11 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
 
 
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
-    """Return the time of the request's last outcome, which a wait for the next outcome must ignore.
+    """Return the time of the request's last outcome, so that the call waits for a later outcome.
 
     If the database is unavailable, the result is the current time, because the memory can be accepted without the
-    database. The wait then ignores all outcomes up to now. Raises InvalidRequest if the id belongs to another request
-    with a final outcome. The new request would become a dead letter, and the wait would return the outcome of the other
-    request.
+    database. Raises InvalidRequest if the id already belongs to another request with a final outcome. Otherwise the
+    new request would become a dead letter, and the call would return the outcome of the other request.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])

@@ -79,7 +79,7 @@ RATE_MEMORY = Tool(
 
 
 TAGS_COUNTED = 20
-"""Maximum number of tags that the database returns, the most frequent tags."""
+"""Number of tags that the database counts for `memory_stats`: the most frequent ones."""
 
 
 class StatsArguments(Input):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 MARKED_CHARACTERS = 2_000
-"""Only words in this many first characters of a query are marked."""
+"""Length of the beginning of a query whose words are marked. Later words are not marked."""
 
 
 def with_matches(

@@ -130,7 +130,7 @@ class ListedDeadLetter(Result):
 class DeadLetterPage(Result):
     """Dead letters, the latest first.
 
-    `next_cursor` is set if there are more. The first page has the causes of all letters.
+    `next_cursor` is set if there are more. The first page has the causes of all dead letters.
     """
 
     dead_letters: list[ListedDeadLetter]
@@ -171,7 +171,7 @@ Cause = Annotated[
 class RedriveArguments(Input):
     """The dead letters to redrive: one by `message_id`, or several by `message_ids` or `cause`.
 
-    Of several, only due dead letters are redriven: not those that are in flight or wait after a failed redrive.
+    With `message_ids` or `cause`, dead letters that are in flight or wait after a failed redrive are left out.
     """
 
     message_id: MessageId | None = None

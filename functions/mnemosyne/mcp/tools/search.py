@@ -153,7 +153,10 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
 
 
 def run_search(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
-    """Search the memories in the caller's namespace. Adds a note if the embedder does not know their language."""
+    """Search the memories in the caller's namespace.
+
+    The result has a warning if the query or many memories are in languages that the embedder does not know.
+    """
     result = search.search(
         query,
         memories=services.memories_of(principal.namespace),
@@ -188,7 +191,8 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     weight = arguments.quality_boost
     if weight is None:
         weight = HYBRID_QUALITY_WEIGHT if hybrid else 0.0
-    # An exact search includes white space around the words. A space ends the last word of a query that is being typed.
+    # White space at the ends of the query is kept in two cases. An exact search looks for it. In a query that is being
+    # typed, a space shows that the last word is complete.
     untrimmed = arguments.mode is SearchMode.EXACT or arguments.typing
     return SearchQuery(
         query=arguments.query if text and untrimmed else text or None,
@@ -205,7 +209,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
 
 
 def search_hits(found_hits: Sequence[Hit], characters: int) -> list[SearchHit]:
-    """Convert hits to results whose contents have at most this many characters."""
+    """Convert hits to results. All contents together have about `characters` characters as JSON."""
     return hits.shorten_contents([_search_hit(hit) for hit in found_hits], characters)
 
 

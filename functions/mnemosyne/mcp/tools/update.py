@@ -55,7 +55,7 @@ def _parse_expiry(value: object) -> object:
 def _check_visible(label: str) -> str:
     """Return a title or tag unchanged. Raises ValueError if the text has no visible character.
 
-    A new memory may have a title without visible characters: its title is then taken from the content.
+    A new memory may have such a title, because it is then replaced by a title from the content.
     """
     if not one_line(label).strip():
         raise ValueError(f"must contain at least one visible character, got {excerpt(label)}")
@@ -211,7 +211,7 @@ is indexed again."""
 
 
 class ChangeTagArguments(Input):
-    """A tag, and its change in every memory."""
+    """A tag to replace or remove in all memories that have it."""
 
     tag: Annotated[Tag, Field(min_length=1, description="The tag; case is ignored.")]
     to: Annotated[VisibleTag | None, Field(min_length=1, description="The tag to put in its place.")] = None
