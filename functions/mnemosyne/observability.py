@@ -24,9 +24,9 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # The function `grouped` replaces every match: ids, most numbers, and long numbers. Numbers in a name
-    # (gemini-embedding-1), dimensions and versions (dimension 768) do not match, but numbers of five digits match even
-    # in names (project-123456789012).
+    # What the function `grouped` replaces. First line: ids. Second line: numbers, except in names (gemini-embedding-1),
+    # dimensions (dimension 768) and versions. Third line: numbers of five and more digits, even in names
+    # (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",
@@ -36,7 +36,7 @@ CAUSE_LENGTH = 500
 """Maximum number of characters of a cause. The label of a metric takes 1,024 bytes:
 https://cloud.google.com/logging/quotas#log-based-metrics."""
 WAIT = "wait some minutes; if it lasts, look up the cause in docs/runbook.md"
-"""Next step of an error that may end without an operator."""
+"""Next step of an error that may pass without action by an operator."""
 DO_WHAT_IT_SAYS = "change what `error` names, and run `make deploy`"
 """Next step of an error that lasts and whose message says what to change."""
 BUG = "a bug in Mnemosyne"
@@ -86,7 +86,8 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
 
 
 _AS_TEXT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
-"""Option of orjson: times and dataclasses are passed to `default`, here `str`, and become text."""
+"""Options of orjson with which times and dataclasses become text: orjson passes them to the function `default`, and
+`default` is `str`."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":"))
 
 
@@ -138,7 +139,7 @@ class _LineHandler(logging.StreamHandler[TextIO]):
 def grouped(cause: str) -> str:
     """Replace ids and counts in a cause by `#`, so that equal causes have equal texts.
 
-    The numbers of models, dimensions and versions stay, because causes with different such numbers are different.
+    Numbers of models, dimensions and versions are kept, because they distinguish causes.
     """
     return _VARIES.sub("#", cause)[:CAUSE_LENGTH]
 
@@ -243,7 +244,7 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
 
     `project` is the Google Cloud project of the traces.
     """
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # lines have no thread or process
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # not needed: lines do not name them
     handler = _LineHandler(stream)
     handler.setFormatter(JsonFormatter(project))
     root = logging.getLogger()
