@@ -1,1 +1,1 @@
-"""Interfaces of adapters with several implementations, as protocols: adapters implement them without importing them."""
+"""Interfaces of the adapters that have several implementations. They are protocols, so adapters do not import them."""

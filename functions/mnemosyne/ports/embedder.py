@@ -24,11 +24,11 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Length of every vector."""
+        """Number of coordinates of every vector."""
 
     @property
     def chunk_limit(self) -> ChunkLimit:
-        """Longest text that `embed_documents` accepts. Longer texts are embedded in chunks."""
+        """Maximum size of a text for `embed_documents`. Longer texts are embedded in chunks."""
 
     @property
     def lexical_weight(self) -> float:
@@ -52,7 +52,13 @@ class Reranker(Protocol):
     """A model that rates how well each text answers a query."""
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a relevance in [0, 1] for each text, in order. Raises Unavailable after a third of a second."""
+        """Return a relevance in [0, 1] for each text, in order.
+
+        Raises Unavailable if there is no answer within a third of a second.
+        """
 
     def check(self) -> str:
-        """Return a description of the reranker's state for health checks. Raises Unavailable if it does not answer."""
+        """Return a description of the reranker's state, for health checks.
+
+        Raises Unavailable if the reranker does not answer.
+        """

@@ -25,7 +25,7 @@ class Signer(Protocol):
         """Return a signed token of a type. Raises Unavailable, or Misconfigured if the key cannot be used."""
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return the public keys with which valid tokens are signed, as JWKs. Raises Unavailable and Misconfigured."""
+        """Return the public keys with which tokens are verified, as JWKs. Raises Unavailable and Misconfigured."""
 
 
 class LogIn(Protocol):
@@ -34,7 +34,8 @@ class LogIn(Protocol):
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
         """Return the log-in URL and the code that the person types. Either may be empty.
 
-        Without a URL, the person logs in on the server's own page. `secret` is known to this browser only.
+        Without a URL, the person logs in on the server's own page. `finish` needs the same `secret`, which only this
+        browser knows.
         """
 
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ class IngestQueue(Protocol):
     """Queue of accepted ingest requests that wait to be stored."""
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
-        """Publish the requests in one message and wait until it is durable. Raises Unavailable if it is not."""
+        """Publish the requests in one message and wait until it is durable. Raises Unavailable if publishing fails."""
 
     def check(self) -> str:
         """Return a description of the queue's state for health checks. Raises Unavailable if publishing would fail."""
