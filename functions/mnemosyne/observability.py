@@ -24,9 +24,9 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # What the function `grouped` replaces. First line: ids. Second line: numbers, except in names (gemini-embedding-1),
-    # dimensions (dimension 768) and versions. Third line: numbers of five and more digits, even in names
-    # (project-123456789012).
+    # The function `grouped` replaces all matches. First line: ids. Second line: numbers, except in names
+    # (gemini-embedding-1), dimensions (dimension 768) and versions. Third line: numbers of five and more digits, even
+    # in names (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",
