@@ -37,7 +37,7 @@ PAUSE_SECONDS = 5.0
 at once."""
 CACHE_ENTRIES = 10_000
 EXPIRES_SOON = timedelta(days=7)
-"""If a key is used in this time before its expiry, each instance logs once that the key expires soon."""
+"""Time before the expiry of a key in which its use is logged, once in each instance: the key expires soon."""
 SUBJECT_NAMESPACE = "user:"
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
@@ -216,8 +216,8 @@ class OidcAuthenticator:
 class CloudRunIamAuthenticator:
     """`AUTH_MODE=iam`: the e-mail address in an identity token, which Cloud Run has checked, is the namespace.
 
-    Cloud Run removes the signature after the check, so it cannot be verified here. This mode is safe only if the
-    service rejects unauthenticated requests, as Terraform configures it.
+    Cloud Run removes the signature after the check, so the signature cannot be verified here. This mode is safe only if
+    Cloud Run rejects unauthenticated requests, as Terraform configures it.
     """
 
     # Reject X-Serverless-Authorization, because Cloud Run would check only this header and pass Authorization on

@@ -30,8 +30,8 @@ WAIT_SECONDS = 40.0
 PAUSE_SECONDS = 0.5
 OLD = timedelta(minutes=10)
 LEFT_OVER = 100
-"""Maximum number of old canary memories that a check deletes. Old ones exist because a check that fails after
-publishing its memory does not delete it. Later checks delete the memory when it is older than OLD."""
+"""Maximum number of old canary memories that a check deletes. They are left over from checks that failed after
+publishing a memory. A memory counts as old when its age exceeds OLD."""
 
 
 _READ_INGEST = "read the log of ingest: push_postponed, push_crashed or a refused push has the cause"

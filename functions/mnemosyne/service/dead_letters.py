@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 OVER_QUOTA_LIMIT = 200
-"""Number of dead letters in a namespace from which on further messages over the quota are not kept."""
+"""If a namespace has this number of dead letters, further messages over the quota are not kept."""
 CONFLICT_LIMIT = 200
-"""Number of dead letters in a namespace from which on further messages of the kind CONFLICT (whose request id belongs
-to another content) are not kept. Without this limit, any caller that may store could fill the database with such
-messages, because dead letters do not count towards the quota."""
+"""If a namespace has this number of dead letters, further messages of the kind CONFLICT are not kept. The request id of
+such a message belongs to another content. Dead letters do not count towards the quota, so without this limit any caller
+that may store could fill the database with such messages."""
 MOST_UNAVAILABLE = 5
-"""Number of consecutive failures, because the queue or the database is unavailable, after which `redrive_chosen`
-ends."""
+"""Number of consecutive failures after which `redrive_chosen` ends. Only failures of the queue or the database
+count."""
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> DeadLetter:
     """Store a message as a dead letter, and return the dead letter with the message id under which it is stored.
 
-    Call this function only if the failure of a part of the message is recorded nowhere else. A message that names no
+    Call this function only for failures that cannot be recorded as outcomes of requests. A message that names no
     namespace is stored in the namespace ''. If the namespace has CONFLICT_LIMIT dead letters, a message of the kind
     CONFLICT is only logged.
     """
@@ -58,7 +58,7 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
 
 
 def _log_dead_letter(dead_letter: DeadLetter, namespace: str) -> None:
-    """Log a dead letter. If the cause may quote the message, the meaning of the kind is logged instead."""
+    """Log a dead letter. A cause that may quote the message is replaced by a sentence about causes of this kind."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
     about = {
@@ -92,10 +92,10 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
 
 
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "MemoryStore") -> DeadLetter | None:
-    """Store an undeliverable message as a dead letter, and record its requests as dead-lettered.
+    """Store an undeliverable message as a dead letter, and record its valid requests as dead-lettered.
 
-    Invalid requests are recorded as failed. Returns the dead letter, or None if no dead letter is necessary because all
-    other requests are already stored with the same content.
+    Invalid requests are recorded as failed. Returns the dead letter. Returns None if no new dead letter is necessary,
+    for example because all valid requests are already stored with the same content.
     """
     if not message.retry_reason:
         reject(message.rejected, memories=memories, cause=INVALID_RECORD)
@@ -165,7 +165,7 @@ class Redrive:
         )
 
     def run(self, *, memories: "MemoryStore", queue: IngestQueue, now: bool = False) -> None:
-        """Publish the message of the dead letter again. If `now` is true, do not wait after a failed redrive.
+        """Publish the message of the dead letter again. `now` ignores the waiting time after a failed redrive.
 
         Raises Conflict if the dead letter is in flight or must wait, NotFound if it no longer exists,
         InvalidRequest, and Unavailable.
@@ -176,7 +176,7 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # even Ctrl-C: a dead letter that stays marked cannot be redriven for 24 hours
+        except BaseException:  # also after Ctrl-C, remove the mark: it would prevent a redrive for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:

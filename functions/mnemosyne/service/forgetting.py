@@ -96,8 +96,8 @@ class _ForgottenRequests:
     """The forgotten requests, to be recorded as deleted. A request whose id also belongs to a kept request is left
     out."""
     forgettings: int
-    """Number of forgettings of the namespace at this time. A different number later shows that there was another
-    one."""
+    """Number of forgettings of the namespace when the dead letter was read. A different number later shows that another
+    forgetting has begun."""
     any_forgotten: bool
 
 
@@ -155,8 +155,8 @@ def without_old_texts(
 ) -> Sequence[FailedRequest]:
     """Remove the beginning of the content (`first_words`) from requests that may have been forgotten.
 
-    These are requests whose message was first published (`published`) before the latest forgetting (`latest`). Later
-    requests are returned unchanged.
+    The requests may have been forgotten if their message was first published before the latest forgetting. Otherwise
+    they are returned unchanged.
     """
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 

@@ -57,8 +57,8 @@ class Stored:
     postponed: dict[UUID, str] = field(default_factory=dict)
     """Requests that could not be stored now, although other requests could, each with the reason."""
     progress: bool = False
-    """Whether this delivery has stored a memory. Only then can the deadline end the delivery, so that each delivery
-    makes progress."""
+    """Whether this delivery has stored a memory. Until then, the deadline does not end the delivery, so that each
+    delivery makes progress."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return the results of some of the requests."""

@@ -100,7 +100,7 @@ class _Reading:
     failed: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
-    """The records that were read since the progress was last recorded: the request id by the record's key (see
+    """The request id of each record that was read since the progress was last recorded, by the record's key (see
     `key_of`)."""
     seen: SeenRequests = field(default_factory=SeenRequests)
     size: int = 0

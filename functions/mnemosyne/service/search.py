@@ -33,8 +33,8 @@ RERANKED = 50
 """Minimum number of hits that the reranker reads. The number is higher than the usual limit, because the reranker may
 move a low-ranked hit to the top."""
 RERANKED_CHARACTERS = 2_000
-"""Average number of characters of a text for the reranker. The models read 512 or 1,024 tokens of a text and ignore the
-rest."""
+"""Maximum number of characters of a text for the reranker, on average over the texts of a search. The models read 512
+or 1,024 tokens of a text and ignore the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +69,9 @@ def search(
     """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
 
     If the embedder fails, the search uses only words. If the reranker fails, the hits keep the order of the ranking.
-    `degraded` in the result names the failure. A query that is still being typed is not embedded, but the search also
-    looks for words that begin with its last word. Raises ServiceError if the database does not answer, and
-    EmbeddingModelChanged if the memories have moved to another embedding space.
+    `degraded` in the result names the failure. A query that is still being typed is not embedded. Instead, the search
+    also looks for words that begin with the last word of the query. Raises ServiceError if the database does not
+    answer, and EmbeddingModelChanged if the memories have moved to another embedding space.
     """
     started = time.perf_counter()
     completions = _complete_last_word(query, memories)
@@ -177,7 +177,7 @@ def _complete_last_word(query: SearchQuery, memories: "MemoryStore") -> Sequence
 
 
 def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """Return the vector of the text, and None. If embedding fails, return None, and the reason."""
+    """Return a pair: the vector of the text, and the reason why embedding failed. One of the two is None."""
     try:
         return embedder.for_namespace(namespace).embed_query(to_nfc(text)), None
     except ServiceError as exc:

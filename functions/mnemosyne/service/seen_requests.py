@@ -24,10 +24,10 @@ class SeenRequests:
         self._database.execute("CREATE TABLE seen (id BLOB PRIMARY KEY, identity TEXT, source TEXT) WITHOUT ROWID")
 
     def check(self, item: Item, reading: Reading, place: ExternalId) -> tuple[Reading, bool]:
-        """Return the record as a request, and whether an earlier record is the same request.
+        """Return the request of the record, and whether the record repeats an earlier record.
 
-        If an earlier record has the same request id but is another request, the result is a failed request with a new
-        id. `place` identifies the record by its file and line.
+        If an earlier record has the same request id but other values, the request is a failed request with a new id.
+        `place` identifies the record by its file and line.
         """
         if not item.fields or not (item.fields.get("request_id") or item.fields.get("key")):
             return reading, False

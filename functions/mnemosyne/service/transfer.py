@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 VAULT = "import_memories"
-"""Source of imported notes. The key is the note's name, so a note with an earlier note's name is a new version of
-it."""
+"""Source of imported notes. The key is the note's name, so a second note with this name is a new version of the
+first."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
 """Maximum number of characters of an exported page as lines of JSON. A page with a single memory may have more."""
@@ -59,8 +59,8 @@ class ReadItem:
     """Content hash of this memory's successor, from a Mnemosyne export. The importer sets the successor when both
     memories are stored."""
     tags: tuple[str, ...] | None = None
-    """The tags of the memory in a Mnemosyne export, if the importer must set them after storing. This is necessary if
-    the content names other tags, which would be added."""
+    """The tags of the memory in a Mnemosyne export, if the importer must set them after storing, otherwise None. They
+    must be set if the content names other tags, because storing the memory adds these tags."""
     left_out: tuple[str, ...] = ()
     """Names of the unknown fields of the record."""
 
