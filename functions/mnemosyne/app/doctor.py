@@ -103,8 +103,8 @@ def check_database(
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
     """Check that row-level security applies to the functions.
 
-    The check is about the role of this connection. If row-level security does not apply to this role, for example
-    because the role owns the schema, the database users of the functions (`users`) are checked instead.
+    First the role of this connection is checked. If row-level security does not apply to this role, for example because
+    the role owns the schema, the functions' database users (`users`) are checked instead.
     """
     role = connection.one(_ROLES, names=None)
     if not role["bypasses"] and not role["is_owner"]:

@@ -128,9 +128,9 @@ class SystemOperator(OwnerStores, MemoryStores):
         self._settings = settings
 
     def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
-        """Store exported memories exactly, and return the number of memories that were not stored before.
+        """Store memories exactly as they were exported, and return the number of stored memories.
 
-        Raises Conflict.
+        Raises Conflict if a content is already stored under another id, or if an id belongs to another memory.
         """
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 

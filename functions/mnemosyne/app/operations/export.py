@@ -69,7 +69,7 @@ class ExportRecords(Operation):
 
 
 class RestoreLines(Operation):
-    """Store lines of an export file exactly as exported: ids, times, ratings, versions, records and outcomes."""
+    """Store lines of an export file with the exported ids, times, ratings, versions, records and outcomes."""
 
     action = "restore"
     changes = True

@@ -20,7 +20,10 @@ _NOTHING: Row = dict.fromkeys(_COLUMNS)
 
 
 class ListOutcomes(Operation):
-    """List the outcomes of a namespace's requests, a page at a time, ordered by the transactions that set them."""
+    """List the outcomes of a namespace's requests, a page at a time.
+
+    The order is the order of the transactions that recorded the outcomes.
+    """
 
     action = "outcome_list"
     counted = "outcomes"
