@@ -63,7 +63,7 @@ def whole_contents(memories: Sequence[SearchHit]) -> str:
 
 
 def passages(memories: Sequence[SearchHit], query: str) -> str:
-    """Format a passage of each hit, and its title if the passage does not contain it.
+    """Format a passage of each hit, and the hit's title if the passage does not contain the title.
 
     A passage has at most 2,100 characters divided by the number of hits. This maximum is never below 210.
     """

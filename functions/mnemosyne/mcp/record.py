@@ -125,7 +125,7 @@ class SearchHit(MemoryResult):
     """One search hit.
 
     `score` is the weighted mean of relevance and quality, and gives the order of the hits. `confidence` says how close
-    the memory is to the query, independent of the other hits. It is None without a query.
+    the memory is to the query, independent of the other hits. Without a query, `confidence` is None.
     """
 
     relevance: Score | None

@@ -150,7 +150,7 @@ class Tool(Generic[ArgumentsT]):
             output_schema={"type": "object"},
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # These hints have no meaning for read-only tools, according to MCP's ToolAnnotations.
+                # Leave out hints about changes for read-only tools: MCP gives these hints no meaning there.
                 destructive_hint=None if self.read_only else self.destructive,
                 idempotent_hint=self.idempotent or None,
                 open_world_hint=False,

@@ -31,7 +31,7 @@ class ConnectorQuery(Input):
 
 
 class ConnectorHit(Result):
-    """One search hit, cited by `url`. `near_duplicates` are ids of omitted memories with the same wording."""
+    """One search hit. Clients cite it by `url`. `near_duplicates` are ids of omitted memories with the same wording."""
 
     id: UUID
     title: str

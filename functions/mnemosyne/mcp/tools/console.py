@@ -85,7 +85,7 @@ class NoArguments(Input):
 
 
 class Credential(Result):
-    """The namespace and scopes of the caller, the name and kind of its credential, its expiry and its last use."""
+    """The namespace and scopes of the caller, and the name, kind, expiry and last use of the credential."""
 
     namespace: str
     scopes: list[str]

@@ -71,7 +71,7 @@ class ConditionArguments(Input):
 
 
 class FilterArguments(Input):
-    """Time, tags, session and metadata."""
+    """Arguments that filter memories by time, tags, session and metadata."""
 
     tags: Annotated[Tags | None, Field(description="Only with one of these tags.")] = None
     after: Annotated[Text | None, DateAsText, Field(description="First day, YYYY-MM-DD, or RFC 3339.")] = None

@@ -173,7 +173,7 @@ class Outcome(Result):
 
 
 def _is_outcome(status: RequestStatus, queued: Mapping[str, Any]) -> bool:
-    """Whether the state is the outcome of this delivery, and not of an earlier delivery."""
+    """Whether the status has the outcome for which the call waits, and not the outcome of an earlier delivery."""
     if status.state in UNFINISHED:
         return False
     earlier = queued.get("earlier_outcome_at")

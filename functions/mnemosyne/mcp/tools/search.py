@@ -1,4 +1,4 @@
-"""`memory_search`: find memories by meaning, by words, by time, tags and quality."""
+"""`memory_search`: find memories by meaning, words, time, tags and quality."""
 
 import time
 from collections.abc import Sequence
