@@ -37,7 +37,8 @@ PAUSE_SECONDS = 5.0
 at once."""
 CACHE_ENTRIES = 10_000
 EXPIRES_SOON = timedelta(days=7)
-"""Time before the expiry of a key in which its use is logged, once in each instance: the key expires soon."""
+"""Time before the expiry of a key. If the key is used in this time, each instance logs once that the key expires
+soon."""
 SUBJECT_NAMESPACE = "user:"
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 

@@ -176,7 +176,7 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # also after Ctrl-C, remove the mark: it would prevent a redrive for 24 hours
+        except BaseException:  # also after Ctrl-C, remove the mark, which would prevent a redrive for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:

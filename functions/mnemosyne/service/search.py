@@ -33,8 +33,8 @@ RERANKED = 50
 """Minimum number of hits that the reranker reads. The number is higher than the usual limit, because the reranker may
 move a low-ranked hit to the top."""
 RERANKED_CHARACTERS = 2_000
-"""Maximum number of characters of a text for the reranker, on average over the texts of a search. The models read 512
-or 1,024 tokens of a text and ignore the rest."""
+"""Maximum average number of characters of the texts for the reranker. The models read 512 or 1,024 tokens of a text and
+ignore the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +69,8 @@ def search(
     """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
 
     If the embedder fails, the search uses only words. If the reranker fails, the hits keep the order of the ranking.
-    `degraded` in the result names the failure. A query that is still being typed is not embedded. Instead, the search
-    also looks for words that begin with the last word of the query. Raises ServiceError if the database does not
+    `degraded` in the result names the failure. A query that is still being typed is not embedded. For such a query, the
+    search also looks for words that begin with the last word of the query. Raises ServiceError if the database does not
     answer, and EmbeddingModelChanged if the memories have moved to another embedding space.
     """
     started = time.perf_counter()
