@@ -68,7 +68,7 @@ class _Conversation:
     """Passes valid lines on to the SDK's server, and writes the server's answers.
 
     This class answers invalid lines, because the SDK ignores them and the client would wait forever. At the end of the
-    input, the SDK cancels pending requests. Therefore the class reports the end only after all requests are answered.
+    input, the SDK cancels pending requests. Therefore the SDK gets the end only after all requests are answered.
     """
 
     def __init__(self, source: BinaryIO) -> None:

@@ -161,8 +161,8 @@ class Tool(Generic[ArgumentsT]):
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
 """Limits that are enforced but not listed, to save tokens. Errors and some descriptions name them."""
 SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "="), ("default", []))
-"""Default values of arguments that the listed schemas leave out. The descriptions name these defaults, or every
-reader expects them."""
+"""Default values of arguments that the listed schemas leave out. The descriptions name these defaults, or the
+defaults are usual."""
 
 
 def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:

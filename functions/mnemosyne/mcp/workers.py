@@ -39,7 +39,7 @@ class Workers:
             await call.ended
         except asyncio.CancelledError:
             # The scope protects the wait from further cancellations. Calls that are not cancelled need no scope, and
-            # entering one would take as much CPU time as the switch to the thread.
+            # entering a scope would take as much CPU time as the switch to the thread.
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise

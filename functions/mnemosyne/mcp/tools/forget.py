@@ -22,7 +22,7 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
 
 _OPEN = "-"
-"""Text that a token contains if a time window has no start or no end."""
+"""Text that a token has in place of a missing start or end of the time window."""
 SECONDS = 10.0
 """Time in seconds after which a call ends. The next call continues."""
 

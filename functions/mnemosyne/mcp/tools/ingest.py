@@ -28,7 +28,7 @@ UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", 
 LONGEST_WAIT = 10
 """Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
 TICK = timedelta(microseconds=1)
-"""Time between two memories of a batch that have no time of their own. The database cannot store a shorter time."""
+"""Time between consecutive memories of a batch that have no time of their own. The database stores no shorter time."""
 UNFINISHED = (IngestState.QUEUED, IngestState.UNKNOWN)
 """States of a request without an outcome."""
 FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -93,8 +93,8 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
     """Return the time of the request's last outcome, so that the call waits for a later outcome.
 
     If the database is unavailable, the result is the current time, because the memory can be accepted without the
-    database. Raises InvalidRequest if the id already belongs to another request with a final outcome. Otherwise the
-    new request would become a dead letter, and the call would return the outcome of the other request.
+    database. Raises InvalidRequest if the id already belongs to another request with a final outcome. Without this
+    error, the new request would become a dead letter, and the call would return the outcome of the other request.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
