@@ -1,4 +1,4 @@
-"""Port that finds the candidates of a search, implemented by the database and by a benchmark."""
+"""Interface that finds the candidates of a search. One implementation uses the database, another is in a benchmark."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
