@@ -32,7 +32,7 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class Publisher:
-    """The publisher of a message, and the file and lines of its records."""
+    """The publisher of a message. For an import: the name of the imported file, and the lines of the records in it."""
 
     client: str = ""
     import_name: str = ""

@@ -193,7 +193,10 @@ def _parse_statement(text: str, speaker: str | None) -> Statement | None:
 
 
 def _continues(previous: Word, word: Word) -> bool:
-    """Whether two adjacent words may belong to one value: two names or numbers, two words, or a word and its number."""
+    """Whether two adjacent words may belong to one value.
+
+    These are two names or numbers, two ordinary words, or an ordinary word and the number after it ("shelf 7").
+    """
     if previous.kind is Kind.WORD:
         return word.kind is Kind.WORD or word.key[-1:].isdigit()
     return word.kind is not Kind.WORD

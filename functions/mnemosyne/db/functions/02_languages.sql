@@ -127,8 +127,8 @@ RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word())
 -- function words and special letters in the text. A word in the column `sure` of language_evidence() counts twice.
 --
 -- English is preferred: the result is English if the count of English is not zero and no language has more than 1.5
--- times this count. Otherwise the result is null if the highest count is below 2, and 'und' (undetermined) if two
--- languages have the highest count.
+-- times this count. In all other cases, the highest count decides. But if it is below 2, the result is null, and if two
+-- languages have it, the result is 'und' (undetermined).
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

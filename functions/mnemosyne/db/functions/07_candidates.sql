@@ -7,13 +7,13 @@
 -- a query depends on the filters, the function forces a custom plan. The other functions force a generic plan, which
 -- saves the time for planning.
 
--- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the present tags and
--- metadata, so the result is false for a search with `as_of`.
+-- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the current tags and
+-- metadata, not earlier ones, so the result is false for a search with `as_of`.
 --
 -- The keys in these indexes include a hash of the namespace, so a lookup of keys needs no other index. If this function
--- returns true, its caller compares the expression `namespace || ''`, which no index contains. With the column
--- `namespace`, the planner would also scan all entries of the namespace in another index, because it treats the
--- namespace and the keys as independent conditions.
+-- returns true, the caller's query has the condition `namespace || '' = …`, for which no index can be used. With the
+-- condition `namespace = …`, the planner would also scan all entries of the namespace in another index, because it
+-- treats the namespace and the keys as independent conditions.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$

@@ -16,8 +16,8 @@
 --   * A dead letter that failed again after a redrive must wait 10 minutes. The wait doubles with each further redrive,
 --     up to one day.
 --   * A dead letter in flight must wait 24 hours from its redrive, because Pub/Sub may still deliver the message: the
---     maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. If the redrive crashed before it published the
---     message, the dead letter can be redriven again after this time.
+--     maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. After the 24 hours it can also be redriven if
+--     the redrive crashed before it published the message.
 CREATE OR REPLACE FUNCTION dead_letter_due(p_redriven_at timestamptz, p_last_failed_at timestamptz, p_redrives integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
