@@ -43,7 +43,7 @@ def _line(event: Row) -> str:
 
 
 def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iterator[Row]:
-    """Yield the changes that are recorded so far; with `follow`, also later ones without end.
+    """Yield the changes that are recorded so far. With `follow`, continue with later changes without end.
 
     Prints a note if the change feed of the namespace is off.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 KEY = "mnk_…"
-"""Placeholder for an API key, because a key is shown only once, when it is created."""
+"""Placeholder for an API key. The key is not known here, because it is shown only once, when it is created."""
 _TEMPLATE = """\
   Console        {console}
   MCP endpoint   {url}
@@ -43,15 +43,15 @@ _TRY_IT = (
 def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_default: bool = False) -> str:
     """Return the endpoint, commands to try it, and the configuration of each client.
 
-    If a key is needed, the configurations contain a placeholder for it. With OAuth, clients need no key, because people
-    log in, but the commands need one. `is_default` is true if commands use this system by default. Otherwise the
-    printed commands name the URL.
+    If an API key is needed, the text contains a placeholder for the key. With OAuth, clients need no key, because their
+    users log in. The commands cannot log in, so they need a key. `is_default` is true if commands use this system by
+    default. Otherwise the printed commands name the URL.
     """
     with_key = auth_mode == "api_key"
     authorization = f"Authorization: Bearer {KEY}"
     headers: dict[str, Any] = {"headers": {"Authorization": f"Bearer {KEY}"}} if with_key else {}
     remote = ["-y", "mcp-remote", url, *(["--header", authorization] if with_key else [])]
-    quoted = shlex.quote(url)  # zsh expands the brackets of an IPv6 address
+    quoted = shlex.quote(url)  # without quotes, zsh would expand the brackets of an IPv6 address
     return _TEMPLATE.format(
         url=url,
         quoted=quoted,
@@ -71,7 +71,7 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
 
 
 def command() -> str:
-    """Return `mnemosyne` with the path by which it can be called in this directory."""
+    """Return the command to type in this directory: `mnemosyne`, with a path if PATH does not lead to it."""
     program = Path(sys.argv[0]).absolute()
     if program.name != "mnemosyne":
         return "mnemosyne"

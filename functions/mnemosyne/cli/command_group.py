@@ -24,8 +24,8 @@ class FullHelpGroup(click.Group):
 class ImportedCommands(UserDict[str, Any]):
     """The commands of a group, by name. A command's module is imported when the command is first used.
 
-    Importing all modules takes half a second. The dictionary therefore stores two names for each command: its module,
-    and the variable with the command in this module.
+    Importing all modules takes half a second. The dictionary therefore stores, for each command, the name of a module
+    and the name of the variable in this module that holds the command.
     """
 
     def __getitem__(self, name: str) -> click.Command:

@@ -14,7 +14,7 @@ from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 
 ARGUMENT_BYTES = 32_000
-"""Maximum bytes of a request: a workflow's argument may have 32 KB: https://cloud.google.com/workflows/quotas."""
+"""Maximum bytes of a request. An argument of a workflow may have 32 KB (https://cloud.google.com/workflows/quotas)."""
 ATTEMPTS = 3
 """Maximum number of times that a request is sent. The function makes a new encryption key at each start, and a request
 that is encrypted for an old key must be sent again."""
@@ -115,7 +115,7 @@ class Deployment:
 
 
 def _error(name: str, message: str) -> MnemosyneError:
-    """Return an error of the class with this name, or Unavailable if this version has no such class."""
+    """Return an error of the class that the deployment has named, or Unavailable if this version lacks the class."""
     kind = getattr(errors, name, Unavailable)
     return kind(message) if kind in _RAISED else Unavailable(message)
 

@@ -24,12 +24,12 @@ from mnemosyne.ids import issue_request_id, new_id
 
 PAUSE_SECONDS = 0.1
 NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
-"""Maximum characters of a file's name and of an error that the tool `import_memories` accepts."""
+"""The tool `import_memories` accepts file names and error messages of up to this number of characters."""
 Outcomes = Mapping[UUID, IngestStatus]
 
 
 class _PollingDestination:
-    """A destination whose outcomes are requested repeatedly, with pauses, also while the system is unavailable."""
+    """Base of both destinations, which repeats the request for outcomes while the system is unavailable."""
 
     _is_waiting = False
 
@@ -78,7 +78,7 @@ class PubSubDestination(_PollingDestination):
 
 
 class McpDestination(_PollingDestination):
-    """Sends memories with a server's tools. The token must also allow reading, because outcomes are read."""
+    """Sends memories by calling a server's tools. The token must also allow reading, because outcomes are read."""
 
     def __init__(self, url: str, place: str = "") -> None:
         """Check that the server accepts the token.
@@ -87,7 +87,7 @@ class McpDestination(_PollingDestination):
         identifies the system.
         """
         self._client = ToolClient(url)
-        # The destination's name contains a hash of the token, because the namespace depends on the token.
+        # The name contains a hash of the token, because tokens can give access to different namespaces of one server.
         self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"
         self._client.call("ingest_status", {"request_id": str(new_id())})  # fails if the token is invalid
 
@@ -159,6 +159,6 @@ def _line(record: Record) -> str:
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
         values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
     if isinstance(record.reading, Deletion):
-        # By default, the time is the modification time of the file, which the server does not know.
+        # A deletion without a time gets the modification time of the file, which the server does not know.
         values["timestamp"] = rfc3339(record.reading.timestamp)
     return json.dumps(values | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

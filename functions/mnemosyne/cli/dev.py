@@ -109,7 +109,7 @@ _HOW_CALLERS_AUTHENTICATE = {
 
 
 class _Interrupted(BaseException):
-    """Raised at a second signal, or at a signal during the start.
+    """Raised at the second signal to stop, or at any such signal during the start.
 
     It is not an Exception, so that only clean-up code handles it.
     """

@@ -108,7 +108,7 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
 def _replacement(output: Path) -> Iterator[TextIO]:
     """Open a private temporary file, which replaces the output at the end. Until then, an earlier export stays."""
     target = output.resolve()
-    if target.exists() and not target.is_file():  # a device or a pipe
+    if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
         with private(output) as stream:
             yield stream
         return
@@ -122,7 +122,7 @@ def _replacement(output: Path) -> Iterator[TextIO]:
 
 
 def _standard_output() -> TextIO:
-    """Return standard output. Unless it is a terminal, its encoding becomes UTF-8, which an import expects."""
+    """Return standard output. If it is a file or a pipe, set its encoding to UTF-8, which an import expects."""
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8")
     return sys.stdout

@@ -1,4 +1,4 @@
-"""Print listings to which rows are added over time, for `mnemosyne outcomes` and `mnemosyne changes`."""
+"""Print a listing and, with --follow, the rows that are added later: `mnemosyne outcomes` and `mnemosyne changes`."""
 
 import json
 import sys
@@ -49,7 +49,7 @@ def seconds_since(since: str | None, timezone: str) -> float | None:
 
 
 def listing_pages(system: System, operation: Operation, *, follow: bool) -> Iterator[Row]:
-    """Yield the pages of a listing up to now; with `follow`, also later pages without end."""
+    """Yield the pages of a listing up to now. With `follow`, continue with later pages without end."""
     never = threading.Event()
     while True:
         page = system.run(operation)

@@ -64,7 +64,7 @@ def forget(
             if dry_run:
                 _list(system, selected, preview, options["timezone"], target_options)
                 return
-            if not (preview["holds"] or confirm or yes):  # do not ask: with a legal hold, the operation fails
+            if not (preview["holds"] or confirm or yes):  # with a legal hold, do not ask, because forgetting will fail
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**selected, token=confirm or preview["token"]))["id"])
         forgotten = _delete_memories(system, namespace, continued, target_options)
@@ -101,7 +101,7 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     if number := preview["memories"]:
         count = counted(number, "memory", "memories")
         question = f"Forget {count} for good? Messages that were sent before will not store them again."
-    else:  # messages that were sent before may still be in the queue
+    else:  # ask nevertheless, because matching messages may still be in the queue
         question = "No stored memory matches. Forget the matching memories of messages that were sent before?"
     click.confirm(question, abort=True)
 

@@ -67,7 +67,7 @@ def release(hold: UUID, namespace: str, **target_values: Any) -> None:
         missing: NotFound | None = None
         try:
             system.run(ReleaseHold(namespace=namespace, id=hold))
-        except NotFound as exc:  # continue: an earlier run may have been interrupted after the release
+        except NotFound as exc:  # continue, because an earlier run may have been interrupted after the release
             missing = exc
         changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     if missing and not changed:

@@ -112,7 +112,7 @@ def import_(
 def _distinct_files(files: Sequence[Path]) -> tuple[Path, ...]:
     """Return each file once, under the first of its names, because one file has only one journal of its progress."""
     distinct: dict[Path, Path] = {}
-    for path in files:  # resolve `.` and `..`: the journal needs the real name of the folder, and the folder above
+    for path in files:  # resolve `.` and `..`, because the journal is next to the folder and has the folder's name
         distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())
     return tuple(distinct.values())
 
@@ -181,7 +181,7 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
-    """Print the left-out fields: unknown fields with their numbers of memories, and unreadable properties of notes."""
+    """Print the left-out fields: unknown fields, each with its memory count, and unreadable properties of notes."""
     path, notes = listing.root, {unpacked_name(listing.relative_path(file)) for file, _ in listing.files}
 
     def is_notice(text: str) -> bool:  # a notice begins with a note's path, then a comma or bracket

@@ -16,7 +16,7 @@ class Source:
     """The file or folder that is imported."""
 
     name: str
-    """The `source` under which `mnemosyne outcomes` lists failed records, and the notes of a folder."""
+    """The `source` of a folder's notes. `mnemosyne outcomes` lists failed records under this source."""
     timezone: str = "UTC"
     """Time zone of local times in records that name no zone."""
     vault: str = ""
@@ -62,7 +62,7 @@ class Record:
     item: Item
     reading: Reading
     is_repeated: bool = False
-    """Whether an earlier record of the import is the same request."""
+    """Whether an earlier record of the import makes the same request."""
     timezone: str = "UTC"
     """Time zone of local times in the record, if the record names no zone."""
 

@@ -24,8 +24,8 @@ from mnemosyne.service.seen_requests import SeenRequests
 BATCH_BYTES = 1_000_000
 """Maximum bytes of a batch as JSON. Even as an escaped string in other JSON, a batch fits into a request (4 MiB)."""
 WINDOW = 40
-"""Maximum number of unfinished batches at a time. This is enough to keep the subscriber busy, and few enough that the
-progress bar does not run ahead."""
+"""Maximum number of unfinished batches at a time. This keeps the subscriber busy. Outcomes are first read when this
+number is exceeded, so the progress bar would start later with a larger number."""
 NOT_STORED = "not stored"
 """Key for the number of memories that an import does not store because they were deleted or have expired."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -102,7 +102,7 @@ class _Batch:
 
 
 def _reproducible_parts(record: Record) -> tuple[Reading, object]:
-    """Return the parts of a record that are equal in each run: no request id, and no time computed from `ttl`."""
+    """Return the record without the request id and an expiry computed from `ttl`, which differ in each run."""
     reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
     return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
@@ -142,7 +142,7 @@ def run(
                 if not batch.open:
                     journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
                     under_way.remove(batch)
-                if not count:  # batches that were sent later hardly have outcomes yet
+                if not count:  # pause before asking for later batches, which hardly have outcomes yet
                     break
             if len(under_way) > down_to:
                 destination.pause()

@@ -49,7 +49,7 @@ class PostImportUpdate:
     successor: str | None = None
     """Content hash of the memory that supersedes (replaces) this one."""
     tags: tuple[str, ...] | None = None
-    """All tags that the memory must have, if its text contains further tags."""
+    """All tags that the memory must have. This change removes the tags that were added from the memory's text."""
 
 
 class Failure(NamedTuple):
@@ -112,7 +112,7 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield the database in a transaction. Raises InvalidRequest if it cannot be written, as on a full disk."""
+        """Yield the database in a transaction. Raises InvalidRequest if the journal cannot be written (disk full)."""
         try:
             with self._database as database:
                 yield database
@@ -206,7 +206,7 @@ class Journal:
             )
 
     def forget_batches(self, number: int) -> None:
-        """Delete the batches from this number on. They are of an earlier run, in which the source was longer."""
+        """Delete the batches from this number on. An earlier run recorded them, when the source was longer."""
         with self._transaction() as database:
             database.execute("DELETE FROM batches WHERE number >= ?", (number,))
             database.execute("DELETE FROM failures WHERE batch >= ?", (number,))

@@ -89,7 +89,7 @@ def check_notes(listings: Iterable[Listing]) -> None:
 
 
 def _may_be_note(place: str, format_: str) -> bool:
-    """Whether a file is Markdown, which is a note, or a text file, which is a note unless it contains chronicles."""
+    """Whether a file is Markdown or a text file. A text file may contain chronicles instead of a note."""
     return format_ == "markdown" or place.lower().endswith(reading.TEXT)
 
 
@@ -189,7 +189,7 @@ def _skip_same_path(listing: Listing) -> None:
 
 
 def _properties(file: Path) -> dict[str, object]:
-    """Return the properties of a note; none if it cannot be read."""
+    """Return the properties of a note, or none if the file cannot be read or parsed."""
     try:
         return split(file.read_bytes()[:200_000].decode("utf-8-sig", errors="replace"))[0].values
     except (OSError, ValueError):

@@ -19,8 +19,8 @@ LONGEST_WAIT_SECONDS = 60.0
 STEP = 20
 """Number of batches in one operation. The progress is shown after each operation."""
 USELESS_ROUNDS = 5
-"""Maximum number of rounds in which the number of missing embeddings does not decrease. A slow index build causes one
-or two such rounds."""
+"""The command gives up after this number of rounds in which the number of missing embeddings does not decrease. A slow
+index build causes one or two such rounds."""
 
 
 @click.command()

@@ -17,7 +17,7 @@ from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.services import Services
 
-if TYPE_CHECKING:  # at run time imported in functions, because other commands work without the extra `local`
+if TYPE_CHECKING:  # imported only inside functions, because other commands work without the extra `local`
     from mnemosyne.cli.local.data_dir import DataDir
 
 events = EventLog("mnemosyne.stdio")

@@ -40,7 +40,7 @@ class LocalSystem:
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation and return its answer."""
         if operation.as_owner and operation.changes:
-            configure_logging("WARNING", sys.stderr)  # no INFO, because the audit trail records the operation
+            configure_logging("WARNING", sys.stderr)  # log no INFO event: the audit trail records the operation
         return operations.run(operation, self._operator, f"local:{_user()}")
 
 
@@ -87,7 +87,7 @@ def memory_system(
 
 
 def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
-    """Yield the pages of a listing operation, up to the last page, in which `after` is missing."""
+    """Yield all pages of a listing operation. The last page has no `after`, from which a next page would start."""
     while True:
         page = system.run(operation)
         yield page

@@ -31,10 +31,10 @@ Command = Callable[..., None]
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
     """Add the options that name a command's target (the system to work on), and check and pass their values.
 
-    `ways` are the options that the command supports. `--help` shows only these, but every command accepts all three
-    options. An unsupported option can thus be a usage error that names the supported options. Two options together are
-    a usage error, too. If `by_settings` is false, the command does not work with the settings in the environment:
-    settings without an option are a usage error.
+    `ways` are the options that the command supports. `--help` shows only these. The command accepts all three options,
+    however, so that the error for an unsupported option can name the supported options. Two options together are a
+    usage error. If `by_settings` is false, the command does not support the system that the settings in the environment
+    name. Then such settings without an option are a usage error.
 
     The command raises Misconfigured if nothing names a target, and the command has no local system to use instead.
     """

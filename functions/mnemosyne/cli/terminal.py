@@ -37,8 +37,8 @@ def say(text: object, *, err: bool = False) -> None:
 def open_standard_streams() -> None:
     """Open the null device for each standard stream that the caller has closed (`<&-`).
 
-    Python has no object for a closed stream. In addition, the next file that is opened would get the descriptor of the
-    closed stream: `mnemosyne stdio`, for example, would read its client's messages from its own log.
+    Otherwise Python would have no object for this stream, and the next file that is opened would get the stream's
+    descriptor. `mnemosyne stdio`, for example, would read its client's messages from its own log.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -52,7 +52,7 @@ def open_standard_streams() -> None:
 def escape_unencodable() -> None:
     """On standard output and standard error, replace each character that the encoding lacks by its code point.
 
-    Without this, such a character would end the command with an error: an emoji, for example, in ISO 8859-1.
+    Otherwise such a character, for example an emoji in ISO 8859-1, would end the command with an error.
     """
     codecs.register_error(_CODE_POINTS, _code_points)
     for stream in (sys.stdout, sys.stderr):

@@ -55,7 +55,7 @@ class ToolClient:
             timeout=60,
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
             verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.lower().startswith("http:") else True,
-            # A proxy of the environment cannot reach servers on this machine.
+            # Call servers on this machine without the proxy of the environment, which cannot reach them.
             mounts={f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")},
         )
 
@@ -70,7 +70,7 @@ class ToolClient:
             while response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
                 time.sleep(_seconds(response.headers.get("retry-after", "")))
                 response = self._client.post(self.url, json=body)
-        except UnicodeEncodeError as exc:  # undecodable bytes that a shell passes on
+        except UnicodeEncodeError as exc:  # an argument of the command has undecodable bytes
             invalid = (
                 name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
             )
@@ -137,7 +137,7 @@ def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
 
 
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
-    """Return the response as a JSON object. Raises an error if it cannot be from an MCP server."""
+    """Return the response as a JSON object. Raises an error for any other response, which an MCP server never gives."""
     try:
         answer = response.json()
     except ValueError:
