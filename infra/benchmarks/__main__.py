@@ -64,7 +64,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
 
 
 def main() -> int:
-    """Measure, print and compare with the baseline; return 1 if a ratio is worse."""
+    """Measure and print the figures, and compare them with the baseline. Return 1 if a figure is too much worse."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes an hour or two")
     parser.add_argument(

@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w+")
 
 
 class BM25:
-    """An index of documents by name."""
+    """A BM25 index of documents. Each document has a name."""
 
     def __init__(self, documents: Mapping[str, str]) -> None:
         counts = {name: Counter(_WORD.findall(text.lower())) for name, text in documents.items()}

@@ -2,8 +2,8 @@
 
 Mnemosyne's services are in memory, so only protocol, middleware, validation, thread and log are measured. The tool on
 the SDK's server does nothing. Each round sends the same requests to each server, one after the other. The event loop
-and the number of processors (one) are those of the deployed functions. With two processors, handing a call to a thread
-takes between 0 and 200 microseconds, and differs from run to run.
+and the number of processors (one) are the same as in a deployed function. With two processors, the time that a call
+needs to reach a thread would differ from run to run, between 0 and 200 microseconds.
 """
 
 import asyncio

@@ -55,9 +55,9 @@ class Collection:
     documents: dict[str, dict[str, Any]]
     questions: list[Question]
     changes: list[tuple[str, str]] = field(default_factory=list)
-    """Pairs of documents. The second states another value of the same fact than the first."""
+    """Pairs of documents that state the same fact. The second document states a new value of the fact."""
     facts: dict[str, Fact] = field(default_factory=dict)
-    """The fact that a document states, by document; only for documents that state one."""
+    """The fact that a document states, by document. Documents that state no fact are missing."""
 
     @property
     def answerable(self) -> list[Question]:

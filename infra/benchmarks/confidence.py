@@ -26,8 +26,8 @@ from mnemosyne.domain.confidence import CALIBRATIONS, UNCALIBRATED, Confidence, 
 from mnemosyne.domain.search import SearchMode
 
 Values = npt.NDArray[np.float64]
-"""One row per question: the largest cosine of its hits, the largest share of its words in a hit, and the
-largest weighted sum of the two."""
+"""One row per question, with three values of the question's best hits: the largest cosine, the largest share of the
+question's words in a hit, and the largest weighted sum of cosine and share."""
 HITS = 3
 """Number of best hits among which the largest values are taken."""
 QUESTIONS = 250
@@ -68,7 +68,10 @@ def people(collection: Collection) -> set[str]:
 
 
 def unanswerable(stored: Stored, others: Collection | None) -> dict[str, list[Question]]:
-    """Return questions without an answer, by kind. `others` are conversations of other people."""
+    """Return questions that the collection cannot answer, by kind.
+
+    `others` are conversations of other people, whose questions have no answer in this collection.
+    """
     by_kind: dict[str, list[Question]] = {}
     names = people(stored.collection)
     for question in stored.collection.unanswerable if others is None else others.answerable:
@@ -81,7 +84,7 @@ def unanswerable(stored: Stored, others: Collection | None) -> dict[str, list[Qu
 
 
 def measure(stored: Stored, kind: str, questions: Sequence[Question]) -> None:
-    """Print a row."""
+    """Print the row that compares the answerable questions with `questions`, which have no answer."""
     answerable, near = values(stored, stored.collection.answerable[:QUESTIONS])
     without, far = values(stored, questions[:QUESTIONS])
     areas = [auc(answerable[:, column], without[:, column]) for column in (2, 0, 1)]

@@ -1,4 +1,4 @@
-"""Measure the console with many memories: the tool calls of each page, and the page in a browser.
+"""Measure the console with many memories: the time of each page's tool calls, and the times in a browser.
 
 A `mnemosyne dev` runs for each number of memories. The time of a page's calls is divided by the time of a call that
 reads no memories. Each round makes every call of a page once, in sequence.

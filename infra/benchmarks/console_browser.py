@@ -19,7 +19,7 @@ from tests.chromium import Chromium, chromium
 KEY_SECONDS = 0.12
 """Time between two keys: 100 words a minute."""
 LETTERS = 4
-"""Number of letters that are typed of the last word."""
+"""Number of letters of the last word that are typed."""
 ROWS = 2_500
 TYPING = """
 const field = document.querySelector("#query");
@@ -125,7 +125,7 @@ def _type(browser: Chromium, text: str) -> float:
 
 
 def rows(port: int) -> Rows:
-    """Load, leave, restore, scroll and pick many rows."""
+    """Measure a list of many rows: load the rows, scroll, leave the list, return to it and pick a row."""
     with chromium() as browser:
         browser.driver.set_window_size(1280, 900)
         browser.driver.set_script_timeout(60)

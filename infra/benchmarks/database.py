@@ -35,6 +35,6 @@ def opened(
     user: str = postgres.RUNTIME_USER,
     database: str = postgres.DATABASE,
 ) -> Iterator[MemoryDatabase]:
-    """Open the memories of a database, with a pool of new connections of one database user."""
+    """Yield access to the memories of a database, through new connections of one database user."""
     with closing(Pool(connection_factory(server.url(user, database)), connections)) as pool:
         yield MemoryDatabase(pool, space)

@@ -1,4 +1,4 @@
-"""Measure searches while expired memories are removed, the rate of the removal, and the space that it leaves."""
+"""Measure the removal of expired memories: searches during the removal, its rate, and the space used afterwards."""
 
 import statistics
 import threading
@@ -53,7 +53,7 @@ class Sweep:
 
 
 def figures(rows: int) -> list[Figure]:
-    """Measure searches during the removal in a store of `rows` memories, of which a tenth has expired.
+    """Measure searches during the removal in a store with `rows` memories. A tenth of these have expired.
 
     In each round, searches without and during the removal follow each other, so that changes of the machine's speed
     affect both.

@@ -11,7 +11,7 @@ ATTEMPTS = 20
 
 
 async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> None:
-    """Send a request and read its answer. If the function is too busy, wait and repeat it, as a client does.
+    """Send a request and read its answer. If the function is too busy, wait and send the request again.
 
     Raises RuntimeError if the answer is an error.
     """

@@ -1,6 +1,7 @@
-"""Compare the rate from publishing to storage with bare upserts, and our upsert with an upsert by a faster driver.
+"""Compare the rate of the whole ingestion, from publishing to storage, with the rate of bare upserts.
 
-Every figure is a ratio of two measurements of the same round, because absolute times depend on the machine.
+A second comparison is between Mnemosyne's upsert and an upsert by a faster driver, asyncpg. Every figure is a ratio of
+two measurements of the same round, because absolute times depend on the machine.
 """
 
 import asyncio

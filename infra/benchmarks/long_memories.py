@@ -21,8 +21,8 @@ from mnemosyne.domain.search import SearchMode
 
 LONG_CHARACTERS = 1_700
 PARAGRAPHS = 13
-"""Number of paragraphs to read for each long memory. This is enough, because a long memory has fewer than twelve on
-average."""
+"""Number of paragraphs to read for each long memory. This is enough, because a long memory has fewer than twelve
+paragraphs on average."""
 WARM_UP = 5
 EXACT = """
 SELECT id FROM (

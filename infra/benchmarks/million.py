@@ -61,7 +61,7 @@ WAL: Final = "SELECT CAST(pg_current_wal_lsn() - lsn AS float) AS bytes FROM ben
 
 @dataclass(frozen=True)
 class Batch:
-    """Memories of one namespace that one transaction stores. `first` is the number of the first of them."""
+    """Memories of one namespace that one transaction stores. `first` is the number of the first memory."""
 
     number: int
     namespace: str

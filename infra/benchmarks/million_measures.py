@@ -176,7 +176,7 @@ def _memory(pid: int) -> float:
 
 
 def restart(store: Store) -> dict[str, Any]:
-    """Return the seconds until the system has stopped, until it is ready again, and of the first search.
+    """Stop the system and start it again. Return the seconds of the stop, of the start and of the first search.
 
     The operating system's cache of files remains, so this is not the time after a start of the machine.
     """
@@ -202,7 +202,7 @@ def rebuild(store: Store, memory: str) -> dict[str, Any]:
 
 
 def changes(store: Store) -> dict[str, Any]:
-    """Add a tag to 5 % of the largest namespace and delete 5 %, and return the rates and the sizes afterwards.
+    """Add a tag to 5 % of the largest namespace's memories, and delete another 5 %. Return rates and new sizes.
 
     After an interruption, only the remaining memories are changed, and the rates are computed from these.
     """
@@ -269,12 +269,12 @@ class Machine:
 def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.dimension) -> Machine:
     """Return the smallest machine for this many memories, computed from the measured bytes and CPU time in `figures`.
 
-    Memory: 2 GB, plus 1.2 times the bytes that searches read at random. Cloud SQL offers even numbers of processors,
-    with at most 6.5 GB of memory each. Disk: one and a half times the data, for the WAL and the rebuild of an index.
+    The memory is 2 GB plus 1.2 times the bytes that searches read at random. Cloud SQL offers even numbers of
+    processors, with at most 6.5 GB of memory for each. The disk is 1.5 times the data, for the WAL and an index build.
 
-    A dimension other than the measured dimension may be up to 1,000. For such a dimension, the bytes of the embeddings
-    are computed from the layout of pages. A page has two rows of `memories` (01_storage.sql), or as many whole elements
-    of the HNSW index as fit.
+    `dimension` may differ from the measured dimension, up to 1,000. Then the bytes of the embeddings are computed from
+    the layout of pages. A page has two rows of `memories` (01_storage.sql), or as many whole elements of the HNSW index
+    as fit.
     """
     sizes, relations = figures["sizes"], figures["sizes"]["relations"]
     data, searched = sizes["bytes"], sum(relations.get(name, 0) for name in SEARCHED)
@@ -292,7 +292,7 @@ def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.di
 def _element_bytes(dimension: int) -> float:
     """Return the bytes of an element of the HNSW index with m = 16, and of its neighbours on layer 0.
 
-    https://github.com/pgvector/pgvector/blob/master/src/hnsw.h: both tuples are on one page.
+    The element and its neighbours are on one page: https://github.com/pgvector/pgvector/blob/master/src/hnsw.h.
     """
     element = math.ceil((80 + 2 * dimension) / 8) * 8
     return PAGE_BYTES / ((PAGE_BYTES - 32) // (element + 208))

@@ -41,7 +41,7 @@ SELECT id, CAST(embedding AS text) AS vector FROM memories WHERE id = ANY(CAST(:
 
 @dataclass(frozen=True)
 class RecordedSearch:
-    """The recorded candidates of one question. They replace a memory store in `search.rank`."""
+    """The recorded candidates of one question. `search.rank` reads them in place of a memory store."""
 
     recorded: Mapping[str, Any]
     memories: Mapping[str, tuple[str, str]]
@@ -80,9 +80,10 @@ class RecordedSearch:
 
 
 def record(file: Path, names: Sequence[str]) -> None:
-    """Write the candidates of every question of the sets, found by the offline embedder in memories with sessions.
+    """Write the candidates of every question of the sets to a file.
 
-    After the questions of each set, one line has the names and the vectors of their candidates.
+    The embedder is the offline embedder, and the memories are stored with their sessions. After the questions of each
+    set, one line has the names and the vectors of their candidates.
     """
     with (
         gzip.open(file, "wt") as lines,

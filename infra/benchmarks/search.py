@@ -61,13 +61,13 @@ GOALS = (
     ("a period", "semantic"),
     ("hybrid, a tenth", "hybrid"),
 )
-"""Pairs of kinds of search. The first may cost twice as much as the second."""
+"""Pairs of kinds of search. The first may cost at most twice as much as the second."""
 START = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 @dataclass
 class Bench:
-    """A store, its embedder, a connection for bare statements, and the PostgreSQL processes of both connections."""
+    """A store, its embedder, the owner's connection, and the PostgreSQL processes whose CPU time is measured."""
 
     database: MemoryDatabase
     embedder: OfflineEmbedder
@@ -103,7 +103,7 @@ class Bench:
 
 
 def measured_bench(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: Connection) -> Bench:
-    """Return a Bench that measures the CPU time of two connections: the only one of `memories`, and the owner's."""
+    """Return a Bench that measures the CPU time of the owner's connection and of the only connection of `memories`."""
     with memories.pool.connection() as connection:
         processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
     return Bench(memories, embedder, owner, processes)
@@ -177,7 +177,7 @@ def writing_bench(
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
-    """Store the contents ten times with the vector index in place, and return the memories per second of each time."""
+    """Store the contents ten times while the vector index exists. Return the memories per second, ten values."""
     return [store(bench, "kept", [f"{n} {content}" for content in contents]) for n in range(10)]
 
 
@@ -198,7 +198,7 @@ def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[s
 def recall(bench: Bench, namespace: str, query_texts: Sequence[str], filters: Filters | None = None) -> list[float]:
     """Return the share of the true ten nearest memories that a search by meaning finds, for each question.
 
-    The filters may have tags and `after`.
+    Of the filters, only the tags and `after` may be set.
     """
     shares, filters = [], filters or Filters()
     since = filters.after or START
@@ -213,7 +213,7 @@ def recall(bench: Bench, namespace: str, query_texts: Sequence[str], filters: Fi
 
 
 def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
-    """Measure at these numbers of memories, each ten times the previous number.
+    """Measure searches in namespaces of these sizes, each ten times the previous size.
 
     Above SMALL memories, the names of the figures contain the number.
     """

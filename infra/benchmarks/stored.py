@@ -38,7 +38,7 @@ class Remembered:
         self._found: dict[tuple[str | None, str], Candidates] = {}
 
     def find_candidates(self, query: SearchQuery, vector: Vector | None, **options: Any) -> Candidates:
-        """Return the candidates of a question. The other fields of the query are the same for each question."""
+        """Return the cached candidates, by the question's text. All other fields of the queries are equal."""
         key = query.query, str(options)
         if key not in self._found:
             self._found[key] = self._memories.find_candidates(query, vector, **options)
@@ -133,7 +133,7 @@ class Stored:
     def documents(self, ids: Iterable[str]) -> list[str]:
         """Return the ids of all documents that have the text of one of the memories.
 
-        Documents with the same text may be one memory, or near-duplicates: a search returns only one of these.
+        A search returns only one of the documents with the same text. They are one memory, or near-duplicates.
         """
         texts = (self.collection.documents[name]["text"] for name in self.names(ids))
         return list(dict.fromkeys(name for text in texts for name in self._by_text[text]))

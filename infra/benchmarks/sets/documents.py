@@ -93,7 +93,7 @@ def _question_texts(sections: list[tuple[str, str]], rng: random.Random) -> list
 
 
 def _reword(text: str) -> str:
-    """Return at most twelve words of the text, in lower case, without names in code, with synonyms."""
+    """Return the first twelve words of the text, reworded: in lower case, with synonyms and without names of code."""
     plain = re.sub(r"``?[^`]+``?|:\w+:|\b\w*[_.]\w+\b|[^\w\s'-]", " ", text)
     words = [SYNONYMS.get(word.lower(), word.lower()) for word in plain.split()]
     return " ".join(words[:12])

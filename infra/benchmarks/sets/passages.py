@@ -64,7 +64,7 @@ def docstrings(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _statements(module: ast.Module) -> Iterator[ast.AST]:
-    """Yield the module and its statements in the order of `ast.walk`, but no expressions, which are most of a tree."""
+    """Yield the module and its statements in the order of `ast.walk`. Skip expressions, which are most of a tree."""
     waiting: deque[ast.AST] = deque([module])
     while waiting:
         node = waiting.popleft()
