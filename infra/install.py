@@ -37,7 +37,7 @@ class InstallationError(Exception):
 class Progress:
     """A line of progress: the number of prepared packages and the seconds since the start.
 
-    On a terminal it is redrawn.
+    On a terminal, the line is redrawn.
     """
 
     def __init__(self, packages: int) -> None:
@@ -54,7 +54,7 @@ class Progress:
             self._write(f"\rInstalling into .venv: {prepared} of {self._packages} packages, {self._seconds:.0f} s ")
 
     def end(self, sentence: str) -> None:
-        """Replace the line."""
+        """Replace the line by the sentence and the seconds since the start."""
         self._write(("\r\x1b[K" if self._changes else "") + f"{sentence} after {self._seconds:.0f} s.\n")
 
     @property

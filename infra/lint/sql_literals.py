@@ -1,7 +1,7 @@
 """Check that every SQL statement is a constant and every row is read by column name.
 
-mypy does not check `LiteralString`: it accepts `connection.run(f"… {name}")`:
-https://github.com/python/mypy/issues/12554. This check therefore reads the calls of a Connection: the statement of
+mypy does not check `LiteralString`, and thus accepts `connection.run(f"… {name}")`
+(https://github.com/python/mypy/issues/12554). This check therefore reads the calls of a Connection. The statement of
 `run`, `one`, `script` and `copy` must be a string literal, or the name of a `Final` constant. The same rule applies to
 the methods of a store that pass their statement on to a Connection.
 """

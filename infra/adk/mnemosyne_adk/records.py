@@ -35,7 +35,7 @@ class Scope:
     def session(self, session_id: str | None) -> str:
         """Return a session name that is unique across apps and users.
 
-        All content without a session gets the same name.
+        Without a session, all content of a user in an app gets the same session name.
         """
         parts = (self.app_name, self.user_id) if session_id is None else (self.app_name, self.user_id, session_id)
         name = "/".join(quote(part, safe="") for part in parts)
