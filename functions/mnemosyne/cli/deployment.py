@@ -53,7 +53,7 @@ class Deployment:
         return answer
 
     def _request_part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
-        """Request one part of the answer; return the part and the number of parts."""
+        """Request one part of the answer. Return the part and the number of parts."""
         for _ in range(ATTEMPTS):
             sealed = {}
             if self._server:

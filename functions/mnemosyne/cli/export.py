@@ -90,8 +90,8 @@ def _require_empty(directory: Path) -> None:
 def _complete_or_empty(directory: Path) -> Iterator[Path]:
     """Yield a hidden directory, whose files are moved to `directory` when all of them are written.
 
-    An incomplete export would look like a complete one. An import skips the hidden directory, which stays if the
-    command is killed.
+    Otherwise an incomplete export would look like a complete one. The hidden directory stays if the command is killed,
+    and an import skips it.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = directory / f".{secrets.token_hex(8)}.export"
@@ -106,7 +106,7 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
 
 @contextmanager
 def _replacement(output: Path) -> Iterator[TextIO]:
-    """Open a private temporary file, which replaces the output at the end. Until then, an earlier export stays."""
+    """Open a private temporary file, which replaces the output file at the end. Until then, the old file stays."""
     target = output.resolve()
     if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
         with private(output) as stream:

@@ -44,7 +44,7 @@ def following_options(rows: str) -> Decorator:
 
 
 def seconds_since(since: str | None, timezone: str) -> float | None:
-    """Convert the value of --since to seconds before now; None without a value."""
+    """Convert the value of --since to seconds before now. Return None without a value."""
     return None if since is None else age(since, timezone).total_seconds()
 
 

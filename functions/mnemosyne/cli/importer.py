@@ -32,7 +32,7 @@ _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 
 
 class Destination(Protocol):
-    """A system to which records are sent: by a Pub/Sub topic, or by a server's tools."""
+    """A system to which records are sent, through a Pub/Sub topic or through a server's tools."""
 
     @property
     def name(self) -> str:
@@ -46,13 +46,13 @@ class Destination(Protocol):
         """Return a new request id, for a record without source and key."""
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        """Send the records as one message. For an invalid record, the message has the error."""
+        """Send the records as one message. For an invalid record, send the record's error instead."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the known outcomes of requests. The result is empty while the system is unavailable."""
 
     def content_hash(self, status: IngestStatus) -> str | None:
-        """Return the hash of the content that the request has stored; None if it is unknown."""
+        """Return the hash of the content that the request has stored, or None if the hash is unknown."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""

@@ -126,7 +126,7 @@ class Journal:
         )
 
     def published(self, number: int, contents: str) -> Published | None:
-        """Return the recorded batch; None if it was never published or its contents have changed."""
+        """Return the batch with this number, or None if no batch with this number and these contents is recorded."""
         row = self._database.execute(
             "SELECT request_ids, states IS NOT NULL, present FROM batches WHERE number = ? AND contents = ?",
             (number, contents),

@@ -38,7 +38,7 @@ class Listing:
         return self.root.is_dir()
 
     def relative_path(self, file: Path) -> str:
-        """Return the path of a file below the root, with slashes; for a single file, its name."""
+        """Return the path of a file below the root, with slashes. If the root is a file, return the file's name."""
         return file.relative_to(self.root).as_posix() if self.is_folder else file.name
 
     def skip(self, file: Path, reason: str) -> None:

@@ -55,7 +55,7 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> None:
 
 
 def _how_to_begin_with_a_hyphen(error: click.ClickException) -> str:
-    """Return advice for a text or file name that was read as an option; empty for any other error."""
+    """Return advice if a text or file name that begins with a hyphen was read as an option, or else an empty text."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return ""
     names = [parameter.human_readable_name for parameter in error.ctx.command.params if parameter.nargs == -1]

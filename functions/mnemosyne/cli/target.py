@@ -64,7 +64,7 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
 
 
 def target_arguments(target_values: Mapping[str, str | None]) -> str:
-    """Return the options that name the same target in another command, each after a space."""
+    """Return the options by which another command works on the same target. A space precedes each option."""
     names = (DATA_DIR, *((PROJECT, "region", "deployment") if target_values[PROJECT] else ()))
     return "".join(
         f" --{name.replace('_', '-')} {shlex.quote(value)}" for name in names if (value := target_values[name])
