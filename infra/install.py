@@ -116,7 +116,7 @@ def _postgresql_18() -> list[Path]:
 
 def _run(progress: Progress, *command: str | Path) -> None:
     with tempfile.TemporaryFile("w+") as output:
-        # This call is safe: programs of the environment, with constant arguments and paths.
+        # This call is safe, because it runs programs of the environment with constant arguments and paths.
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)  # noqa: S603
         while True:
             progress.show()

@@ -193,7 +193,7 @@ def restart(store: Store) -> dict[str, Any]:
 
 
 def rebuild(store: Store, memory: str) -> dict[str, Any]:
-    """Build the index of embeddings again with this much memory. Return the seconds, and the bytes of the index."""
+    """Rebuild the index of embeddings with `memory` as maintenance_work_mem. Return seconds and the index's bytes."""
     with opened(store.directory) as (_, owner):
         owner.run("SELECT set_config('maintenance_work_mem', :memory, false)", memory=memory)
         began = time.perf_counter()

@@ -40,7 +40,7 @@ PART = 10_000
 """Number of memories that are built at a time, so that few of them are in the computer's memory."""
 WRITERS = 2
 LARGE = 1_000_000
-"""From this number of memories on, the recall goal is lower: at the same cost, a search finds fewer of the nearest."""
+"""From this number of memories on, the goal of recall is lower, because at the same cost a search finds less."""
 SMALL = 20_000
 """Up to this number of memories, as in CI, the name of a figure does not contain the number."""
 SESSION = 25

@@ -86,7 +86,7 @@ class Stored:
     def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
         """Return a function that searches in this mode.
 
-        It takes a question, and returns the ids of documents, best first.
+        The returned function takes a question, and returns the ids of documents, best first.
         """
 
         def names(question: str) -> Sequence[str]:
