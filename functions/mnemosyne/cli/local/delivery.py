@@ -55,7 +55,7 @@ class Delivery:
         secret: str,
         concurrency: int = CONCURRENCY,
     ) -> None:
-        """`dead_letter_url` returns the URL of the function `dead_letter` when this answers, or raises Misconfigured."""
+        """`dead_letter_url` returns the URL of a running function `dead_letter`, or raises Misconfigured."""
         self._queue = queue
         self._url = url
         self._dead_letter_url = dead_letter_url
