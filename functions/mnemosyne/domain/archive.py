@@ -1,7 +1,7 @@
 """Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
 
-A line describes a memory, an ingest request, or a record (an object in a publisher's system). The line of a record has
-the id of its current version, and the times of this version and of the latest deletion.
+Each line describes a memory, an ingest request, or a record (an object in a publisher's system). For a record, the line
+has the id of the current version, the times of this version, and the times of the latest deletion.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from mnemosyne.errors import InvalidRequest
 EXTRAS: Final = "mnemosyne_export"
 """Name of the field with the values that only a restore needs. An ordinary import ignores this field."""
 SMALLEST_ID: Final = UUID(int=0)
-"""Smallest UUID. A list of rows in the order of their ids starts after this id. A memory of an archive has it in place
-of a request id."""
+"""Smallest UUID. A list of rows in the order of their ids starts after this id. A memory that is read from an archive
+gets this id as its request id, because an archive has requests on separate lines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class _Extras(_ArchiveInput):
 
 
 class _Line(_ArchiveInput):
-    """A line of an archive: the fields of a memory, and in `mnemosyne_export` the fields that only archives have."""
+    """A line of an archive that describes a memory. The fields that only archives have are in `mnemosyne_export`."""
 
     id: Id
     content: Content
@@ -101,7 +101,8 @@ Line = ArchivedMemory | tuple[Literal["request", "record"], Mapping[str, Any]]
 def read_line(fields: Mapping[str, Any]) -> Line:
     """Parse a line of a complete export.
 
-    Raises InvalidRequest if the line is not from a complete export, or if its content does not match its hash.
+    Raises InvalidRequest if the line is not from a complete export, or if the content of a memory does not match the
+    hash in the line.
     """
     extras = fields.get(EXTRAS)
     if not isinstance(extras, Mapping):

@@ -39,7 +39,7 @@ def path(location: Location) -> str:
 def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
     """Return the type that an argument must have, with its bounds or an example.
 
-    Empty if the error is not about the type.
+    `kind` is pydantic's name of the error. The result is empty if the error is not about the type.
     """
     if kind in ("list_type", "model_type", "model_attributes_type"):
         example: str = getattr(_model_of_objects(model, location), "example", "")
@@ -136,7 +136,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "memory_stats": ("stats", "statistics", "get_stats", "count_memories"),
     "ingest_status": ("status", "get_status", "check_status", "request_status"),
 }  # fmt: skip
-"""Names that other memory servers and search APIs use for these tools and arguments."""
+"""For each tool and argument of Mnemosyne, the names that other memory servers and search APIs use."""
 
 
 def closest_name(name: str, known_names: Collection[str]) -> str | None:

@@ -11,23 +11,23 @@ from uuid import UUID
 from mnemosyne.domain.principal import Principal
 
 ACCESS: Final = "access"
-"""Name of an audited call's event in the audit trail. The log does not have this event: in the log, a call has the
-events `tool_called` and `audit`."""
+"""Name of the event that describes a call in the audit trail. The log does not have this event. In the log, the events
+`tool_called` and `audit` describe the call."""
 IDS: Final = 100
-"""Maximum ids that an event lists. Its `count` is the number of all ids."""
+"""Maximum ids that an event lists. The event's `count` also includes the ids that are not listed."""
 
 
 @dataclass
 class Action:
-    """A call in progress, of a tool or an operator's command, with its caller.
+    """A call of a tool or an operator's command, with the caller, while the call is in progress.
 
-    If the call changes memories, the store records the call in the transaction of the change.
+    If the call changes memories, the event about the call is stored in the transaction of the change.
     """
 
     principal: Principal
     name: str
     recorded: bool = field(default=False, compare=False)
-    """Whether a transaction has recorded the action."""
+    """Whether a transaction has stored the event about the call."""
 
     @property
     def columns(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ class Candidate(NamedTuple):
     """Digest of the session's name."""
     quality: float
     vector_score: float | None
-    """Vector score: the cosine of the angle to the query's vector."""
+    """Vector score: the cosine of the angle between the vectors of the memory and the query."""
     lexical_score: float | None
     """Lexical score: BM25 of the query's words."""
     speaker: str | None
@@ -25,8 +25,8 @@ class Candidate(NamedTuple):
     statement: str | None
     """Key of a group of near-duplicates; None if the memory has no near-duplicate among the candidates."""
     eligible: bool
-    """Whether the memory matches the filters. Any other memory is only here because its scores count for its neighbours
-    in the session."""
+    """Whether the memory may be a result of the search. Any other candidate is included only because its scores count
+    for its neighbours in the session."""
     length: int = 0
     """Bytes of the content."""
     passage_score: float | None = None
@@ -34,7 +34,8 @@ class Candidate(NamedTuple):
     by words."""
     words_share: float | None = None
     """Share of the query's words that the memory contains, at most 1. A word counts in any inflected form. Rare words
-    count more, and a long memory has a lower share. None if not computed."""
+    count more. The share of a long memory is reduced, because a long text contains more words by chance. None if not
+    computed."""
     lacks_name: bool = False
     """Whether the memory lacks a name (of a person or thing) that the query has."""
 
@@ -43,9 +44,10 @@ class Candidate(NamedTuple):
 class Candidates:
     """The memories that one query of the database finds for a search.
 
-    The first `listed` elements of `rows` match the search. The other elements are memories near them in their sessions.
-    Each element of `neighbours` is (head, offset, row): in its session, `rows[row]` comes `offset` places after
-    `rows[head]`, or before it if `offset` is negative. `full` is true if the database may have more candidates.
+    The first `listed` elements of `rows` are memories that match the search. The other elements are neighbours of these
+    memories in their sessions. An element (head, offset, row) of `neighbours` says that `rows[row]` comes `offset`
+    places after `rows[head]` in the same session. A negative offset means before. `full` is true if the database may
+    have more candidates.
     """
 
     rows: Sequence[Candidate]
@@ -57,7 +59,7 @@ class Candidates:
 
 @dataclass(slots=True)
 class RankedCandidate:
-    """A candidate with its relevance in [0, 1], the parts of the relevance, and its score.
+    """A candidate with a relevance in [0, 1], the parts of the relevance, and a final score.
 
     The ranking sets these fields step by step. A part that was not computed is None.
     """

@@ -34,8 +34,7 @@ class ChangeEvent:
 
     namespace: str
     sequence: int
-    """Number of the change. A later change of the same memory has a higher number. Numbers may be missing in
-    between."""
+    """Number of the event. A later event of the same memory has a higher number, but not always the next number."""
     memory_id: UUID
     kind: ChangeKind
     fields: Sequence[str]
@@ -56,9 +55,9 @@ class ChangeEvent:
     def ordering_key(self) -> str:
         """Pub/Sub's ordering key, the same for all events of a memory.
 
-        The key consists of the namespace and the last hexadecimal digit of the memory's id. All messages of one publish
-        request must have the same key. With only 16 keys in a namespace, a request can contain the events of many
-        memories.
+        The key consists of the namespace and the last hexadecimal digit of the memory's id. Pub/Sub requires that all
+        messages of one publish request have the same key. A namespace has only 16 keys, so that one request can contain
+        the events of many memories.
         """
         return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
@@ -85,8 +84,8 @@ class ChangeCursor(Input):
     """Position of a reader in the change feed. Clients receive and send the position as JSON.
 
     A reader makes passes. Each pass consists of one or more pages, and returns the events that are new since the
-    previous pass. A pass reads the events between two database snapshots, so it depends neither on clocks nor on
-    commit order.
+    previous pass. A pass reads the events between two database snapshots. The result therefore depends neither on
+    clocks nor on the order of commits.
     """
 
     since: float | None = None
@@ -94,7 +93,7 @@ class ChangeCursor(Input):
     seen: Text | None = None
     """Database snapshot up to which the previous pass has read. None in the first pass."""
     until: Text | None = None
-    """Database snapshot up to which this pass reads. None before its first page."""
+    """Database snapshot up to which this pass reads. None before the first page of the pass."""
     begin: Instant | None = None
     """Start time of the first pass, by the database's clock."""
     sequence: int = 0
@@ -112,7 +111,7 @@ class ChangePage:
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the last page of the pass."""
+        """Whether this is the last page of a pass. A pass (see ChangeCursor) returns all new events."""
         return self.after.until is None
 
 

@@ -1,7 +1,7 @@
 """Word lists of several languages that show whether a sentence states a changed fact. Pure.
 
-For example, "moved" in "We moved to Berlin" indicates a change. In languages without word lists, only numbers and names
-are compared.
+For example, "moved" in "We moved to Berlin" indicates a change. In a language without word lists, two sentences are
+compared only by their numbers and names.
 """
 
 import re
@@ -37,7 +37,8 @@ TITLES: Final = _words("Mr Mrs Ms Miss Dr Prof Herr Frau Sr Sra Mme M")
 """Titles before a name, such as "Dr". They are not part of the name."""
 
 COPULAS: Final = _words("is are equals ist sind es está son están est sont è é sono são is zijn です")
-"""Forms of "to be" that join a subject to its value. They are left out of comparisons."""
+"""Forms of "to be" that join a subject to a value, such as "is" in "the port is 80". A comparison of two sentences
+ignores these words."""
 
 STATIVE: Final = COPULAS | _words("""
     cost costs live lives last lasts weigh weighs work works called named located based start starts opens ends closes
@@ -96,11 +97,12 @@ OLD_FOLLOWS: Final = _words("""
 """Words before a value that is no longer true, such as "from" in "from 7 to 9"."""
 
 NO_LONGER: Final = _words("no_longer ya_no n_plus non_più")
-"""Expressions such as "no longer". A value at the end of their clause is no longer true: the 7 in "no longer runs on
-7"."""
+"""Expressions such as "no longer". The value at the end of a clause with such an expression is no longer true, such as
+the 7 in "no longer runs on 7"."""
 
 CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
-"""Words that end a value that is no longer true. The "to" in "from 7 to 9" ends such a value, so only the 7 is old."""
+"""Words that separate a value that is no longer true from the rest of the sentence. The "to" in "from 7 to 9" shows
+that only the 7 is no longer true."""
 
 EVENTS: Final = _words("today yesterday tonight heute gestern hoy ayer hier aujourd'hui oggi ieri hoje ontem 今日 昨日")
 DETERMINERS: Final = _words(

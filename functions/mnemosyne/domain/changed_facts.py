@@ -151,8 +151,8 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
     """Whether a noun begins with this word.
 
-    This is true for an ordinary word that is the first content word, or that follows a word such as "the". A word of
-    `shared` is excluded: both statements have it, so the nouns do not differ in it.
+    A noun begins with an ordinary word that is the first content word, or that follows a word such as "the". A word in
+    `shared` does not count, because both compared statements contain this word.
     """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
@@ -174,7 +174,7 @@ def _names_old_value(
     if not (value or new.is_negated) or not _share_definite_noun(shared, new, old):
         return False
     if any(span[-1] in new.keys for span in old.old):
-        return False  # the earlier statement reports the same change in other words
+        return False  # the earlier statement reports the same change, so its value is not another one
     values = [word for word in value if word.kind is not Kind.WORD] or value
     for key in {span[-1] for span in new.old} & shared:
         kind = old.by_key[key].kind
@@ -204,7 +204,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value follows the subject and ends the statement, except for the rest of its noun ("24 nodes")."""
+    """Whether the value follows the subject and ends the statement. The rest of a noun may follow: "24 nodes"."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in named]
@@ -239,7 +239,8 @@ def _is_number_of_subject(value: Sequence[Word], new: Statement) -> bool:
     is_amount = bool(value[0].before) or previous.key in _STATIVE_KEYS or bool(after and not after[0].before)
     if is_amount or previous.key[0] >= _FIRST_OF_EAST_ASIA:
         return False
-    is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)  # for example LH in "is LH 442 on Friday"
+    # In "is LH 442 on Friday", the name LH belongs to the value, and not to the subject.
+    is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)
     return value[0].place == 1 or bool(after and not is_part_of_value)
 
 

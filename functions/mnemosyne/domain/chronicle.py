@@ -11,7 +11,7 @@ from mnemosyne.domain.visible import one_line
 
 TITLE_LENGTH = 50
 UNTITLED = "untitled"
-"""Title of a memory whose content has no visible character at its beginning."""
+"""Title of a memory if neither a `TITLE:` line nor the first 50 characters have a visible character."""
 TITLE_LIMIT = 500
 """Maximum characters of a title. A longer title in the content is cut."""
 TAG_LIMIT = 100

@@ -38,13 +38,14 @@ def most_tokens(text: str) -> int:
     models also use:
 
     - With byte fallback, a text never has more tokens than UTF-8 bytes.
-    - A letter of `_ALPHABETS` is at most one token, although it has two or three bytes.
-    - A match of `_WORD` has at most half as many tokens as characters. This was measured on random letters, which need
-      more tokens than words of any language. Rare texts exceed this number, for example a text that repeats "gq lq vj".
+    - A letter or mark in `_ALPHABETS` (other than ASCII) is at most one token, although it has two or three bytes.
+    - A word of ASCII letters (a match of `_WORD`) has at most half as many tokens as characters. This was measured on
+      random letters, which need more tokens than words of any language. Rare texts exceed this number, for example a
+      text that repeats "gq lq vj".
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
-    plain = _ALPHABETS.sub("0", text)  # each letter becomes one byte that _WORD does not match
+    plain = _ALPHABETS.sub("0", text)  # count each of these letters as one token
     words: list[str] = _WORD.findall(plain)
     # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
     saved = sum(len(word) - (word[0] != " ") for word in words)
@@ -71,7 +72,7 @@ class ChunkLimit:
     """None means that the model has no limit of tokens."""
 
     def share(self, text: str) -> float:
-        """Return the size of the text as a fraction of the limit. A text with more than 1 does not fit."""
+        """Return the size of the text as a fraction of the limit. A text that is larger than 1 does not fit."""
         share = len(text) / self.characters
         return share if self.tokens is None else max(share, most_tokens(text) / self.tokens)
 
@@ -117,9 +118,10 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[str]], Sequence[_V]]) -> list[list[_V]]:
     """Embed the chunks of each text with one call of `embed`, and return the vectors per text.
 
-    The model may reject a chunk as too long, because its length in tokens is only estimated. In this case half of the
-    texts are embedded at a time, down to single texts, and a text with a rejected chunk is split again into chunks of
-    half the size. Raises the errors of `embed`, including TextTooLong if the model rejects even the smallest chunks.
+    The model may reject a chunk as too long, because its length in tokens is only estimated. In this case each half of
+    the texts is embedded with a separate call, and divided again if necessary. If a call with a single text is
+    rejected, this text is split into chunks of half the size. Raises the errors of `embed`, including TextTooLong if
+    the model rejects even the smallest chunks.
     """
     cut = [chunks(text, limit) for text in texts]
     try:

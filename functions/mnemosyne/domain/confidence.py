@@ -26,7 +26,7 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Minimum values of a hit that is related, and of a hit that is strong."""
+    """The smallest value (such as a cosine) of a related hit, and of a strong hit."""
 
     related: float
     strong: float
@@ -48,8 +48,8 @@ class Calibration:
     both: Thresholds
     cosine: Thresholds
     words: float = 1.0
-    """Weight of the share of words in the sum. The weight is low for a model whose cosines are all close to each other,
-    because the share would outweigh their small differences."""
+    """Weight of the share of words in `weighted_sum`. The weight is low for a model whose cosines are all close to each
+    other, because a high weight would hide the small differences between the cosines."""
 
     def weighted_sum(self, cosine: float, words: float) -> float:
         """Return the sum of the cosine and the weighted share of words."""
@@ -62,8 +62,8 @@ often about another person or thing, even if it contains most words of the query
 WORDS = Thresholds(related=0.35, strong=0.6)
 """Thresholds of the share of words alone, for searches without vectors. They do not depend on the embedding space."""
 UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
-"""Thresholds for models that were not measured, such as Gemini. They are so high that a hit also needs a large share of
-the query's words."""
+"""Thresholds for models that were not measured, such as Gemini. The thresholds of the sum are so high that a hit is
+related or strong only if it also contains a large share of the query's words."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
         both=Thresholds(related=0.67, strong=1.2), cosine=Thresholds(related=0.3, strong=0.45), words=1.4
@@ -84,7 +84,8 @@ def reduced_share(words: float, *, lacks_name: bool) -> float:
 
 
 def confidence(model: str, cosine: float | None, words: float | None, *, lacks_name: bool = False) -> Confidence:
-    """Return the confidence of a hit from its cosine and its share of words. None means not computed."""
+    """Return the confidence of a hit from the cosine and the share of words. An argument is None if it was not
+    computed."""
     words = words and reduced_share(words, lacks_name=lacks_name)
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:

@@ -87,7 +87,8 @@ class ListedRequest(IngestStatus):
 
 
 COUNTED_REQUESTS = 20_000
-"""Maximum number of requests that are counted by state: the most recently changed ones."""
+"""Maximum number of requests that are counted by state. If there are more requests, only the most recently changed ones
+are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ class DeadLetterKind(StrEnum):
     UNSTORABLE = "unstorable"
     """The message failed repeatedly, although the services work for other messages."""
     EXPIRED = "expired"
-    """The message waited for six days, and Pub/Sub deletes it after seven days."""
+    """The message waited for six days. It became a dead letter because Pub/Sub deletes messages after seven days."""
     CRASHED = "crashed"
     """A bug in Mnemosyne."""
 
@@ -100,8 +100,8 @@ class DeadLetterSummary:
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """Time at which the message was published again. None unless the dead letter is in flight, that is, published again
-    without an outcome yet."""
+    """Time at which the message was published again. Only a dead letter in flight (published again, but without an
+    outcome yet) has this time. Otherwise None."""
     due_at: datetime
     """Earliest time to publish the message again."""
 

@@ -26,7 +26,8 @@ class EmbeddingSpace:
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """Defaults of an embedding provider. The module of the same name in `adapters/embedders` builds its embedder."""
+    """Defaults of an embedding provider. The module with the provider's name in `adapters/embedders` builds the
+    embedder."""
 
     model: str
     """Default model."""
@@ -84,7 +85,7 @@ _NAMES: Final[Mapping[str, str]] = {
 class Languages:
     """Languages of a sample of memories, and of a query.
 
-    A language is an ISO 639-1 code, or "und" if it could not be determined, but is not English.
+    A language is an ISO 639-1 code. The code "und" means an unknown language other than English.
     """
 
     sampled: int

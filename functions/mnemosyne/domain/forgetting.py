@@ -83,7 +83,7 @@ class Preview:
     holds: Sequence[Hold]
     """The legal holds on some of the memories. While there is a hold, none of the memories can be forgotten."""
     after: Cursor | None = None
-    """The last memory of the page; None if there is no further page."""
+    """Position of the last memory in `page`, after which the next page begins. None if there is no further page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +134,9 @@ _REMAINS: Final = (
     ("transaction logs of Cloud SQL, for restores to a point in time", timedelta(days=7), "deleted by Cloud SQL"),
     ("backups of Cloud SQL", timedelta(days=14), "the last of 14 daily backups is deleted"),
 )
-"""Places where copies may remain after a forgetting, each with the maximum time and with what happens after this time.
-The times are set in database.tf and pubsub.tf in terraform/modules/mnemosyne."""
+"""Places where copies may remain after a forgetting. Each entry has the place, the longest time for which copies remain
+there, and how they are deleted afterwards. The times are set in database.tf and pubsub.tf in
+terraform/modules/mnemosyne."""
 _NOT_REMOVED: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
     "no message stores the memories again; source and key of records in ingest_requests",

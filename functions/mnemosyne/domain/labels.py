@@ -35,7 +35,8 @@ def differing_labels(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
     labels = given_labels(chosen)
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored, name)]
-    # The memory gets the later of both expiries, so it only differs from the requested expiry if that is the earlier
-    # one. If `stored` has no expiry, the memory's expiry is not known here: the namespace may have a default lifetime.
+    # The memory gets the later one of the stored and the requested expiry, so only an earlier requested expiry is a
+    # difference. If `stored` has no expiry, the memory's expiry is unknown here, because the namespace may have a
+    # default lifetime.
     is_earlier = expiry is not None and stored.expires_at is not None and stored.expires_at > expiry
     return sorted([*names, *(["expires_at"] if is_earlier else [])])

@@ -21,7 +21,7 @@ _RULE = "must be a number of seconds, or a duration such as 90m, 12h, 30d, 2w or
 def lifetime(value: object) -> timedelta:
     """Parse a lifetime: seconds, a number with a unit (s, m, h, d, w), or an ISO 8601 duration.
 
-    A duration with years or months is not accepted, because their length differs. Raises ValueError if it is not
+    Years and months are not accepted, because their length varies. Raises ValueError if the value is not a lifetime
     between a second and a hundred years.
     """
     seconds: float | None = None
@@ -48,7 +48,7 @@ def _seconds_of_iso(text: str) -> float | None:
 
 
 def parse_boolean(value: object) -> object:
-    """Convert the text or number that a data warehouse exports for a Boolean to a bool."""
+    """Return the bool that a text or number means, because data warehouses export Booleans in these forms."""
     values = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     text = str(int(value)) if isinstance(value, int) else value
     return values.get(text.strip().lower(), value) if isinstance(text, str) else value

@@ -66,7 +66,7 @@ def _normalize(text: str) -> str:
 
 
 def marked_spans(marked: str) -> list[Span]:
-    """Return the spans between the marks, as offsets in the text without marks."""
+    """Return the spans between the marks START and STOP, as offsets in the text without these marks."""
     spans, length, start = [], 0, 0
     for character in marked:
         if character == START:
@@ -121,6 +121,6 @@ def merge_spans(spans: list[Span]) -> list[Span]:
 def _lower_case(text: str) -> str:
     """Return the text in lower case. Each character keeps its position, so that offsets stay valid.
 
-    Only İ has a lower case of two characters; the first of them is also PostgreSQL's lower case.
+    Only the letter İ has a lower case of two characters. The result has the first of the two, as in PostgreSQL.
     """
     return "".join(character.lower()[0] for character in text)

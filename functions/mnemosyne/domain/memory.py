@@ -144,17 +144,17 @@ class IngestRequest(MemoryFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Deletion:
-    """A validated request to delete all versions of a record, which a publisher has named by source and key."""
+    """A validated request to delete the versions of a record, which a publisher has named by source and key."""
 
     request_id: UUID
     external_id: ExternalId
     provenance: Provenance | None = None
     timestamp: datetime
-    """Time of the deletion; the default is the time of publishing. Versions of the record with a later timestamp are
-    not deleted."""
+    """Time of the deletion; the default is the time of publishing. Versions of the record with this or an earlier
+    timestamp are deleted."""
     published: datetime | None = None
-    """Time at which the message was first published. Versions that were published earlier are deleted whatever their
-    timestamp, and are not stored if they arrive later."""
+    """Time at which the message was first published. Versions that were published earlier are deleted, even if their
+    timestamp is later. A deleted version that arrives later is not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)

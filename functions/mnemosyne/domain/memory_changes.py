@@ -81,7 +81,8 @@ class ChangedTags:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedTag:
-    """Result of replacing a tag: the number of changed memories, and of memories that still have the tag."""
+    """Result of one call to replace a tag: the number of changed memories, and the number of memories that still have
+    the tag, for further calls."""
 
     changed: int
     remaining: int

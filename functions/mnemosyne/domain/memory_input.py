@@ -59,8 +59,7 @@ class Defaults:
     new_id: Callable[[], UUID]
     """Function that makes the request id of a record that has neither a request id nor a key."""
     namespace: str | None = None
-    """The only namespace that a record may name. None on a client, where this is not checked, because the server checks
-    it."""
+    """The only namespace that a record may name. None on a client, because only the server checks the namespace."""
     source: str = ""
     """Source of a record without a source."""
     key: str = ""
@@ -198,7 +197,7 @@ class MemoryInput(Input):
             return data
         fields = {name: value for name, value in data.items() if value is not None and value != ""}
         if "content" in data and data["content"] == "":
-            fields["content"] = ""  # the error about the content's length is clearer than "is required"
+            fields["content"] = ""  # an empty content gets a clearer error than "is required"
         if _lower(fields.get("op")) == "delete":
             return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
         return fields

@@ -25,8 +25,8 @@ MESSAGE_BYTES = 9_000_000
 """Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
 envelope."""
 MAX_OUTCOMES = 10_000
-"""Maximum memories of a message that are read one by one. Memories after the first BATCH_LIMIT fail. A message with
-more than MAX_OUTCOMES memories becomes a dead letter, and only its memories with a request id get an outcome."""
+"""Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored; each other memory fails. A
+message with more than MAX_OUTCOMES becomes a dead letter, and only its memories with a request id get an outcome."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
@@ -49,9 +49,9 @@ class IngestMessage:
     """Namespace of the message; empty if the message names none."""
     requests: tuple[IngestRequest, ...]
     rejected: tuple[FailedRequest, ...] = ()
-    """Invalid requests, for which a retry would not help. With a `retry_reason`, all requests of the message."""
+    """The invalid requests or, if the whole message must be retried (`retry_reason`), all its requests."""
     dead_letter_reason: str = ""
-    """Reason to store the message as a dead letter. Empty if the failed requests report every error in the message."""
+    """Reason to store the message as a dead letter. Empty if the failed requests already report every error."""
     retry_reason: str = ""
     """Reason to retry the message: its schema version is newer than this server. Empty if there is none."""
     deletions: tuple[Deletion, ...] = ()
@@ -245,7 +245,7 @@ def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int])
 
 
 def _republished_record(item: Any, reading: Reading) -> Any:
-    """Return a memory for the redacted message. An invalid memory only gets its request id, source and key added."""
+    """Return a record of a redacted message. To an invalid record, only request id, source and key are added."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
         return _encode_record(reading)
     named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
@@ -258,9 +258,9 @@ def without_text(request: FailedRequest) -> FailedRequest:
 
 
 def _build_message(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
-    """Build the decoded message. Of several records with the same request id, it has the first valid one.
+    """Build the decoded message. Of several records with the same request id, the first valid one is used.
 
-    If these records differ, the message also becomes a dead letter.
+    If records with the same request id differ, the whole message also becomes a dead letter.
     """
     valid_first = sorted(enumerate(readings), key=lambda item: isinstance(item[1], FailedRequest))
     first = _first_of_each_id(reading for _, reading in valid_first)

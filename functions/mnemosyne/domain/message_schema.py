@@ -157,7 +157,11 @@ def message_schema() -> dict[str, Any]:
 
 
 def _optional_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an optional field, with the rules from `_RULES` and `_OTHER_FORMS`."""
+    """Return the schema of an optional field.
+
+    `_RULES` has the patterns that pydantic omits, and `_OTHER_FORMS` has other types that are accepted, such as a
+    number as a timestamp.
+    """
     described = {"description": _DESCRIPTIONS.get(name, field["description"])}
     if name == "metadata":
         return {"anyOf": [{"$ref": "#/$defs/JsonObject"}, _BLANK], **described}

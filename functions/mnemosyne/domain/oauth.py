@@ -19,8 +19,8 @@ ACCESS_TOKEN_SECONDS = 24 * 3600
 """Default lifetime of an access token. It is long, because some clients do not refresh tokens. A token ends earlier if
 its grant is revoked."""
 REPEAT_SECONDS = 60
-"""Time in which a used refresh token may be sent again and returns the same new token. This time is longer than the
-time after which clients retry, and shorter than the lifetime of any access token."""
+"""Time in which a client may send a used refresh token again, and then gets the same new token again. This time is
+longer than the time after which clients retry, and shorter than the lifetime of any access token."""
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
 """Lifetime of a refresh token. A grant that is not used for this time expires with its last refresh token."""
 CLIENT_SECONDS = 90 * 24 * 3600
@@ -28,7 +28,7 @@ CLIENT_SECONDS = 90 * 24 * 3600
 token."""
 PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
 """Maximum number of pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large
-network (/24 or /48). At the maximum, a new request replaces the oldest request without a log-in."""
+network (/24 or /48). At the maximum, a new request replaces the oldest request without a logged-in person."""
 REDIRECT_URIS = 10
 CLIENT_ID_LENGTH = 1_000
 """Maximum characters of a client's id. Together with a subject of 190 four-byte characters, the id fits into an index

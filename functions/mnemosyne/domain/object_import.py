@@ -17,7 +17,7 @@ REPORT_SUFFIX = ".mnemosyne-report.jsonl"
 OBJECT_NOTIFICATION = "object_notification"
 """Attribute that marks a dead letter as a notification about an object."""
 REPEATED = "="
-"""Suffix of a record's key if the record repeats an earlier request of the object."""
+"""Suffix of a record's key if an earlier record of the object has the same request id and the same content."""
 _KEY_DIGITS = 10
 
 
@@ -33,9 +33,10 @@ class StoredObject:
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
         """Return the object of a notification; None if there is nothing to import.
 
-        There is nothing to import if the content of the object is not new, or if the object is the report of an import.
-        Attributes: https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the
-        message is not a notification.
+        There is nothing to import if the notification is not about new content (but about a deletion, for example), or
+        if the object is the report of an import. Attributes:
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the message is
+        not a notification.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
@@ -91,7 +92,7 @@ class ObjectImport:
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
     """A record of an object. `line` is the record's key, which begins with its line number (see `key_of`). `status` is
-    its outcome; None if it has none yet."""
+    the outcome of the record; None before there is an outcome."""
 
     line: str
     status: IngestStatus | None

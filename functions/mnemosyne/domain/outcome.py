@@ -23,8 +23,8 @@ class OutcomeCursor(Input):
     """Position of a reader in the list of outcomes. Clients receive and send the position as JSON.
 
     A reader makes passes. Each pass consists of one or more pages, and returns the outcomes that are new since the
-    previous pass. A pass reads the outcomes between two database snapshots, so it depends neither on clocks nor on
-    commit order.
+    previous pass. A pass reads the outcomes between two database snapshots. The result therefore depends neither on
+    clocks nor on the order of commits.
     """
 
     since: float | None = None
@@ -32,7 +32,7 @@ class OutcomeCursor(Input):
     seen: Text | None = None
     """Database snapshot up to which the previous pass has read. None in the first pass."""
     until: Text | None = None
-    """Database snapshot up to which this pass reads. None before its first page."""
+    """Database snapshot up to which this pass reads. None before the first page of the pass."""
     begin: Instant | None = None
     """Start time of the first pass, by the database's clock."""
     transaction: Text = "0"
@@ -53,7 +53,7 @@ class OutcomePage:
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the last page of the pass."""
+        """Whether this is the last page of a pass. A pass (see OutcomeCursor) returns all new outcomes."""
         return self.after.until is None
 
 
@@ -81,8 +81,8 @@ class Outcome:
         """Encode the outcome as a CloudEvent in binary mode, and return the message's data and attributes.
 
         If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids.
-        The id contains a digest of the namespace and the error, because two namespaces may have equal requests, and a
-        request may have two errors.
+        The id contains a digest of the namespace and the error, because two namespaces may have the same request id,
+        and a request may fail with different errors.
         """
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)

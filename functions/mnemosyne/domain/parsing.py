@@ -111,7 +111,8 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must contain finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
-        # Larger floats are rejected, too: they have no fraction, so PostgreSQL would return them as integers.
+        # Floats beyond 64-bit integers are rejected, too. Such floats have no fraction, so PostgreSQL would return them
+        # as integers.
         raise ValueError("must contain numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must be a JSON value, got {excerpt(value)}")
@@ -274,14 +275,14 @@ VALUES = 20_000
 def check_values(text: bytes, *, of: str) -> None:
     """Raise InvalidRequest if the JSON text has more than 20,000 values.
 
-    The values are counted without parsing the text, because parsing would already need the memory.
+    The values are counted before the text is parsed, because parsed values need much memory.
     """
     if max_values(text) <= VALUES:
         return
     # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
     # quotes, so that the remaining quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * VALUES  # name and value may both be strings, of two quotes each
+    few_strings = plain.count(b'"') <= 4 * VALUES  # two quotes for a name, and two for the value
     if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
         raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
 

@@ -7,8 +7,8 @@ from mnemosyne.domain.visible import one_line
 
 PREVIEW_CHARACTERS = 200
 READ_CHARACTERS = 1_000
-"""Characters of a content that are read to make a preview, because the preview leaves out titles, marks and white
-space."""
+"""Characters of a content that are read to make a preview. They are more than the preview has, because it leaves out
+titles, marks and white space."""
 _FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MULTILINE)
 
@@ -27,9 +27,9 @@ def label(title: str, beginning: str) -> str:
 def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) -> str:
     """Return about `characters` of a content as one line that ends with a whole word.
 
-    `beginning` is the content, or its first READ_CHARACTERS. The preview leaves out a title that `is_given`, the header
-    lines of a chronicle (such as TITLE:), and Markdown marks at the beginning of lines. A text without spaces is cut
-    anywhere.
+    `beginning` is the content, or its first READ_CHARACTERS. The preview leaves out a chosen title (see `is_given`),
+    the header lines of a chronicle (such as TITLE:), and Markdown marks at the beginning of lines. A text without
+    spaces is cut anywhere.
     """
     text = " ".join(one_line(_MARKS.sub("", _FRAME.sub("", beginning))).split())
     if is_given(title, beginning) and text.casefold().startswith(title.casefold()):

@@ -194,10 +194,10 @@ def unwrap(message: Published) -> MessageBody:
 
 
 def _first_key(*values: object) -> tuple[str, str]:
-    """Return the first value that is present, as the key, and an empty error.
+    """Return the key, which is the first value that is present, and an empty error.
 
-    If this value is not a valid key, return an empty key and the error. Without the error, the memory would be stored
-    without a key, and its next version would become a second memory.
+    If this value is not a valid key, the result is an empty key and an error. Without the error, the memory would be
+    stored without a key, and the next version of the memory would become a second memory.
     """
     for value in values:
         if key := storable_name(value, characters=KEY_LIMIT):

@@ -83,7 +83,7 @@ def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
 
 
 def best_share(rows: Iterable[Candidate]) -> float:
-    """Return the mean of the three largest shares of the query's words in a memory (`words_share`)."""
+    """Return the mean share of the query's words (`words_share`) in the three memories with the largest shares."""
     largest = heapq.nlargest(3, (row.words_share or 0.0 for row in rows))
     return statistics.fmean(largest) if largest else 0.0
 
@@ -106,7 +106,7 @@ def fuse(
 ) -> list[float]:
     """Return the weighted mean of the vector score and the lexical score of each row.
 
-    Both scores are first scaled to range from 0 to 1 in the first `listed` rows, which match the search.
+    Both scores are scaled first, so that the first `listed` rows (the matches) have scores from 0 to 1.
 
     Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
     """
@@ -132,8 +132,8 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale scores so that the first `listed` scores range from 0 to 1. Scores below this range become 0.
 
-    If the first `listed` scores are equal, the range is empty, and every score becomes 1 or 0. Scores above `flat`
-    become 1. If `flat` is None, scores that are not below the first `listed` scores become 1.
+    If the first `listed` scores are all equal, each score becomes either 0 or 1. A score becomes 1 if it is above
+    `flat` or, without `flat`, if it is at least as large as these equal scores.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -153,8 +153,8 @@ def add_context(
 ) -> list[float]:
     """Return a bonus for each row, from its neighbours' scores and the best score in its session; 0 without neighbours.
 
-    `own_scores` are the fused scores with the bonus for a time. `adjacency` is the result of `_adjacency`. A long
-    content gets only a share of its bonus (`context_share`). A part of the mean bonus replaces the rest.
+    `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`. A long
+    content gets a share of its bonus (`context_share`) and, for the other share, a part of the mean bonus.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own_scores, strict=True):
@@ -191,8 +191,8 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
 def _eligible_neighbours(
     candidates: Candidates, own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]]
 ) -> Iterable[int]:
-    """Return the rows directly before and after the WITH_NEIGHBOURS best rows that match the filters, but were not
-    found by the search."""
+    """Return the rows directly before and after the WITH_NEIGHBOURS best rows in their sessions, without rows that the
+    search has found already, or that do not match the filters."""
     ordered = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
     best = [index for index in ordered[:WITH_NEIGHBOURS] if index in adjacency]
     direct = {adjacency[index].get(offset, index) for index in best for offset in (-1, 1)}
@@ -202,8 +202,8 @@ def _eligible_neighbours(
 def score_plain(candidates: Candidates) -> list[RankedCandidate]:
     """Return the candidates of a search that is not hybrid, with their relevance.
 
-    The relevance depends on the search: by words, it is the score relative to the largest score; by vector, the cosine.
-    It is 1 if a memory contains the query as a substring, and 0 in a list of the newest memories.
+    The relevance is the score relative to the largest score (in a search by words), the cosine (in a search by vector),
+    1 (in a search for a substring), or 0 (in a list of the newest memories).
     """
     rows = candidates.rows[: candidates.listed]
     largest = max((combined_lexical_score(row) for row in rows), default=0.0) or 1.0
@@ -219,7 +219,7 @@ def score_plain(candidates: Candidates) -> list[RankedCandidate]:
 
 
 def pool_ids(ranked: Sequence[RankedCandidate]) -> list[str]:
-    """Return the ids of the candidates that `diversify` compares; empty if fewer than two, or if none has a session."""
+    """Return the ids of the candidates that `diversify` compares. Empty for one candidate, or without sessions."""
     if len(ranked) < 2 or all(entry.candidate.session is None for entry in ranked):
         return []
     return [entry.candidate.id for entry in ranked[:POOL]]
@@ -232,7 +232,7 @@ def diversify(
 
     `cosines` has the cosine of each pair of candidates in the pool (`pool_ids`), or None if a memory was deleted
     meanwhile. Candidates outside the pool get the full penalty. A memory without a session gets no penalty, because
-    users want similar abstracts, but not similar chat turns.
+    users want to see similar documents, but not similar turns of a chat.
 
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """

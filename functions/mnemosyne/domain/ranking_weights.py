@@ -15,8 +15,8 @@ class Weights:
     second_previous: float = 0.25
     """Fraction of a memory's score that is added to the score of the memory two places later in the session."""
     previous: float = 0.45
-    """Fraction of the previous memory's score in the session that is added to a memory's score. The previous memory
-    often contains the question that the memory answers."""
+    """Fraction of a memory's score that is added to the score of the next memory in the session. The first of the two
+    often contains the question that the second answers."""
     following: float = 0.1
     second_following: float = 0.05
     session_best: float = 0.3
@@ -26,18 +26,21 @@ class Weights:
     """Maximum bytes of a content that gets its whole context (the bonus for neighbours). This is about 40 words without
     function words. A longer content is informative without context, so it gets only a share (see `context_share`)."""
     mean_context: float = 0.25
-    """Fraction of the mean context of all candidates. A long memory gets only a share of its context, and this fraction
-    replaces the rest. With 0, long abstracts would rank too low."""
+    """Fraction of the mean context of all candidates, with which the context of a long memory is filled up. A long
+    memory gets only a share of its own context. With 0, long memories would rank too low."""
     lexical_by_share: float = 2.5
-    """Change of the lexical weight: the weight is multiplied by 1 + `lexical_by_share` * (`best_share` -
-    `usual_share`). If no memory contains most of the query's words, the words are weak evidence."""
+    """How much the lexical weight depends on `best_share` (the share of the query's words that the best memories
+    contain). The weight is multiplied by 1 + `lexical_by_share` * (`best_share` - `usual_share`). If no memory contains
+    most of the query's words, the words are weak evidence."""
     usual_share: float = 0.35
-    """Value of `best_share` at which the embedder's `lexical_weight` is used unchanged."""
+    """Usual share of the query's words that the best memories contain (`best_share`). At this share, the embedder's
+    `lexical_weight` is used unchanged."""
     lexical_change: float = 0.6
     """Largest relative change of the lexical weight, up or down."""
     context_by_share: float = 1.0
-    """Decrease of the context (the bonus for neighbours), which is multiplied by 1 - `context_by_share` *
-    (`best_share` - `sufficient_share`). If a memory contains most of the query's words, its neighbours add little."""
+    """How much the context (the bonus for neighbours) depends on `best_share` (the share of the query's words that the
+    best memories contain). The context is multiplied by 1 - `context_by_share` * (`best_share` - `sufficient_share`).
+    If a memory contains most of the query's words, its neighbours add little."""
     sufficient_share: float = 0.45
     best_passage: float = 0.5
     """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A

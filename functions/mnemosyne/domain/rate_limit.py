@@ -117,9 +117,9 @@ class TokenBucket:
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
         """Take tokens. Return the new bucket and 0, or the unchanged bucket and the seconds to wait.
 
-        `paid` is the part of the request's cost that was taken before this call. After the wait, the whole request is
-        sent again and pays this part again. If the total cost of a request exceeds the capacity, the request needs a
-        full bucket, and the balance becomes negative.
+        `paid` is the part of the request's cost that was taken before this call. The seconds to wait include this part,
+        because the client must send the whole request again and pay this part again. If the total cost of a request
+        exceeds the capacity, the request needs a full bucket, and the balance becomes negative.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):

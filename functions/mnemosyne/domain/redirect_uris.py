@@ -6,9 +6,9 @@ from urllib.parse import SplitResult, urlsplit
 URI_LENGTH = 2_000
 """Maximum characters of a URI."""
 
-# Private-use URI schemes are reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1). Names of
-# operating systems are excluded. The schemes in _CLIENT_SCHEMES are not reverse domain names, but some MCP clients use
-# them.
+# Private-use URI schemes are reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1). Names that
+# belong to operating systems, such as `com.apple`, are excluded. The schemes in _CLIENT_SCHEMES are not reverse domain
+# names, but some MCP clients use them.
 _REVERSE_DOMAIN = re.compile(
     r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
 )

@@ -49,7 +49,8 @@ def is_visible(text: str, at: int) -> bool:
         category = unicodedata.category(character)
         if category[0] in _VISIBLE_CATEGORIES or category == "Zs" or _SHAPED_FORMAT.match(character):
             return True
-        # Emoji newer than Python's Unicode version. The block is reserved for emoji.
+        # Unassigned characters in the block of emoji are visible: they are probably emoji that are newer than Python's
+        # Unicode version.
         return category == "Cn" and "\U0001f000" <= character <= "\U0001faff"
     before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     match character:

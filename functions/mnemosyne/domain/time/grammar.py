@@ -55,7 +55,7 @@ class MatchBudget:
     left: int
 
     def take(self) -> None:
-        """Count an attempt. Raises TooManyMatchesError if none remains."""
+        """Count an attempt to match a text. Raises TooManyMatchesError if no attempt remains."""
         if self.left <= 0:
             raise TooManyMatchesError("the expression needs too many attempts")
         self.left -= 1
@@ -80,8 +80,8 @@ class Grammar:
     def span(self, text: str) -> Span | None:
         """Return the span that the text means; None if no rule matches. May raise ValueError or OverflowError.
 
-        Rules call this function for parts of the text. Results are cached. Without the cache, the time would double
-        with each word.
+        Rules call this function for parts of the text. Results are cached, because otherwise each word of the text
+        would double the running time.
         """
         if text not in self._spans:
             self._spans[text] = self._span(text)
@@ -101,20 +101,22 @@ class Grammar:
         return span.day if span else None
 
     def latest(self, candidates: Iterator[Span]) -> Span | None:
-        """Return the latest span that begins on the day of the horizon or before. `candidates` has the latest spans
-        first."""
+        """Return the latest span that begins on the day of the horizon (by default today) or before. `candidates` has
+        the latest spans first."""
         end = self.calendar.day(self.horizon).end
         return next((span for span in candidates if span.start and end and span.start < end), None)
 
     def years(self) -> Iterator[int]:
-        """Yield the years in which a date without a year may be: the horizon's year and the eight before it.
+        """Yield the years in which a date without a year may be: the year of the horizon (by default today) and the
+        eight years before.
 
         Eight years are necessary, because 29 February can be eight years apart.
         """
         yield from range(self.horizon.year, self.horizon.year - 9, -1)
 
     def last_of(self, make: Callable[[int], Span]) -> Span | None:
-        """Return the latest yearly span that ended before the horizon."""
+        """Return the latest span that ended before the horizon (by default today). `make` returns the span in a year,
+        such as its summer."""
         now = self.calendar.day(self.horizon).start
         spans = map(make, self.years())
         return next((span for span in spans if span.end and now and span.end <= now), None)

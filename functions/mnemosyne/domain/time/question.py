@@ -42,8 +42,8 @@ _CLOCK_ALONE = re.compile(
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 QUESTION_MATCHES = 200
-"""Maximum number of texts of a question that are matched against the rules. A question that needs more is treated as a
-question without a time. 1,356 real questions needed at most 100."""
+"""Maximum number of parts of a question that are matched against the rules. A question with more parts to match is
+treated as a question without a time. 1,356 real questions needed at most 100."""
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
@@ -67,7 +67,7 @@ class _TimeInQuestion:
 def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _TimeInQuestion | None:
     words = question.split()
     if len(words) > _QUESTION_WORDS:
-        return None  # too long for a question: probably a text
+        return None  # too long for a question, so probably a pasted text
     is_time_word = [_is_time_word(word) for word in words]
     for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):

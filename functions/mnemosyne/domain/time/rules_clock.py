@@ -12,7 +12,7 @@ _TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.?|p\.m\.?))?|noon|midnig
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\.?)?")
 _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
 _HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night": (17, 29)}
-"""First and last hour after midnight that a time in a part of the day may have. Hours above 24 are on the next day."""
+"""First and last hour of a time in each part of the day, counted from midnight. Hours above 24 are on the next day."""
 _NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
@@ -39,7 +39,7 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
 def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
-    """Return the hour or minute of today if it has begun."""
+    """Return the span of an hour or minute of today. None if the hour or minute has not begun."""
     span = grammar.span(f"today at {match['time']}")
     return span if span and span.start and span.start <= grammar.calendar.now else None
 

@@ -59,7 +59,8 @@ def _days_from(grammar: Grammar, match: Match) -> Span | None:
     rf"(?:the )?(?P<nth>{alternatives(_NTH)}) (?P<unit>week|weekend|{alternatives(WEEKDAYS)})(?: of| in) (?P<text>.+)"
 )
 def _nth_week(grammar: Grammar, match: Match) -> Span | None:
-    """Return the nth week, weekend or weekday of a span. A week belongs to the span of its Thursday (ISO 8601)."""
+    """Return the nth week, weekend or weekday of a span. A week belongs to the span that contains its Thursday (ISO
+    8601)."""
     span = grammar.span(match["text"])
     if span is None or span.start is None or span.end is None or span.day:
         return None

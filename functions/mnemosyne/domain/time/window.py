@@ -66,8 +66,8 @@ def bounds(
 def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
     """Parse a past time in an argument. The result is None if the argument is omitted.
 
-    The text is RFC 3339, a local time in `timezone`, or `YYYY-MM-DD` for the end of that day there. Raises
-    InvalidRequest, with the argument's name, for another format or a time after `now`.
+    The text is RFC 3339, a local time in `timezone`, or a date `YYYY-MM-DD`, which means the end of that day in
+    `timezone`. Raises InvalidRequest, with the argument's name, for another format or a time after `now`.
     """
     local = zone(timezone)
     if text is None:
@@ -114,7 +114,7 @@ EXAMPLES = (
 )
 EXPRESSION_LENGTH = 200
 EXPRESSION_MATCHES = 300
-"""Maximum texts of an expression that are matched against the rules. Real expressions take up to 40."""
+"""Maximum number of parts of an expression that are matched against the rules. Real expressions need up to 40."""
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
 """Length of the shortest day, on which clocks are set forward by one hour."""
@@ -126,7 +126,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: Ma
     """Return the time window that an English time expression means at `now` (a time with an offset) in `timezone`.
 
     Weeks start on Monday. A month, weekday or holiday without a year means the latest one that has begun. `budget`
-    limits the number of attempts; by default, each call has a separate budget.
+    limits how many parts of the expression are matched against the rules. By default, each call has a separate budget.
 
     Raises InvalidRequest, with examples, if any part of the expression cannot be parsed, and for an unknown time zone.
     """
