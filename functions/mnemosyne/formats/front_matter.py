@@ -40,7 +40,8 @@ def split(text: str) -> tuple[Properties, str]:
 
 
 def yaml_characters(text: str) -> int:
-    """Return the number of characters that `split` would parse as YAML or TOML, without parsing them."""
+    """Return the number of characters that `split` would parse as YAML or TOML, so that callers can first limit the
+    cost."""
     text = text.removeprefix("\ufeff")
     match = _YAML.match(text) or _TOML.match(text)
     return min(len(match[1] or ""), CHARACTERS) if match else 0

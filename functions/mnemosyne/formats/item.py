@@ -61,7 +61,8 @@ class Item:
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
         """Return the tags to set after storing, so that the memory has exactly the exported tags.
 
-        None if nothing must be set. Storing adds the tags in the content, and the export may lack some of these.
+        None if no tags must be set. Storing a memory adds the tags in the `TAGS:` line of the content. The exported
+        memory may lack some of these tags, and only then its tags must be set.
         """
         exact = self.exact_tags
         return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None

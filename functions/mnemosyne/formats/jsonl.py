@@ -9,14 +9,15 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
 
 _NOT_A_RECORD = ({EXTRAS}, {FAILURE})
-"""Fields of lines that are not records. Lines with only the first field are for `--restore`. Lines with only the second
-field are failures without a record, for example of a memory that was stored."""
+"""Sets of fields by which lines without a record are recognised. A line with only the field EXTRAS belongs to an
+export, and only `--restore` reads it. A line with only the field FAILURE reports a failure without a record to import
+again, for example if the memory was stored."""
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
     """Yield one item per line that is not blank, after the first `skip` items. A line over ITEM_BYTES becomes an error.
 
-    Some lines are skipped: the lines of an export that only `--restore` reads, and failures without a record.
+    Lines without a record are skipped: lines of an export that only `--restore` reads, and reports of failures.
     """
     number = 0
     while line := stream.readline(ITEM_BYTES):

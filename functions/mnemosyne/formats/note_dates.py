@@ -65,10 +65,11 @@ def plain_name(name: str) -> str:
 
 
 def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
-    """Find the time in a note's properties: when it happened or was created, else published, else changed.
+    """Find the time of a note in its properties.
 
-    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others. Raises ValueError if a property
-    that must be a time, such as `updated`, is a number that is not a date. Other invalid values become notices.
+    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others, then a time of creation, then
+    of publication, then of change. Raises ValueError if a property that must be a time, such as `updated`, is a number
+    that is not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
     if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and time_text(generated["at"]):

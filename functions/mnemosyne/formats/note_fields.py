@@ -40,7 +40,10 @@ class NoteFields:
 
 
 def stem_of(path: str) -> str:
-    """Return a note's name without extension, Notion's id and Logseq's escapes; for an index, the folder's name."""
+    """Return the name of a note for its title: the file's name or, for `index` and `readme`, the folder's name.
+
+    The extension and Notion's id are removed, and Logseq's escapes, such as `___` for a slash, are decoded.
+    """
     pure = PurePosixPath(path)
     stem = pure.name.removesuffix(".gz")
     stem = re.sub(r"\.(md|markdown|mdown|mkd|txt|text)$", "", stem, flags=re.IGNORECASE) or stem

@@ -126,7 +126,7 @@ def _remove_quotes(text: str) -> str:
 def _yaml_errors() -> tuple[type[BaseException], ...]:
     import yaml
 
-    # PyYAML's constructors raise these if a value does not match its tag.
+    # PyYAML also raises the errors in _YAML_ERRORS, if a value does not match its tag.
     return (yaml.YAMLError, *_YAML_ERRORS)
 
 

@@ -77,7 +77,7 @@ def read(
 def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
     """Yield the chronicles of a stream.
 
-    For a text file without chronicles, yield the error that the file is too large to be a note.
+    A text file without chronicles is read here only if it is too large to be a note. In this case, yield an error.
     """
     has_chronicles = False
     for item in chronicle.read(stream, name):

@@ -73,7 +73,7 @@ def _build_dumper() -> Any:
 
 
 def _to_json_value(value: object) -> object:
-    """Convert a time to RFC 3339, and a tuple or mapping to a list or dict, for JSON."""
+    """Convert a value to a JSON type: a time to RFC 3339 text, a tuple to a list, and a mapping to a dict."""
     if isinstance(value, datetime):
         return rfc3339(value)
     return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
