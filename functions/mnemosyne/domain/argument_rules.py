@@ -56,7 +56,7 @@ def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
 def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
     """Put the location of an argument before a validator's message.
 
-    If the message begins with the name of a field, a dot joins the two: `memories[1].tags must …`.
+    If the message begins with the name of a field, a dot joins location and message: `memories[1].tags must …`.
     """
     if not location:
         return reason

@@ -40,7 +40,7 @@ _current: ContextVar[Action | None] = ContextVar("action", default=None)
 
 @contextmanager
 def action(principal: Principal, name: str) -> Iterator[Action]:
-    """Yield an action, and make it the current action until the context ends."""
+    """Yield a new action, which is the current action until the end of the `with` block."""
     begun = Action(principal, name)
     token = _current.set(begun)
     try:

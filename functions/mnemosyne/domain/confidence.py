@@ -60,7 +60,8 @@ LACKED_NAME = 0.25
 """Amount that is subtracted from the share of words if the memory lacks a name that the query has. Such a memory is
 often about another person or thing, even if it contains most words of the query (docs/decisions/0044)."""
 WORDS = Thresholds(related=0.35, strong=0.6)
-"""Thresholds of the share of words alone, for searches without vectors. They do not depend on the embedding space."""
+"""Thresholds of the share of words alone, for searches without vectors. These thresholds do not depend on the embedding
+space."""
 UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
 """Thresholds for models that were not measured, such as Gemini. The thresholds of the sum are so high that a hit is
 related or strong only if it also contains a large share of the query's words."""

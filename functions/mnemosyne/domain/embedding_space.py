@@ -65,7 +65,7 @@ def provider_of(model: str, otherwise: str) -> str:
 
 
 NOTICEABLE: Final = 0.1
-"""Smallest fraction of memories in unknown languages that causes a warning."""
+"""Smallest fraction of memories in languages unknown to the embedder that causes a warning."""
 LISTED_LANGUAGES: Final = 3
 """Maximum languages that a warning names."""
 REMEDY: Final = (

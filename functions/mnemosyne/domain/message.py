@@ -175,7 +175,7 @@ def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
 
 
 def _read_item(item: Any, index: int, unwrapped: MessageBody, message: Published, namespace: str) -> Reading:
-    """Read one item. An item without a request id or key gets them from its position in the message."""
+    """Read one item. A missing request id or key is derived from the message and the position of the item."""
     defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
         printable = error[:_ERROR_CHARACTERS].encode(errors="replace").decode().replace("\x00", "\ufffd")

@@ -66,7 +66,7 @@ def is_number(text: str) -> bool:
 
 
 def texts_of(value: str) -> list[str]:
-    """Return the value and, if it is a number, also its decimal form without trailing zeros: 1.50 and 1.5."""
+    """Return the value and, if it is a number, also its decimal form without trailing zeros, such as 1.5 for 1.50."""
     if not is_number(value):
         return [value]
     plain = format(Decimal(value), "f")

@@ -108,7 +108,7 @@ class Calendar:
     def ago(self, unit: Unit, count: int) -> datetime:
         """Return the local wall time `count` units ago.
 
-        If the month has no such day, the result is the last day of the month.
+        If the day does not exist in the month (such as 31 April), the result is the last day of the month.
         """
         if unit in ("minute", "hour"):
             step = timedelta(minutes=count) if unit == "minute" else timedelta(hours=count)
