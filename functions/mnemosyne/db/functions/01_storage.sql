@@ -1,15 +1,16 @@
--- Set the fill factor of the table `memories` for the dimension of its embeddings, so that an updated row stays on its
--- page.
+-- Set the fill factor of the table `memories`, so that the new version of an updated row fits on the page of the old
+-- version. The fill factor depends on the dimension of the embeddings (p_dimension).
 --
 -- PostgreSQL updates a row by writing a new version of the row. A memory's row is updated when the same content is sent
 -- again, and when the memory is rated. If the page of the old version has room for the new version, the update is a HOT
 -- update, which changes no index. Otherwise PostgreSQL inserts the new version into the HNSW index, which costs a
 -- hundred times as much as a HOT update.
 --
--- With up to 1,000 dimensions, two rows fit on a page, and the fill factor leaves a third of the page free. With 1,001
--- to 1,700 dimensions, one row fits on a page, and the fill factor leaves half of the page free. With more dimensions,
--- a page has no room for a second version of a row, so the page is filled completely. If a row is larger than its share
--- of the page, PostgreSQL moves large fields of the row to the TOAST table.
+-- With up to 1,000 dimensions, a page has room for three row versions. Inserted rows fill two thirds of the page, and a
+-- third is left free for new versions. With 1,001 to 1,700 dimensions, a page has room for two row versions, and half
+-- of the page is left free. With more dimensions, a page has room for only one row version, so the page is filled
+-- completely. If a row is larger than its part of the page (a third, a half or all of it), PostgreSQL moves large
+-- fields of the row to the TOAST table.
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN

@@ -2,20 +2,21 @@
 -- security on `memories` hides expired memories. SQL functions with SECURITY DEFINER bypass this policy, so they
 -- compare `expires_at` themselves.
 --
--- The row of an expired memory is removed later: by remove_expired, or by remove_expired_for when the same content is
--- sent again.
+-- The rows of expired memories are removed later. remove_expired removes them in batches. remove_expired_for removes a
+-- row earlier, if the row would prevent a message from being stored.
 
--- Whether a memory with the expiry p_expires_at is visible: the expiry is in the future, or null, which means never.
--- The planner inlines this function.
+-- Whether a memory with the expiry p_expires_at is visible. A memory is visible if its expiry is in the future, or if
+-- it never expires (p_expires_at is null). The planner inlines this function.
 CREATE OR REPLACE FUNCTION is_unexpired(p_expires_at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN p_expires_at IS NULL OR p_expires_at > now();
 
 -- Return the time at which a memory of the namespace expires, or null if the memory does not expire.
 --
--- If the publisher gave an expiry (p_given), the memory expires at this time. Otherwise the memory expires at the end
--- of the namespace's default lifetime, unless the memory is pinned. No memory lives longer than the maximum lifetime,
--- not even a pinned memory. Both lifetimes begin at p_sent, the time when the content was last sent.
+-- If the publisher gave an expiry (p_given), the memory expires at this time. Without a given expiry, a pinned memory
+-- does not expire, and any other memory expires at the end of the namespace's default lifetime. But no memory lives
+-- longer than the namespace's maximum lifetime, not even a pinned memory. Both lifetimes begin at p_sent, the time when
+-- the content was last sent.
 CREATE OR REPLACE FUNCTION memory_expiry(p_namespace text, p_given timestamptz, p_pinned boolean, p_sent timestamptz)
 RETURNS timestamptz
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
@@ -32,8 +33,8 @@ BEGIN
 END
 $$;
 
--- Return the expiry p_expires_at unchanged, or raise an error if it is in the past. Functions that change a memory call
--- this function with the new expiry, because a memory that expires at once would be invisible to their caller.
+-- Return the expiry p_expires_at unchanged, or raise an error if it is in the past. The tool update_memory passes the
+-- new expiry of a memory to this function. Without the error, an update could make the memory disappear at once.
 CREATE OR REPLACE FUNCTION require_future(p_expires_at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE
 AS $$
@@ -49,10 +50,9 @@ $$;
 -- Extend the expiry of memories whose content was sent again with a later expiry. An earlier expiry changes nothing.
 -- p_sent has one object for each request: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
--- The default lifetime of a namespace does not apply to pinned memories. Therefore a pinned memory without a given
--- expiry lives the longest. If the stored memory or one of the requests is pinned without a given expiry, the memory
--- becomes pinned without a given expiry. This applies even in a namespace without a default lifetime, because the
--- namespace may get a default lifetime later.
+-- If the stored memory or one of the requests is pinned and has no given expiry, the memory becomes pinned and has no
+-- given expiry. Such a memory outlasts all others, because the default lifetime of the namespace does not apply to it.
+-- The memory becomes pinned even in a namespace without a default lifetime, because the namespace may get one later.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -73,8 +73,9 @@ BEGIN
         WHERE is_unexpired(m.expires_at)
         ORDER BY m.id, outlasts DESC, expires_at DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
-        -- A legal hold sets expires_at to null. For a memory under a hold, compare the new expiry with the expiry that
-        -- the publisher gave for the memory (given_expiry).
+        -- Choose the memories whose new expiry is later than the present expiry, and the memories that become pinned. A
+        -- legal hold sets expires_at to null. Then the new expiry is compared with the expiry that the publisher gave
+        -- for the memory (given_expiry).
         SELECT longest.*, coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity') AS is_later
         FROM longest JOIN memories m ON m.id = longest.id
         WHERE coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity')
@@ -88,9 +89,9 @@ BEGIN
 END
 $$;
 
--- Remove the rows of expired memories that would prevent the requests from being stored as new memories. These are
--- expired memories with the content of a request, and expired memories that are the current version of a record named
--- in a request. An expired memory under a legal hold is kept, and its expiry is cleared.
+-- Remove the rows of expired memories that would prevent the ingest requests in p_requests from being stored as new
+-- memories. Such a memory has the content of a request, or is the current version of a record that a request names. An
+-- expired memory under a legal hold is kept. Its expiry is cleared, because a memory under a hold does not expire.
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -136,10 +137,12 @@ BEGIN
 END
 $$;
 
--- Compute the expiry of at most p_limit memories of a namespace again. This is necessary after a change of the
--- lifetimes of the namespace. A memory under a legal hold has no expiry. The function reads the memories in the order
--- of their ids, beginning after the id p_after. `changed` is the number of memories whose expiry changed. `last_id` is
--- the last id that was read; it is null if no memory is left.
+-- Compute the expiry of a namespace's memories again, after the lifetimes of the namespace have changed. A memory under
+-- a legal hold gets no expiry. One call handles at most p_limit memories, in the order of their ids, beginning after
+-- the id p_after.
+--
+-- The result has two columns. `changed` is the number of memories whose expiry changed. `last_id` is the last id that
+-- was read, which the caller passes to the next call as p_after; it is null if no memory is left.
 CREATE OR REPLACE FUNCTION apply_retention(
     p_namespace text, p_after uuid, p_limit integer, OUT last_id uuid, OUT changed bigint
 )

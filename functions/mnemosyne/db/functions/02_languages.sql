@@ -102,9 +102,9 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
--- Return the rows of language_evidence() as a JSON object that maps each function word or letter to an array of
--- languages. A language is in the array twice if its column `sure` has the word, and once if its column `maybe` has the
--- word.
+-- Return the words of language_evidence() as a JSON object that maps each function word or letter to an array of
+-- languages. The array has a language twice if the word is in the language's column `sure`, and once if the word is in
+-- the language's column `maybe`.
 CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -117,18 +117,19 @@ RETURN (
     ) AS counted
 );
 
--- Return a JSON object whose keys are function words. If p_english is true, the keys are the words that indicate
--- English, including words that also indicate other languages. If p_english is false, the keys are all other words.
+-- Return a set of function words, as the keys of a JSON object. text_language checks whether a text has one of them. If
+-- p_english is true, the set has the words that indicate English, including words that also indicate other languages.
+-- If p_english is false, the set has all other function words.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
--- Return the language in p_languages with the highest count in a text. The count of a language is the number of its
--- function words and special letters in the text. A word in the column `sure` of language_evidence() counts twice.
+-- Return the language of a text, chosen from the languages in p_languages. Each function word or special letter in the
+-- text counts once for its language. A word in the column `sure` of language_evidence() counts twice.
 --
 -- English is preferred: the result is English if the count of English is not zero and no language has more than 1.5
--- times this count. In all other cases, the highest count decides. But if it is below 2, the result is null, and if two
--- languages have it, the result is 'und' (undetermined).
+-- times this count. Otherwise the result is the language with the highest count. There are two exceptions: the result
+-- is null if the highest count is below 2, and 'und' (undetermined) if two languages have the highest count.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -167,8 +168,9 @@ DECLARE
     english CONSTANT jsonb := evidence_for_english(true);
     others CONSTANT jsonb := evidence_for_english(false);
     beginning text := left(p_text, 1000);
-    -- Remove paths, URLs and names of files, because their parts are not words of a language: "/usr/bin" is not German.
-    -- If the text has lower-case letters, remove words of two or three capital letters, too: "MIT" is an abbreviation.
+    -- Remove paths, URLs and names of files, because their parts are not words of a language: "/usr/bin" does not have
+    -- the German word "bin". If the text has lower-case letters, also remove words of two or three capital letters,
+    -- because they are abbreviations: "MIT" is not the German word "mit".
     prose text := regexp_replace(beginning, '[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*'
         || CASE WHEN beginning ~ '[[:lower:]]' THEN '|\m[A-Z]{2,3}\M' ELSE '' END, ' ', 'g');
     -- Replace punctuation by spaces. An apostrophe separates words, too: "l'eau" becomes "l eau".
@@ -177,15 +179,15 @@ DECLARE
     letters integer;
     script text;
 BEGIN
-    -- A text of ASCII letters without a function word of another language is English or unknown. Most English texts
-    -- return here.
+    -- A text of ASCII letters without a function word of another language is English, or its language is unknown. For
+    -- most English texts, the function returns here.
     IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN
         RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
         letters := regexp_count(words, '[a-z\u00C0-\u024F]');
-        -- Choose the script with the most letters, if it has more letters than the Latin script. A Chinese or Japanese
-        -- character counts three times and a Korean character twice, because it carries as much text as that many
-        -- letters.
+        -- Find the script of the text. This is the script with the most letters, or null if no script has more letters
+        -- than the Latin script. A Chinese or Japanese character counts three times and a Korean character twice,
+        -- because such a character carries as much text as that many letters.
         SELECT s.name INTO script FROM (VALUES
             ('cyrillic', regexp_count(words, '[\u0400-\u052F]')),
             ('arabic', regexp_count(words, '[\u0600-\u06FF]')),

@@ -1,9 +1,9 @@
 -- Extract the words of memories and compute their BM25 weights (Robertson, Zaragoza 2009, "The Probabilistic Relevance
 -- Framework: BM25 and Beyond"), with k1 = 1.2.
 --
--- The table memory_words stores, for each word of a memory, the saturated frequency that term_weights computes. To
--- score a memory for a query, a search multiplies this frequency by a factor for the memory's length (lexical_score)
--- and by a factor for the rarity of the word in the namespace (search_terms).
+-- The table memory_words stores a weight for each word of a memory. term_weights computes this weight from the number
+-- of occurrences. To score a memory for a query, a search multiplies the weight by a factor for the memory's length
+-- (lexical_score) and by a factor for the rarity of the word in the namespace (search_terms).
 --
 -- The rows of memory_words depend on words_and_forms, on the SQL functions that it calls, and on term_key,
 -- term_weights, passage_weights and searched_text. A change to one of these functions needs a migration that fills the
@@ -41,19 +41,19 @@ RETURN ARRAY(
     WHERE char_length(match[1]) <= 200
 );
 
--- Return the union of two sets of words (tsvector). A tsvector has at most one megabyte: if the union could be larger,
--- p_others is ignored and the result is p_words.
+-- Return the union of two sets of words (tsvector). A tsvector has at most one megabyte. If the union could be larger,
+-- the result is only p_words, without p_others.
 CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
 
--- Return the union of two sets of words. A word that is in both sets has the positions from p_words.
+-- Return the union of two sets of words. A word that is in both sets keeps only its positions in p_words.
 CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
 
--- Return the text in the Unicode normal form NFKC. In scripts without spaces between words (Thai to Khmer, kana, Han),
--- each character gets a space on both sides, so that each character counts as a word.
+-- Return the text in the Unicode normal form NFKC, with a space on both sides of each character of a script that has no
+-- spaces between words (Thai, Lao, Burmese, Khmer, kana, Han). Each such character then counts as a word.
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(normalize(p_text, NFKC),
@@ -113,9 +113,9 @@ RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_acc
 -- Return the words of a text in the language p_language: `words`, by which a search finds the text, and `forms`, which
 -- only add to the score of an English text.
 --
--- `words` contains the stemmed words without accents, the words with accents, and each compound as a whole. If the
--- language is known and not English, `words` also contains the unstemmed words. A query for an unstemmed word then
--- finds the text even if the query is too short for detecting its language.
+-- `words` contains the stemmed words without accents, the words that have accents also with their accents, and each
+-- compound as a whole. If the language is known and not English, `words` also contains the unstemmed words. A query for
+-- an unstemmed word then finds the text even if the query is too short for detecting its language.
 --
 -- `forms` contains the unstemmed words of an English text, without accents. For a text in another language, `forms` is
 -- empty.
@@ -175,10 +175,10 @@ BEGIN
 END
 $$;
 
--- Return a vector with the BM25 weight of each word and each form. The index of an element is the key of the word or
--- form (see term_key). The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a
--- whole, such as "inc-4821", n is 1, because p_words does not have the positions of its occurrences. A form that equals
--- a word has no second weight.
+-- Return a vector with the BM25 weight of each word in p_words and each form in p_forms. A form is a word of an English
+-- text as it is written, not stemmed. The index of an element is the key of the word or form (see term_key). The weight
+-- is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a whole, such as "inc-4821", n is
+-- 1, because p_words does not have the positions of its occurrences. A form that equals a word has no second weight.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent
@@ -201,14 +201,14 @@ BEGIN
 END
 $$;
 
--- Return the title and the content of a memory as one text, in which a search by words looks for the query's words. If
--- the content contains the title, the result is only the content.
+-- Return the text in which a search by words looks for the query's words: the title and the content of a memory, or
+-- only the content if it contains the title.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN position(p_title IN translate(p_content, E'\n\t\r', '   ')) > 0 THEN p_content ELSE p_title || ' ' || p_content END;
 
--- Return the title, the content and the tags of a memory as one text, in which a search by words looks for the query's
--- words. If the content contains the title, the title is left out.
+-- Return the text in which a search by words looks for the query's words: the title, the content and the tags of a
+-- memory. The title is left out if the content contains it.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
@@ -218,9 +218,9 @@ RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(
 -- than 16,000 words is divided into 160 longer passages. The result is null if the text has only one passage.
 --
 -- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
--- scattered over the whole memory. Passages have only stems without accents, and the forms of English words, because
--- these have the largest weights in a query. A match by a word with accents, an unstemmed word of another language or a
--- whole compound counts only in the score of the whole memory.
+-- scattered over the whole memory. Passages have only stems without accents and, in English, also the words as they are
+-- written, because these have the largest weights in a query. A match by a word with accents, an unstemmed word of
+-- another language or a whole compound counts only in the score of the whole memory.
 --
 -- The function splits the text itself. It cannot read the passage of a word from the positions in a tsvector, because a
 -- tsvector has no position above 16,383, and at most 255 positions for each word.

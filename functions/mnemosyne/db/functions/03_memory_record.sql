@@ -30,8 +30,8 @@ CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETU
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- Most memories supersede no other memory. Without this check, the recursive query below would take a fifth of the
-    -- time in which a search reads ten hits.
+    -- Most memories supersede no other memory. Without this check, a search would spend a fifth of the time for reading
+    -- ten hits on the recursive query below.
     IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace AND is_unexpired(p.expires_at)) THEN
         RETURN '[]';
     END IF;

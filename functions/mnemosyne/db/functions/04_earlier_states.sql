@@ -28,7 +28,7 @@ RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
 -- Record a period of a namespace for which searches with `as_of` are refused. Overlapping periods are merged into one
 -- row. A row that another transaction is changing at the moment is not merged, because the function would have to wait
--- for that transaction.
+-- for that transaction. Periods that still overlap do no harm.
 CREATE OR REPLACE FUNCTION note_incomplete_period(p_namespace text, p_since timestamptz, p_until timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -179,7 +179,7 @@ BEGIN
 END
 $$;
 
--- Trigger function: write the state of a memory before a change to earlier_states.
+-- Trigger function: before a memory is changed, write its state to the table earlier_states.
 --
 -- A memory keeps at most 200 earlier states. The trigger removes the oldest state if there are more, and records the
 -- period in which this state was valid in incomplete_periods.
@@ -194,22 +194,23 @@ DECLARE
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- If created_at gets an earlier value, refuse searches with `as_of` for all times up to now. Only the restore of an
-    -- export does this. An export has neither the earlier states of a memory nor the memories that were deleted before
-    -- the export.
+    -- Only the restore of an export gives created_at an earlier value. An export has neither the earlier states of a
+    -- memory nor the memories that were deleted before the export. Therefore refuse searches with `as_of` for all times
+    -- up to now.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;
         RETURN NEW;
     END IF;
     -- A change may give a visible memory an expiry in the past, for example when a legal hold on the memory is
-    -- released. Replace this expiry by now(), because the memory was visible until now.
+    -- released. The memory was visible until now, so its new expiry is now().
     IF is_unexpired(OLD.expires_at) AND NEW.expires_at < now() THEN
         NEW.expires_at := now();
     END IF;
-    -- Keep no state in three cases: this transaction stored the memory, so there is no earlier state; this transaction
-    -- has already kept the state at its first change of the memory; or only the expiry of an unexpired memory changes,
-    -- which is not part of a state.
+    -- Keep no state in three cases:
+    --   * This transaction stored the memory, so there is no earlier state.
+    --   * This transaction has changed the memory before, and has kept the state before that change.
+    --   * Only the expiry of an unexpired memory changes. The expiry is not part of a state.
     IF OLD.created_at >= now()
         OR EXISTS (SELECT FROM earlier_states e
             WHERE e.memory_id = OLD.id AND e.until >= now() AND e.changed_in = pg_current_xact_id())
@@ -233,7 +234,7 @@ BEGIN
 END
 $$;
 
--- Trigger function: add the size of earlier states to the usage of the namespace, or subtract the size of removed
+-- Trigger function: add the size of new earlier states to the usage of the namespace, or subtract the size of removed
 -- states. The size of a state is the size of its title, tags and metadata, and 200 bytes for the row and its index
 -- entries.
 CREATE OR REPLACE FUNCTION count_earlier_states() RETURNS trigger

@@ -26,13 +26,14 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
         ELSE matches_conditions(m, f) END
     AND is_unexpired((m).expires_at);
 
--- Return the filters in the JSON object p_filters. Unknown names are ignored. A missing filter matches all memories.
+-- Convert the filters in the JSON object p_filters to the type memory_filters. Unknown names are ignored. A missing
+-- filter matches all memories.
 --
 -- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
 --
 -- If the metadata of a memory give more than 500 keys, the index has a single common key for the memory instead: the
--- key of the word 'metadata'. Therefore every filter by metadata also includes this common key, so that the index finds
--- these memories, too.
+-- key of the word 'metadata'. Therefore every filter by metadata also includes this common key. Otherwise a search
+-- would not find such a memory.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

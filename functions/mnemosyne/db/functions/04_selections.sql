@@ -2,7 +2,8 @@
 -- keeps (see 05_holds.sql). A selection is {"ids": [memory id, …]}, {"all": true}, or {"filters": {…}} with the fields
 -- of the type `memory_filters`. Superseded and expired memories can be selected, too.
 
--- Return the filters of a selection for memories of the namespace. The selection must not be a list of ids.
+-- Return the filters of the selection p_selection as the type memory_filters. Tags are converted to index keys, which
+-- include the namespace p_namespace. The selection must not be a list of ids.
 CREATE OR REPLACE FUNCTION selection_filters(p_selection jsonb, p_namespace text) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

@@ -92,7 +92,8 @@ $$;
 CREATE OR REPLACE TRIGGER keep_held_labels BEFORE UPDATE OF tags, metadata, session, "timestamp" ON memories
     FOR EACH ROW EXECUTE FUNCTION keep_held_labels();
 
--- Clear the expiry of at most p_limit memories that the hold p_hold selects. Return the number of changed memories.
+-- Clear the expiry of memories that the hold p_hold selects, after the hold was placed. One call clears the expiry of
+-- at most p_limit memories and returns their number, which is 0 if no memory is left.
 CREATE OR REPLACE FUNCTION suspend_expiries(p_namespace text, p_hold uuid, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,10 +1,11 @@
 -- Return the number of memories that match the filters in each day, week, month or year in the time zone p_timezone.
 -- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function uses the shortest
--- period that gives at most 400 rows. If even months give more rows, it uses years. The newest period is first, and the
+-- period that gives at most 400 rows, or years if even months give more rows. The newest period is first, and the
 -- result has at most 1,000 rows.
 --
--- The result has only dates of the years 1 to 9999. A timestamp near the beginning or the end of these years may have a
--- date outside them in the time zone. Such a date is replaced by the first or last day of these years.
+-- The result has only dates of the years 1 to 9999. In the time zone, a timestamp near the beginning of year 1 or near
+-- the end of year 9999 may have a date outside this range. Such a date is replaced by the first or last day of the
+-- range.
 CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
 RETURNS TABLE (per text, start date, memories bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

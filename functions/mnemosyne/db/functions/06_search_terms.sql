@@ -1,9 +1,9 @@
 -- Return the words of a query, each with a factor for its weight. search_terms calls this function for a namespace that
 -- has memories in several languages.
 --
--- The function words of the query's language are left out, unless the query has no other words. Each remaining word is
--- stemmed in the query's language, in English and in the languages of the namespace, because the language of a short
--- query often cannot be detected.
+-- The function words of the query's language are left out. If the query has only function words, they are kept. Each
+-- remaining word is stemmed in the query's language, in English and in the languages of the namespace, because the
+-- language of a short query often cannot be detected.
 --
 -- A stemmed word has the factor 1. An unstemmed word, a word with accents and a whole compound have the factor 0.25,
 -- because the stems of the same word also count.
@@ -31,7 +31,8 @@ END
 $$;
 
 -- Return the forms of an English query's words. A form is a word as it is written, if it differs from its stem. A stem
--- passes half of its weight on to its forms, in equal parts. `share` is the part that the form gets.
+-- passes half of its weight on to its forms, in equal parts. `share` is the part of the stem's weight that the form
+-- gets, for example 0.25 if the stem has two forms.
 CREATE OR REPLACE FUNCTION query_forms(p_namespace text, p_query text)
 RETURNS TABLE (stem_key integer, form_key integer, share double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -167,7 +168,8 @@ RETURN - ((w).weights <#> p_terms) * 2.2
     / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
 -- Return the share of a query's words that a memory contains, with length normalization, at most 1. p_share is the
--- share without length normalization; null counts as 0. p_length is the number of distinct words of the memory.
+-- share without length normalization; if it is null, the result is 0. p_length is the number of distinct words of the
+-- memory, and p_mean_length the mean of this number in the namespace.
 --
 -- Unlike a lexical score, the share does not depend on how often a word occurs. The length of a memory matters twice as
 -- much as in a lexical score, because a long memory contains many words by chance.

@@ -10,10 +10,10 @@
 -- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the current tags and
 -- metadata, not earlier ones, so the result is false for a search with `as_of`.
 --
--- The keys in these indexes include a hash of the namespace, so a lookup of keys needs no other index. If this function
--- returns true, the caller's query has the condition `namespace || '' = …`, for which no index can be used. With the
--- condition `namespace = …`, the planner would also scan all entries of the namespace in another index, because it
--- treats the namespace and the keys as independent conditions.
+-- If this function returns true, its caller compares the expression `namespace || ''`, which no index contains, instead
+-- of the column `namespace`. The keys in the GIN indexes include a hash of the namespace, so a lookup of keys needs no
+-- other index. But the planner treats the namespace and the keys as independent conditions. With the column
+-- `namespace`, the planner would also scan all entries of the namespace in another index.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -39,8 +39,8 @@ BEGIN
 END
 $$;
 
--- Whether more than p_rows memories have any of the tags in the filters, according to a quick check of the index. If
--- the result is true, there are more. If the result is false, there may still be more.
+-- Whether more than p_rows memories have any of the tags in the filters, according to a quick check of the index. The
+-- result true is certain. The result false is not certain, because the check may read only a part of the index entries.
 --
 -- The setting gin_fuzzy_search_limit limits the cost of frequent tags: if a tag has more than 1,000 rows, the index
 -- returns about 1,000 of them at random. Without this setting, the index would collect all rows of the tag before the
@@ -58,9 +58,9 @@ $$;
 -- Estimate the share of the namespace's memories that match the filters, from a sample of 400 memories. If the share is
 -- a tenth, the standard error of the estimate is .015.
 --
--- The sample consists of the memories with the lowest content hashes. A content hash is a SHA-256, so it does not
--- depend on the tags, times and metadata of a memory. Bitmap scans and sorting are disabled, so that the planner reads
--- the unique index of content hashes in order.
+-- The sample consists of the memories with the lowest content hashes. This sample is as good as a random one, because a
+-- content hash (SHA-256) does not depend on the tags, times and metadata of a memory. Bitmap scans and sorting are
+-- disabled, so that the planner reads the unique index of content hashes in order.
 CREATE OR REPLACE FUNCTION estimate_share(p_namespace text, filters memory_filters) RETURNS double precision
 LANGUAGE plpgsql STABLE SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -77,9 +77,9 @@ $$;
 
 -- Estimate the number of memories that match the filters, from the share that estimate_share returns.
 --   p_memories  the number of memories of the namespace
---   p_few       a number that the caller has found to be too low: more memories than p_few match
---   p_exactly   the limit up to which a result is exact: if the estimate is below twice this limit, the function counts
---               the memories
+--   p_few       a lower limit: the caller has already found more than p_few memories
+--   p_exactly   the limit up to which the result is exact: if the estimate is below twice this limit, the function
+--               counts the memories
 CREATE OR REPLACE FUNCTION estimate_matching(
     p_namespace text, filters memory_filters, p_memories bigint, p_few integer, p_exactly integer
 ) RETURNS bigint
@@ -98,9 +98,9 @@ END
 $$;
 
 -- Return the memories that contain any of the words with the keys p_keys, with their lexical scores. The result has at
--- most p_rows memories, so that the query stays cheap even if outdated word statistics take a frequent word for a rare
--- one. Plain index scans are disabled, so that the planner uses the GIN index memory_words_keys even if the planner's
--- estimates are wrong.
+-- most p_rows memories. Without this limit, the query would be slow if the word statistics are outdated and take a
+-- frequent word for a rare one. Plain index scans are disabled, so that the planner uses the GIN index
+-- memory_words_keys even if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION match_keys(p_keys integer[], p_terms sparsevec, p_mean_length double precision, p_rows integer)
 RETURNS TABLE (memory_id uuid, lexical_score double precision)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan

@@ -98,8 +98,9 @@ BEGIN
 END
 $$;
 
--- Return the long memories with the chunks nearest to a vector. The result is exact: all chunks of the namespace are
--- compared. `OFFSET 0` stops the planner from scanning all memories before the chunks.
+-- Return the long memories whose chunks are nearest to a vector. A chunk is a part of a long memory that has its own
+-- embedding. The result is exact: all chunks of the namespace are compared. `OFFSET 0` stops the planner from scanning
+-- all memories before the chunks.
 CREATE OR REPLACE FUNCTION knn_all_chunks(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -118,8 +119,8 @@ BEGIN
 END
 $$;
 
--- Return the long memories with the chunks nearest to a vector. The result is approximate, because the function reads
--- the HNSW index of chunks.
+-- Return the long memories whose chunks are nearest to a vector. A chunk is a part of a long memory that has its own
+-- embedding. The result is approximate, because the function reads the HNSW index of chunks.
 --
 -- All of the nearest p_limit chunks may belong to one memory. If the chunks belong to fewer than p_memories memories,
 -- the function reads the index again for four times as many chunks, up to 64 * p_limit chunks.
@@ -140,8 +141,8 @@ BEGIN
     LOOP
         SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
             SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
-            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without it, the planner expects only one
-            -- memory to match the filters, and scans all memories to find this memory first.
+            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without it, the planner would scan all
+            -- memories before the chunks, because it expects that only one memory matches the filters.
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
             WHERE c.namespace = p_namespace
             ORDER BY c.embedding <=> p_vector
@@ -154,13 +155,13 @@ BEGIN
 END
 $$;
 
--- Whether the namespace has so many chunks that a search in the HNSW index of chunks costs less than a comparison of
--- all its chunks. p_limit is the number of chunks to find.
+-- Whether the namespace has so many chunks (parts of long memories) that a search in the HNSW index of chunks costs
+-- less than a comparison of all chunks of the namespace. p_limit is the number of chunks to find.
 --
 -- The cost of the index depends on the number of chunks of all namespaces, because all namespaces share the index.
--- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. `few_chunks` is the largest
--- number of chunks that are compared in any case. Its formula is the same as for memories; the comment of `exact_up_to`
--- in 09_find_candidates.sql explains it.
+-- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. `few_chunks` is the number of
+-- chunks up to which the comparison costs less. The formula is the same as for `exact_up_to`, the limit for memories; a
+-- comment in 09_find_candidates.sql explains it.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -176,8 +177,9 @@ BEGIN
 END
 $$;
 
--- Return the long memories with the chunks nearest to a vector: from the HNSW index if the namespace has many chunks,
--- else from a comparison of all its chunks.
+-- Return the long memories whose chunks are nearest to a vector. A chunk is a part of a long memory that has its own
+-- embedding. If the namespace has many chunks, the function reads the HNSW index of chunks. Otherwise it compares all
+-- chunks of the namespace.
 CREATE OR REPLACE FUNCTION knn_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
@@ -192,9 +194,9 @@ BEGIN
 END
 $$;
 
--- Return the memories nearest to a vector, in a namespace with many chunks. The function compares the vector of every
--- memory, but finds the chunks of long memories in the HNSW index. knn_exact would compare the chunks of every memory,
--- too, which costs several times as much as the comparison of the memory's vector.
+-- Return the memories nearest to a vector, in a namespace with many chunks (parts of long memories). The function
+-- compares the vector of every memory, but finds the nearest chunks in the HNSW index. knn_exact would also compare all
+-- chunks of every memory, which costs several times as much as comparing the memory's vector.
 CREATE OR REPLACE FUNCTION knn_exact_and_chunk_index(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)

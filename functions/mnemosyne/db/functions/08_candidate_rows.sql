@@ -1,5 +1,6 @@
--- Return the candidates of a search as JSON, with their scores and neighbours. The Python module
--- functions/mnemosyne/domain/ranking.py ranks the candidates.
+-- Return the candidates of a search as JSON, with their scores and their neighbours. Neighbours are memories shortly
+-- before or after a candidate in the same session. The Python module functions/mnemosyne/domain/ranking.py ranks the
+-- candidates.
 
 -- Return the neighbours of some candidates in their sessions. These candidates are called heads. The neighbours of a
 -- head are the two memories before it and the two memories after it in the same session. `place` is the distance from
@@ -33,7 +34,7 @@ $$;
 -- These parameters describe the search:
 --   p_ids          the ids of both lists, so an id may occur twice; p_vector_scores and p_lexical_scores have their
 --                  scores
---   p_heads        candidates whose neighbours are added to the result
+--   p_heads        candidates whose neighbours (see neighbours_in_session) are added to the result
 --   p_word_keys    the keys of the query's words
 --   p_word_shares  for each of these words: its weight as a share of their total weight
 --   p_word_names   for each of these words: the number of the name that it belongs to, or null; the array is null if
@@ -42,8 +43,8 @@ $$;
 -- The rows of the result are first the memories in p_ids, then the neighbours. The JSON object has three fields:
 --   columns     an array with one array of values for each column of the rows
 --   listed      the number of rows for the memories in p_ids
---   neighbours  three arrays: `head`, `place` and `row`. Entry i of each array says that the memory in row row[i] is at
---               place place[i] relative to the memory in row head[i].
+--   neighbours  three arrays: `head`, `place` and `row`. Entry i of the arrays describes one neighbour: it is the
+--               memory in row row[i], at the place place[i] relative to its head, which is the memory in row head[i].
 --
 -- Some of the columns:
 --   words_share    the share of the query's words that the memory contains
@@ -80,7 +81,8 @@ BEGIN
                     memory_quality(m.rating_count, m.rating_sum) AS quality,
                     CASE WHEN (members.listed OR members.direct) AND position(': ' IN left(m.content, 42)) > 1
                         THEN split_part(left(m.content, 42), ': ', 1) END AS speaker,
-                    -- `+ 0` stops the planner from using the HNSW index of all chunks.
+                    -- Compare only the chunks of this memory. `+ 0` stops the planner from using the HNSW index, which
+                    -- has the chunks of all memories.
                     coalesce(members.vector_score, CASE WHEN chunked
                         THEN greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))

@@ -34,25 +34,28 @@ DECLARE
     -- from the last VACUUM or ANALYZE.
     all_memories double precision := CASE WHEN has_own_index(p_namespace) THEN own_memories ELSE (
         SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass)) END;
-    -- Whether filters may exclude many memories. The filters `not_session`, `folded` and `shown` exclude only a few
-    -- memories, so they do not count.
+    -- Whether filters may exclude many memories. Three filters do not count, because they exclude only a few memories:
+    -- `not_session` excludes one session, and `folded` and `shown` exclude near-duplicates of known results.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
     -- Whether PostgreSQL stores vectors out of line. A vector of more than 1,000 dimensions makes a row larger than
     -- 2,000 bytes, and PostgreSQL stores the vector of such a row out of line.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
     -- The maximum number of memories that the search takes from the HNSW index. With filters, the number is lower,
-    -- because the search must read about all_memories / matching rows of the index to find one memory that matches.
+    -- because each memory costs more: the search must read about all_memories / matching rows of the index to find one
+    -- memory that matches the filters. `matching` is the number of memories that match.
     nearest integer := CASE WHEN filtered THEN least(p_candidates, greatest(60, 3 * p_limit)) ELSE p_candidates END;
-    -- Up to this number of matching memories, the search compares all vectors. The comparison is exact, and up to this
-    -- number it is as fast as the HNSW index.
+    -- Up to this number of matching memories, the search compares the vectors of all matching memories. The comparison
+    -- is exact, and up to this number it is as fast as the HNSW index.
     --
-    -- To find enough matching memories, a search in the index reads about nearest * all_memories / matching rows.
-    -- Reading one row of the index costs as much as 36 comparisons of vectors. So both ways cost the same if matching
-    -- is sqrt(nearest * all_memories * 36). The factor 36 was measured with 256 dimensions: 9 to 45 microseconds for
-    -- one row, 0.6 to 1.4 microseconds for one comparison. The factor is 16 if the compared rows are scattered in the
-    -- table, as with a filter by tag. It is 8 if vectors are stored out of line, measured with 3,072 dimensions: 42 to
-    -- 104 microseconds for one row, 7.4 microseconds for one comparison.
+    -- To find enough matching memories (`nearest`), a search in the index reads about nearest * all_memories / matching
+    -- rows. Reading one row of the index costs as much as 36 comparisons of vectors. The other way takes one comparison
+    -- for each matching memory. So both ways cost the same if `matching` is sqrt(nearest * all_memories * 36).
+    --
+    -- The factor 36 was measured with 256 dimensions: 9 to 45 microseconds for one row, 0.6 to 1.4 microseconds for one
+    -- comparison. The factor is 16 if the compared rows are scattered in the table, as with a filter by tag. The factor
+    -- is 8 if vectors are stored out of line, measured with 3,072 dimensions: 42 to 104 microseconds for one row, 7.4
+    -- microseconds for one comparison.
     exact_up_to integer := greatest(2000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
         * CASE WHEN out_of_line THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
     -- The search counts matching memories up to this number. If more memories match, the search estimates their number.
@@ -60,7 +63,7 @@ DECLARE
     -- If the words of the query match more memories than this number, only the rarest words are looked up to find
     -- memories. The other words only add to the scores of the memories found.
     lexical_rows CONSTANT integer := 2000;
-    -- The search reads neighbours only for this number of candidates at the beginning of each list.
+    -- The search reads the neighbours in the session only for this number of candidates at the beginning of each list.
     heads CONSTANT integer := 20;
     matching bigint := own_memories;
     strategy text;
@@ -68,7 +71,7 @@ DECLARE
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
-    word_keys integer[];  -- keys of the query's eight rarest words; no memory contains most words of a long query
+    word_keys integer[];  -- keys of the query's eight rarest words, because no memory has most words of a long query
     word_shares double precision[];  -- for each word of word_keys: its share of the words' total weight
     word_names integer[];  -- for each word of word_keys: the name that it belongs to; null if the query has no names
     mean_length double precision;
@@ -118,16 +121,17 @@ BEGIN
     END IF;
     IF strategy = 'hnsw' THEN
         -- The index returns its rows in steps of hnsw.ef_search rows, until enough of them match the filters. A higher
-        -- value gives better recall at a higher cost. Among 10,000 memories, the recall of the ten nearest is 1.00 with
-        -- the value 400. In a namespace that had half of 32,000 memories, the recall was 0.987 with the value 400, and
-        -- 0.996 with the value 800, at 1.4 times the cost. If only a part of the rows match the filters, the value is
-        -- 1.2 times the expected number of rows to read, so that the first step is usually enough.
+        -- setting gives better recall at a higher cost. Among 10,000 memories, the recall of the ten nearest is 1.00
+        -- with the setting 400. In a namespace that had half of 32,000 memories, the recall was 0.987 with the setting
+        -- 400, and 0.996 with the setting 800, which cost 1.4 times as much. If only a part of the rows match the
+        -- filters, the setting is 1.2 times the expected number of rows to read, so that the first step is usually
+        -- enough.
         PERFORM set_config('hnsw.ef_search', CAST(CAST(least(1000, greatest(
             400, least(800, all_memories / 40), 1.2 * nearest * all_memories / matching)) AS integer) AS text), true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
         FROM knn_hnsw(p_namespace, filters, query_vector, nearest) AS w;
-        -- Compare all vectors if the index returns fewer rows than `nearest`. The index scan has then ended early,
-        -- because too many memories of other namespaces are nearer.
+        -- If the index returns fewer rows than requested (`nearest`), compare all vectors instead. The index scan has
+        -- then ended early, because too many memories of other namespaces are nearer.
         IF row_count < nearest THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN

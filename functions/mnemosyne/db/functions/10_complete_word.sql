@@ -12,8 +12,9 @@ BEGIN
 END
 $$;
 
--- Return beginning_of(m) for up to p_rows memories m whose contents have all trigrams of the text p_text. Plain index
--- scans are disabled, so that the planner uses the trigram index even if the planner's estimates are wrong.
+-- Return the title, the tags and the first 1,000 characters (see beginning_of) of up to p_rows memories whose contents
+-- have all trigrams of the text p_text. Plain index scans are disabled, so that the planner uses the trigram index even
+-- if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION beginnings_by_trigrams(p_namespace text, filters memory_filters, p_text text, p_rows integer)
 RETURNS TABLE (beginning text)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -32,9 +33,9 @@ $$;
 -- Return up to p_limit words that begin with the text p_start, the most frequent first, in lower case and without
 -- accents. The text p_start itself is not in the result.
 --
--- The function looks for such words in beginning_of(m) of the newest 300 memories. If fewer than 20 of these memories
--- have such a word, the function also looks in memories that the trigram index finds. The index cannot look up a text
--- of fewer than three bytes.
+-- The function looks for such words in the newest 300 memories that match the filters: in the title, the tags and the
+-- first 1,000 characters of each. If fewer than 20 of these memories have such a word, the function also looks in
+-- memories that the trigram index finds. The index cannot look up a text of fewer than three bytes.
 CREATE OR REPLACE FUNCTION complete_word(p_namespace text, p_filters jsonb, p_start text, p_limit integer) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
@@ -56,8 +57,8 @@ BEGIN
     );
     IF cardinality(beginnings) < enough AND octet_length(start) >= 3 THEN
         beginnings := beginnings || ARRAY(
-            -- Look up only the first eight characters, because each trigram takes time and the pattern excludes wrong
-            -- memories.
+            -- Look up only the trigrams of the first eight characters, because each trigram takes time. Memories that
+            -- do not contain the whole text are excluded by the pattern below.
             SELECT b.beginning
             FROM beginnings_by_trigrams(p_namespace, filters, left(literal_form(p_start), 8), trigram_rows) AS b
             WHERE b.beginning ~ pattern

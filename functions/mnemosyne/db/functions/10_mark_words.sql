@@ -8,7 +8,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
     -- Replace separators by spaces. PostgreSQL's parser takes "tea/coffee" for a file and <b> for a tag, and
-    -- ts_headline does not mark words in these.
+    -- ts_headline does not mark words in files and tags.
     words text := regexp_replace(translate(p_text, U&'_/\005C@:#<>&\E000\E001', '           '),
         '(\w)[-+=~|](?=\w)|([[:alpha:]])\.(?=\w)', '\1\2 ', 'g');
 BEGIN
@@ -34,8 +34,9 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
 -- Return the texts of several memories with the words of a query marked, as mark_words does. p_memories is a JSON array
 -- with one array of texts for each memory. The language is detected once for each memory, from all its texts.
 --
--- The result has the form of p_memories, with an array in place of each text. The array contains the marked text and,
--- if the text has accented letters, a marked copy without accents. If the query has no words, the array is empty.
+-- The result has the form of p_memories, with an array in place of each text. This array contains the marked text and,
+-- if the text has accented letters, a marked copy without accents. If the query has no words, the array for each text
+-- is empty.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.
@@ -47,7 +48,7 @@ DECLARE
     marked jsonb := '[]';
     memory jsonb;
     memory_language text;
-    stemmed_language text;  -- the language of `plain` and `accented`
+    stemmed_language text;  -- the memory language for which the query's words were stemmed
     plain tsvector;
     accented tsvector;
 BEGIN

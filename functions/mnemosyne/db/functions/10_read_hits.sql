@@ -4,8 +4,8 @@ LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 
 -- Return a snippet of a content: 240 characters around the first occurrence of a query word. If the content contains
--- several query words, the longest word is used. The result is null if the occurrence is within the first p_shown
--- characters, which the caller shows anyway.
+-- several query words, the snippet shows the longest one. The result is null if the occurrence is within the first
+-- p_shown characters, which the caller shows anyway.
 --
 -- Each word of the content that begins with the stem of a query word is an occurrence of the query word. A final i of
 -- the stem also matches y, because the English stemmer replaces a final y by i. Accents are ignored.
@@ -24,8 +24,8 @@ RETURN (
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- Return the stems of each word and each compound of a query. A search looks for these stems in a text in the language
--- p_language. `needed` is the number of stems that a matching text must contain: all stems of a compound, such as
+-- Return each word and each compound of a query, with the stems that a search looks for in a text in the language
+-- p_language. `needed` is the number of these stems that a matching text must contain: all stems of a compound, such as
 -- "inc-4821", and one stem of any other word.
 CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
 RETURNS TABLE (word text, stems text[], needed integer)
@@ -43,9 +43,10 @@ BEGIN
 END
 $$;
 
--- Return which words of a query each of several memories contains. The result is a JSON object that maps the id of each
--- memory to an array of at most 100 words. p_texts has the texts of the memories p_ids. A query may be a whole page of
--- text, so only its first 2,000 characters count, and its words are stemmed only once for each language.
+-- For each of several memories, return the words of a query that the memory contains. p_ids has the ids of the
+-- memories, and p_texts has their texts. The result is a JSON object that maps each id to an array of at most 100
+-- words. A query may be a whole page of text, so only its first 2,000 characters count, and its words are stemmed only
+-- once for each language.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_ids uuid[], p_texts text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$

@@ -48,7 +48,7 @@ BEGIN
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
         -- pg_column_size() returns the size as stored and does not decompress the value. The sample has at least one
-        -- memory, even if that memory is longer than sample_bytes.
+        -- memory, even if the hashes of its words take more than `sample_bytes`.
         SELECT measured.keys, measured.language FROM (
             SELECT newest.keys, newest.language, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -154,9 +154,9 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- Return the languages of a namespace's sampled memories, and the language of a text. `sampled` is the number of
--- sampled memories, `languages` maps each language to its number of sampled memories, and `text_in` is the language of
--- p_text.
+-- Return the languages of a namespace's memories, and the language of the text p_text (`text_in`). The memories are the
+-- sample from which the word statistics of the namespace were computed (see refresh_words). `sampled` is the number of
+-- memories in the sample, and `languages` maps each language to its number of memories in the sample.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
 )
@@ -169,8 +169,9 @@ BEGIN
 END
 $$;
 
--- Return the languages of the sampled memories of all namespaces. `sampled` is the number of sampled memories, and
--- `languages` maps each language to its number of sampled memories. Only operators may call this function.
+-- Return the languages of the memories of all namespaces. The memories are the samples from which the word statistics
+-- of the namespaces were computed (see refresh_words). `sampled` is the number of memories in the samples, and
+-- `languages` maps each language to its number of memories in the samples. Only operators may call this function.
 CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

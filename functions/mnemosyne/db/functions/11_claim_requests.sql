@@ -121,8 +121,8 @@ BEGIN
         SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- A request is also busy if its content is stored but the request is not final: another delivery has stored the
-        -- content since this statement began.
+        -- A request is also busy if its content is stored but the request is not final. In this case, another delivery
+        -- has stored the content since this statement began.
         'busy', to_jsonb(busy || ARRAY(
             SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)

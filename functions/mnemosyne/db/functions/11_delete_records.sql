@@ -141,7 +141,8 @@ $$;
 -- There are three cases:
 --   * The delivered request stores a content: p_request must have the content hash p_content_hash.
 --   * The delivered request deletes a record (p_content_hash is empty): p_request must be a deletion of this record.
---   * The delivered content could not be read (p_content_hash is null): the result is true, because nothing can differ.
+--   * The delivered content could not be read (p_content_hash is null): the result is true, because there is no content
+--     to compare.
 CREATE OR REPLACE FUNCTION is_same_request(p_request ingest_requests, p_content_hash bytea, p_source text, p_key text)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -3,11 +3,11 @@
 --   p_addresses  the person's e-mail addresses
 --
 -- The table oauth_blocked_people has one row for each block. A block names a subject or an e-mail address, in the
--- column `who`. It applies to the person in three cases:
---   * It names the person's subject.
---   * It names one of the person's addresses. Case is ignored.
---   * It names an earlier address of the person. The column `subjects` has the subjects of all grants with the blocked
---     address, as they were at the time of the block. So a person whose address changes stays blocked.
+-- column `who`. A block applies to the person in three cases:
+--   * The block names the person's subject.
+--   * The block names one of the person's addresses. Case is ignored.
+--   * The block names an earlier address of the person. The column `subjects` has the subjects of all grants with the
+--     blocked address, as they were at the time of the block. So a person whose address changes stays blocked.
 CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

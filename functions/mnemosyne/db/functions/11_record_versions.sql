@@ -22,8 +22,8 @@ BEGIN ATOMIC
     SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || p_namespace, 0));
 END;
 
--- Whether a version of a record counts as deleted, because the latest deletion of the record covers it (see above). The
--- result is false if the record has no deletion.
+-- Whether a version of a record counts as deleted, because the latest deletion of the record covers it. The beginning
+-- of this file defines which versions a deletion covers. The result is false if the record has no deletion.
 --   p_key        the row of source_keys for the record; it has the times of the latest deletion
 --   p_at         the timestamp of the version
 --   p_published  the time at which the version was first published
@@ -68,9 +68,9 @@ RETURN nullif(concat_ws('; ',
 ), '');
 
 -- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.
--- Requests whose ids are in p_busy are skipped. The field `event` gives the reason:
+-- Requests whose ids are in p_busy and requests in a final state are left out. The field `event` gives the reason:
 --   deleted    a deletion of the record covers the version
---   failed     the record is immutable and has another content, or an earlier version in p_requests gives it one
+--   failed     the record is immutable and already has another content, stored or in an earlier version in p_requests
 --   duplicate  the content is stored already
 --   expired    the given expiry of the version has passed
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
@@ -127,8 +127,8 @@ BEGIN
     IF jsonb_array_length(coalesce(p_versions, '[]')) = 0 THEN
         RETURN recorded;
     END IF;
-    -- Take the advisory lock of supersession, unless each version is a new memory and the first version of its record.
-    -- Such versions supersede no memory.
+    -- If a version may supersede a memory, take the advisory lock of lock_supersession. The lock is not needed if every
+    -- version is a new memory and the first version of its record.
     IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
         SELECT FROM source_keys k
         WHERE k.namespace = p_namespace AND k.memory_id IS NOT NULL
@@ -165,7 +165,7 @@ BEGIN
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
         -- The INSERT changes no row if the change of an immutable record is refused (event `failed`) and the request is
-        -- already dead_lettered. The request then keeps its state. It must still be in the result, because
+        -- already dead_lettered. The request then keeps its state. The request must still be in the result, because
         -- claim_requests returns the result as already_final, and the caller of claim_requests stores every request
         -- that is not in already_final.
         IF NOT FOUND THEN
@@ -231,8 +231,9 @@ BEGIN
             UPDATE source_keys k
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
-            -- The expired version has no memory, so the successor is a random id. No memory has this id, as after the
-            -- removal of a stored version that has expired.
+            -- The expired version has no memory, so the successor of the current memory is a random id, which no memory
+            -- has. Likewise, a version that was stored and then removed after its expiry is a successor that no longer
+            -- exists.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

@@ -1,5 +1,5 @@
--- Trigger function: when the state of an ingest request changes, set its column changed_in to the id of the
--- transaction.
+-- Trigger function: when the state of an ingest request changes, set the column changed_in of the request to the id of
+-- the transaction.
 --
 -- A reader of outcomes uses this id to find the requests that have changed since its last read. The reader remembers
 -- the database snapshot of its last read. A request has changed since that read if the transaction in changed_in was

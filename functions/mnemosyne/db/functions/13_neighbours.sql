@@ -1,5 +1,5 @@
--- Return the words of a text that may reverse its meaning, such as "not" or "before". Two memories are similar only if
--- they have the same polarity words.
+-- Return the polarity words of a text. These are words that may reverse its meaning, such as "not" or "before". Two
+-- memories are similar only if they have the same polarity words.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
@@ -26,9 +26,10 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 --
 -- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A neighbour is
 -- similar if all these conditions are true:
---   * It is one of the eight nearest, and at most four times as long or short.
---   * It has the same polarity words and the same symbols as the memory.
---   * Its content words are a subset or a superset of the memory's content words.
+--   * The neighbour is one of the eight nearest.
+--   * Neither the neighbour nor the memory is more than four times as long as the other.
+--   * Both have the same polarity words (such as "not") and the same symbols (such as "$").
+--   * The content words of the neighbour are a subset or a superset of the memory's content words.
 --   * The smaller of the two sets has at least three words, and at least three quarters as many words as the larger
 --     set.
 -- Therefore a neighbour that differs by one replaced word ("on Monday", "on Friday") is not similar.

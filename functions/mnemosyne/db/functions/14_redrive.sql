@@ -68,7 +68,7 @@ $$;
 
 -- Raise insufficient_privilege if the session must not change a dead letter.
 --   p_namespace  the namespace of the dead letter; it must be the session's namespace
---   p_into       the namespace of the requests in its message; it must equal p_namespace, unless p_namespace is empty
+--   p_into       the namespace of the requests in the message; if p_namespace is not empty, both must be equal
 --
 -- If a message names no namespace, its dead letter has the empty namespace, and its requests may belong to any
 -- namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
@@ -120,8 +120,8 @@ BEGIN
     RETURNING d.letter_id INTO marked;
     IF marked IS NOT NULL THEN
         PERFORM lock_requests(p_into, p_request_ids);
-        -- Also mark requests that are queued since an earlier redrive. That redrive crashed, or its message has not
-        -- been processed yet.
+        -- Also update the requests that are still queued from an earlier redrive. That redrive crashed, or its message
+        -- has not been processed yet.
         UPDATE ingest_requests
         SET state = 'queued', updated_at = redriven.at, redriven_at = redriven.at, announced_at = NULL
         FROM (SELECT clock_timestamp() AS at) AS redriven
@@ -152,8 +152,9 @@ $$;
 
 -- Lock the dead letter from which a message was republished, until the end of the transaction.
 --
--- mark_redriven locks a dead letter before it locks the requests of the message. A transaction that gives up the
--- message must take the locks in the same order. Otherwise the two transactions could deadlock.
+-- mark_redriven locks a dead letter before it locks the requests of the message. A transaction in which the republished
+-- message becomes a dead letter again must take the locks in the same order. Otherwise the two transactions could
+-- deadlock.
 CREATE OR REPLACE FUNCTION lock_dead_letter(p_namespace text, p_letter_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -183,7 +184,8 @@ BEGIN
 END
 $$;
 
--- Delete the dead letter from which a message was republished, unless a request of the message has no outcome yet.
+-- Delete the dead letter from which a message was republished, if every request of the message has an outcome.
+-- Otherwise change nothing.
 CREATE OR REPLACE FUNCTION conclude_dead_letter(p_namespace text, p_letter_id uuid, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

@@ -22,7 +22,7 @@ $$;
 -- Return a preview of a forgetting of the selection as JSON:
 --   set    the result of selection_token: the token and the number of the selected memories
 --   holds  the legal holds that keep some of these memories
---   page   up to p_limit of these memories, in the order of their timestamps, after the position p_after, p_after_id
+--   page   up to p_limit of these memories, by timestamp, after the memory with the timestamp p_after and id p_after_id
 CREATE OR REPLACE FUNCTION preview_forgetting(
     p_namespace text, p_selection jsonb, p_after timestamptz, p_after_id uuid, p_limit integer
 ) RETURNS jsonb
@@ -95,7 +95,7 @@ BEGIN
 END
 $$;
 
--- Add the numbers in p_counts, which maps tables to numbers of rows, to the column `counts` of a forgetting.
+-- Add numbers of removed rows to the column `counts` of a forgetting. p_counts maps each table to a number of rows.
 CREATE OR REPLACE FUNCTION add_counts(p_namespace text, p_id uuid, p_counts jsonb) RETURNS void
 LANGUAGE sql SET search_path = public, pg_temp AS $$
     UPDATE forgettings f
@@ -106,8 +106,8 @@ LANGUAGE sql SET search_path = public, pg_temp AS $$
     WHERE f.namespace = p_namespace AND f.id = p_id;
 $$;
 
--- Clear the note and the beginning of the content of requests, and replace their error by forgotten_error(). A request
--- that is not final becomes deleted. Return the number of requests.
+-- Clear the texts of requests in a forgetting: the note and the beginning of the content. Replace their error by
+-- forgotten_error(). A request that is not final becomes deleted. Return the number of requests.
 CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -123,8 +123,8 @@ BEGIN
 END
 $$;
 
--- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests that
--- have no memory, if p_hashes has the hash of their content and they were created before the forgetting began. Add the
+-- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests
+-- without a memory that were created before the forgetting began and have a content with a hash in p_hashes. Add the
 -- numbers of removed rows to the counts of the forgetting.
 CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
@@ -236,8 +236,8 @@ BEGIN
 END
 $$;
 
--- Compute PostgreSQL's statistics of the table `memories` and of its expression indexes again. The statistics then
--- contain no tags, sessions or words of forgotten memories. On an empty table, ANALYZE changes nothing.
+-- Compute PostgreSQL's statistics of the table `memories` and of its expression indexes again. The statistics then have
+-- no tags, sessions or words of forgotten memories. But if the table is empty, ANALYZE keeps the old statistics.
 CREATE OR REPLACE FUNCTION refresh_statistics() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -9,8 +9,8 @@
 --
 -- begin_forgetting takes an exclusive lock with this key, and waits for it. A transaction that stores memories takes a
 -- shared lock, so many such transactions can run at the same time. If a forgetting is just beginning, the storing
--- transaction fails at once, and the message is delivered again later. It does not wait, because a waiting transaction
--- would keep a pooled connection from others.
+-- transaction fails at once, and the message is delivered again later. The storing transaction does not wait, because
+-- it would keep a pooled connection from others.
 CREATE OR REPLACE FUNCTION forgetting_lock(p_namespace text) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN hashtextextended('forgetting ' || p_namespace, 0);

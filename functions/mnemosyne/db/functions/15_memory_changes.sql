@@ -16,8 +16,8 @@ RETURN coalesce((
     SELECT f.enabled FROM change_feeds f WHERE f.namespace IN (p_namespace, '') ORDER BY f.namespace DESC LIMIT 1
 ), false);
 
--- Return the kind of the event for two changes of one memory in one transaction, because both changes have only one
--- event. p_earlier and p_later are the kinds of the two changes. p_superseded_by is the memory's successor after both.
+-- Return the kind of the event for a memory that one transaction has changed twice. Both changes share one event.
+-- p_earlier and p_later are the kinds of the two changes. p_superseded_by is the memory's successor after both changes.
 CREATE OR REPLACE FUNCTION merged_kind(p_earlier text, p_later text, p_superseded_by uuid) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -121,8 +121,8 @@ END
 $$;
 
 -- Trigger function: record a new, changed or removed rating of a memory in the change feed. When a memory is removed,
--- its ratings are removed in the same transaction. merged_kind then gives the memory one event, with the kind of the
--- removal.
+-- its ratings are removed in the same transaction. The memory still has only one event, with the kind of the removal
+-- (see merged_kind).
 CREATE OR REPLACE FUNCTION note_rated_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -141,8 +141,8 @@ CREATE OR REPLACE TRIGGER note_created AFTER INSERT ON memories REFERENCING NEW 
     FOR EACH STATEMENT EXECUTE FUNCTION note_created_memories();
 CREATE OR REPLACE TRIGGER note_removed AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_removed_memories();
--- UPDATE OF limits this trigger to some columns. A statement trigger with a transition table cannot be limited: it
--- would also run when last_seen_at or an embedding is updated, and copy each such row.
+-- UPDATE OF limits this trigger to changes of some columns. A statement trigger with a transition table cannot be
+-- limited to columns: it would also run when last_seen_at or an embedding is updated, and copy each such row.
 CREATE OR REPLACE TRIGGER note_updated
     AFTER UPDATE OF title, tags, metadata, "timestamp", superseded_by, expires_at, pinned ON memories
     FOR EACH ROW WHEN (OLD.title IS DISTINCT FROM NEW.title OR OLD.tags IS DISTINCT FROM NEW.tags
