@@ -97,7 +97,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if extension not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
         return _BY_EXTENSION["html"]
     packed = GZIP if is_packed else ""
-    if format_of(path.name) == "jsonl" and re.match(rb"\[\s*\{", start):
+    if (extension in ("txt", "text", "") or format_of(path.name) == "jsonl") and re.match(rb"\[\s*\{\s*\"", start):
         return "a JSON array", f"name it .json{packed}, or write one JSON object a line"
     if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
         return "JSON lines", f"name it .jsonl{packed}, or import it alone with --format jsonl"
