@@ -199,7 +199,7 @@ def test_a_database_that_does_not_start_is_reported_with_the_cause_in_its_log(tm
         settings.write("shared_preload_libraries = 'nowhere'\n")
     ended = _run("keys", "list", *data)
     assert ended.returncode == 1
-    assert 'FATAL:  could not access file "nowhere": No such file or directory (its log: ' in ended.stderr
+    assert 'FATAL:  could not access file "nowhere": No such file or directory: read its log ' in ended.stderr
     (check,) = json.loads(_run("doctor", "--json", *data).stdout)
     assert (check["name"], check["ok"]) == ("local system", False)
     assert "setting" not in check["remedy"]

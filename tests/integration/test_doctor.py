@@ -141,8 +141,13 @@ def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(
 
     monkeypatch.setattr("mnemosyne.cli.doctor.open_services", fail)
     (check,) = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)
-    assert (check["name"], check["ok"]) == ("local system", False)
-    assert "read the log of the database" in check["seen"]
+    assert check == {
+        "name": "local system",
+        "ok": False,
+        "warning": False,
+        "seen": "the database reported an internal error",
+        "remedy": "read the log of the database",
+    }
 
 
 def test_without_gcloud_a_command_on_a_deployment_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,8 @@ class DataDir:
         if misread := set('"$`\\\n') & set(str(path.resolve())):
             raise Misconfigured(
                 f"the path of the data directory must not contain {' or '.join(map(repr, sorted(misread)))}, got "
-                f"{path}: choose another with --data-dir"
+                f"{path}",
+                next_step="choose another with --data-dir",
             )
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -83,7 +84,7 @@ class DataDir:
         except OSError as exc:
             reason = (exc.strerror or str(exc)).lower()
             raise Misconfigured(
-                f"the data directory {path} cannot be written ({reason}): choose another with --data-dir"
+                f"the data directory {path} cannot be written ({reason})", next_step="choose another with --data-dir"
             ) from exc
         return cls(path)
 
@@ -94,7 +95,9 @@ class DataDir:
         Raises Misconfigured otherwise, with the directories of other local systems.
         """
         if problem := cls.missing_system_message(chosen):
-            raise Misconfigured(f"{problem}: name a directory with --data-dir, or start a system with `mnemosyne dev`")
+            raise Misconfigured(
+                problem, next_step="name a directory with --data-dir, or start a system with `mnemosyne dev`"
+            )
         return cls.at(chosen)
 
     @staticmethod
@@ -121,8 +124,9 @@ class DataDir:
         found = file.read_text(errors="replace").strip() if file.exists() else str(version)
         if found != str(version):
             raise Misconfigured(
-                f"{file} must contain {version}, the version of PostgreSQL, got {found[:20]!r}: if the file is "
-                "damaged, restore the directory from a backup; otherwise choose another --data-dir"
+                f"{file} must contain {version}, the version of PostgreSQL, got {found[:20]!r}",
+                next_step="if the file is damaged, restore the directory from a backup; otherwise choose another "
+                "--data-dir",
             )
 
     def log(self, name: str) -> Path:
@@ -135,10 +139,13 @@ def _path(chosen: str | None) -> Path:
     try:
         return path.expanduser().absolute()
     except RuntimeError as exc:
-        raise Misconfigured(f"the user of the data directory {path} has no home directory") from exc
+        raise Misconfigured(
+            f"the user of the data directory {path} has no home directory",
+            next_step="name the full path",
+        ) from exc
     except FileNotFoundError as exc:  # the path is relative, and the working directory was deleted
         raise Misconfigured(
-            f"the working directory no longer exists: change to another, or name {path} by its full path"
+            "the working directory no longer exists", next_step=f"change to another, or name {path} by its full path"
         ) from exc
 
 

@@ -77,7 +77,9 @@ def prepare(
         subscribe(SUBSCRIPTION, TOPIC, ingest_url, dead_letter_policy=give_up)
     except GoogleAPIError as exc:
         raise Misconfigured(
-            f"the Pub/Sub emulator at {host} does not answer: start it, or unset PUBSUB_EMULATOR_HOST ({exc})"
+            f"the Pub/Sub emulator at {host} does not answer",
+            next_step="start it, or unset PUBSUB_EMULATOR_HOST",
+            detail=str(exc),
         ) from exc
     finally:
         publisher.stop()

@@ -44,7 +44,7 @@ def free_port(host: str = LOOPBACK) -> int:
         with suppress(OSError):
             keep_port(host, port)
             return port
-    raise Misconfigured(f"no port between 20,000 and 32,000 is free on {host}")
+    raise Misconfigured(f"no port between 20,000 and 32,000 is free on {host}", next_step="end a program that uses one")
 
 
 def keep_port(host: str, port: int) -> None:
@@ -79,7 +79,7 @@ def require_free(host: str, port: int, purpose: str) -> None:
             if isinstance(exc, socket.gaierror | UnicodeError) or exc.errno == errno.EADDRNOTAVAIL:
                 raise Misconfigured(f"--host must be a name or address of this machine, got {host} ({cause})") from exc
             reason = "is in use" if exc.errno == errno.EADDRINUSE else f"({cause})"
-    raise Misconfigured(f"port {port} on {host}, for {purpose}, {reason}: choose another with --port")
+    raise Misconfigured(f"port {port} on {host}, for {purpose}, {reason}", next_step="choose another with --port")
 
 
 def url(host: str, port: int) -> str:
@@ -175,7 +175,9 @@ class FunctionProcess:
                     if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
                         break  # the function is misconfigured, so waiting does not help
                 time.sleep(0.02)
-        raise Misconfigured(f"the function {self.target} did not start{self._reason()} (its log: {self._log})")
+        raise Misconfigured(
+            f"the function {self.target} did not start{self._reason()}", next_step=f"read its log {self._log}"
+        )
 
     def _reason(self) -> str:
         """Return the error in the last line of the log since this start: a log event or the end of a traceback."""

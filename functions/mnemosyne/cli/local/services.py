@@ -138,6 +138,6 @@ def _delivery(
         queue.check()
     except Unavailable as exc:
         unused = "close the program that uses it, free space, or move the file away; its messages are not stored yet"
-        raise Misconfigured(f"{exc}: {unused}") from exc
+        raise Misconfigured(str(exc), next_step=unused) from exc
     lock, secret = fasteners.InterProcessLock(directory.delivery_lock), settings["MNEMOSYNE_PUSH_SECRET"]
     return Delivery(queue, ingest.url, dead_letter.url, delivery_lock=lock, secret=secret)

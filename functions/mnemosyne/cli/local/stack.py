@@ -130,8 +130,8 @@ def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterato
             current = postgres.space(server)
             if space not in (None, current):
                 raise Misconfigured(
-                    f"the memories in {directory.path} were embedded by {current}, not by {space}: leave --embedder "
-                    "out, or choose another --data-dir"
+                    f"the memories in {directory.path} were embedded by {current}, not by {space}",
+                    next_step="leave --embedder out, or choose another --data-dir",
                 )
         except BaseException:
             server.stop()
@@ -223,8 +223,9 @@ def is_served(directory: DataDir) -> bool:
     if dev_runs(directory):
         return True
     raise Misconfigured(
-        f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: give the directory of the "
-        "other system with --data-dir, stop that system, or unset PUBSUB_EMULATOR_HOST"
+        f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}",
+        next_step="give the directory of the other system with --data-dir, stop that system, or unset "
+        "PUBSUB_EMULATOR_HOST",
     )
 
 
@@ -234,7 +235,7 @@ def _lock(directory: DataDir, exits: ExitStack) -> None:
     while not acquire_now(lock):
         if time.monotonic() > deadline:
             raise Misconfigured(
-                f"another `mnemosyne dev` runs on {directory.path}: stop it, or choose another --data-dir"
+                f"another `mnemosyne dev` runs on {directory.path}", next_step="stop it, or choose another --data-dir"
             )
         time.sleep(0.05)
     exits.callback(lock.release)

@@ -44,6 +44,8 @@ def _url_of_dev(directory: DataDir) -> str | None:
         with suppress(FileNotFoundError):
             return directory.address.read_text()
         if time.monotonic() > deadline:
-            raise Unavailable(f"`mnemosyne dev` is starting on {directory.path}: try again once it says Ready")
+            raise Unavailable(
+                f"`mnemosyne dev` is starting on {directory.path}", next_step="try again once it says Ready"
+            )
         time.sleep(POLL_SECONDS)
     return None

@@ -44,8 +44,8 @@ def grant_traversal(user: int, path: Path) -> None:
         except OSError as exc:
             raise Misconfigured(
                 f"PostgreSQL runs as the user pgserver, who may not enter {directory} "
-                f"({(exc.strerror or str(exc)).lower()}): choose a --data-dir under a path that all users may enter, "
-                "such as /var/lib/mnemosyne"
+                f"({(exc.strerror or str(exc)).lower()})",
+                next_step="choose a --data-dir under a path that all users may enter, such as /var/lib/mnemosyne",
             ) from exc
 
 
