@@ -1,5 +1,8 @@
 """Words are stemmed by the language of their text; English stemming applies to English text only."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
@@ -11,6 +14,7 @@ from tests.fakes import FAKE_SPACE, FakeEmbedder, request, store_of
 from tests.searching import find
 from tests.words_found import FUNCTION_WORDS, INFLECTED, NOT_CONFLATED
 
+BENCHMARK = Path(__file__).parents[1] / "data" / "languages"
 LANGUAGES = [
     ("en", "My sister lives in Leeds and works at a bank."),
     ("en", "Müller called about the Zürich invoice"),
@@ -92,6 +96,16 @@ def _languages(owner: Connection, texts: list[str]) -> list[str | None]:
 def test_the_language_of_a_sentence_is_detected(owner: Connection) -> None:
     detected = _languages(owner, [text for _, text in LANGUAGES])
     assert [(code, text) for code, (_, text) in zip(detected, LANGUAGES, strict=True)] == LANGUAGES
+
+
+def test_the_language_of_nearly_all_texts_of_the_benchmark_is_detected(owner: Connection) -> None:
+    """docs/benchmarks.md has the number."""
+    files = [(file.stem, file.read_text(encoding="utf-8").splitlines()) for file in sorted(BENCHMARK.glob("*.jsonl"))]
+    rows = [(code, json.loads(line)) for code, lines in files for line in lines]
+    texts = [(code, row[name]) for code, row in rows for name in ("memory", "question")]
+    detected = _languages(owner, [text for _, text in texts])
+    wrong = [text for language, (code, text) in zip(detected, texts, strict=True) if language != code]
+    assert (len(texts), len(wrong)) == (540, 2), wrong
 
 
 def test_names_codes_and_a_few_words_have_no_known_language(owner: Connection) -> None:
