@@ -159,13 +159,13 @@ class Settings(BaseModel):
             values.setdefault("embedding_dimension", str(provider.dimension))
         problems = list(_find_contradictions(values))
         try:
-            parsed = cls.model_validate({name: _value(name, value) for name, value in values.items()})
+            settings = cls.model_validate({name: _value(name, value) for name, value in values.items()})
         except ValidationError as exc:
             problems = [*(_problem(dict(error)) for error in exc.errors()), *problems]
             raise Misconfigured("settings: " + "; ".join(problems)) from exc
         if problems:
             raise Misconfigured("settings: " + "; ".join(problems))
-        return parsed
+        return settings
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:

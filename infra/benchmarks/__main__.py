@@ -28,7 +28,7 @@ from infra.benchmarks import (  # noqa: E402
 )
 from infra.benchmarks.figures import Figure, regressions, table  # noqa: E402
 
-KEPT = ROOT / "infra" / "benchmarks" / "baseline.json"
+BASELINE = ROOT / "infra" / "benchmarks" / "baseline.json"
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- make bench -->\n", "<!-- end -->\n"
 
@@ -76,10 +76,10 @@ def main() -> int:
     arguments = parser.parse_args()
     figures = [figure for name in arguments.part or PARTS for figure in PARTS[name](arguments.full)]
     print(table(figures))
-    baseline = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    baseline = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
     if arguments.keep:
         baseline |= {figure.name: dataclasses.asdict(figure) for figure in figures}
-        KEPT.write_text(json.dumps(baseline, indent=2) + "\n")
+        BASELINE.write_text(json.dumps(baseline, indent=2) + "\n")
         write_document([Figure(**baseline[name]) for name in DOCUMENTED if name in baseline])
         return 0
     worse = regressions(figures, baseline)

@@ -42,7 +42,7 @@ TOOL = "ingest_status"
 ARGUMENTS = {"request_id": "0192f3a4-0000-7000-8000-000000000000"}
 ANSWER: dict[str, Any] = {"requests": [{**ARGUMENTS, "state": "unknown", "attempts": 0}]}
 REQUESTS = 50
-COMPARED = {
+COMPARISONS = {
     ("tools/call", "the bare SDK"): 1.3,
     ("tools/call with an API key", "the bare SDK"): None,
 }
@@ -144,7 +144,7 @@ async def measure_servers(rounds: int) -> list[Figure]:
             for _ in range(rounds):
                 for name, app in apps.items():
                     costs[name].append(await _cost(app, era))
-            for (measured, other), goal in COMPARED.items():
+            for (measured, other), goal in COMPARISONS.items():
                 pairs = zip(costs[measured][1:], costs[other][1:], strict=True)
                 results.append(Figure.of(f"{measured} / {other}, {era}", [a / b for a, b in pairs], goal))
     return results
@@ -177,12 +177,12 @@ def _request(era: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
 
 async def _post(app: Starlette, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
     arrived = [{"type": "http.request", "body": body, "more_body": False}]
-    gone, messages = asyncio.Event(), []
+    disconnect, messages = asyncio.Event(), []
 
     async def receive() -> Any:
         if arrived:
             return arrived.pop()
-        await gone.wait()
+        await disconnect.wait()
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:

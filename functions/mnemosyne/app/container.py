@@ -48,8 +48,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
                 # Store the value as an attribute of the instance. Python finds this attribute at later reads and does
                 # not call __get__ again.
                 vars(instance)[self._name] = self._build(instance)
-        built: BuiltT = vars(instance)[self._name]
-        return built
+        adapter: BuiltT = vars(instance)[self._name]
+        return adapter
 
 
 class ConfiguredServices:

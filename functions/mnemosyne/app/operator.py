@@ -173,20 +173,20 @@ def expire_memories(connect: Callable[[], Connection], clock: Callable[[], float
     commands, because `migrate` runs one request at a time. A run that removes memories adds one row to the audit trail.
     """
     retention, feeds = Retention(connect), ChangeFeeds(connect)
-    deadline, removed = clock() + EXPIRY_SECONDS, 0
+    deadline, total = clock() + EXPIRY_SECONDS, 0
     try:
         for count in retention.remove_all_expired():
-            removed += count
+            total += count
             if clock() >= deadline:
                 break
     finally:
-        if removed:
-            log.info("memories_expired", count=removed)
-            event = {"principal": EXPIRY_PRINCIPAL, "action": "expire", "outcome": "done", "count": removed}
+        if total:
+            log.info("memories_expired", count=total)
+            event = {"principal": EXPIRY_PRINCIPAL, "action": "expire", "outcome": "done", "count": total}
             record(AuditLog(lambda: closing(connect())), event)
     while feeds.remove_old() and clock() < deadline:
         pass
-    return {"removed": removed}
+    return {"removed": total}
 
 
 def record(audit: AuditLog, event: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import machine_zone, timezone_option
 from mnemosyne.domain.plurals import counted
 
-SHOWN = 3
+SHOWN_IDS = 3
 """Maximum number of ids in a printed line. --json prints up to 100."""
 _options = options(
     click.option("--key", metavar="ID", help="Accesses by this API key."),
@@ -66,7 +66,10 @@ def _print_events(*, since: str | None, timezone: str, as_json: bool, **values: 
 
 
 def _line(event: Mapping[str, Any]) -> str:
-    ids = [*event["ids"][:SHOWN], *([f"and {event['count'] - SHOWN:,} more"] if event["count"] > SHOWN else [])]
+    ids = [
+        *event["ids"][:SHOWN_IDS],
+        *([f"and {event['count'] - SHOWN_IDS:,} more"] if event["count"] > SHOWN_IDS else []),
+    ]
     actor = " ".join(filter(None, [event["principal"], event["credential"], event["client"]]))
     count = f"{event['count']:,}" if event["count"] else ""
     parts = [event["at"][:19] + "Z", f"{event['action']:18}", f"{event['outcome']:8}", event["namespace"], actor, count]

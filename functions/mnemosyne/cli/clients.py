@@ -51,15 +51,15 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
     authorization = f"Authorization: Bearer {KEY}"
     headers: dict[str, Any] = {"headers": {"Authorization": f"Bearer {KEY}"}} if with_key else {}
     remote = ["-y", "mcp-remote", url, *(["--header", authorization] if with_key else [])]
-    quoted = shlex.quote(url)  # without quotes, zsh would expand the brackets of an IPv6 address
+    quoted_url = shlex.quote(url)  # without quotes, zsh would expand the brackets of an IPv6 address
     return _TEMPLATE.format(
         url=url,
-        quoted=quoted,
+        quoted_url=quoted_url,
         console=url.removesuffix("mcp"),
         directory=directory,
         command=command(),
         prefix=f"MNEMOSYNE_TOKEN={KEY} " if auth_mode != "none" else "",
-        at="" if is_default else f" --url {quoted}",
+        at="" if is_default else f" --url {quoted_url}",
         header=f' --header "{authorization}"' if with_key else "",
         curl_header=f" -H '{authorization}'" if auth_mode != "none" else "",
         try_it=_TRY_IT,

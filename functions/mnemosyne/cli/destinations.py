@@ -102,13 +102,13 @@ class McpDestination(_PollingDestination):
         The records are sent in one call, or in several if they have more JSON values than one call may have.
         """
         lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
-        refused = [_failure_fields(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
+        failures = [_failure_fields(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl"}
         if source.timezone != "UTC":
             arguments["timezone"] = source.timezone
         parts = batches(lines, lambda line: max_values(line.encode()), most=BATCH_LIMIT, largest=VALUES)
         first, *others = ["".join(part) for part in parts] or [""]
-        self._client.call("import_memories", arguments | {"text": first} | ({"refused": refused} if refused else {}))
+        self._client.call("import_memories", arguments | {"text": first} | ({"refused": failures} if failures else {}))
         for text in others:
             self._client.call("import_memories", arguments | {"text": text})
 
@@ -146,10 +146,10 @@ class McpDestination(_PollingDestination):
         self._client.call("update_memory", arguments)
 
 
-def _failure_fields(refused: FailedRequest) -> dict[str, str]:
+def _failure_fields(failure: FailedRequest) -> dict[str, str]:
     """Return source and key of an invalid record, and the error."""
-    name = {"source": refused.external_id.source, "key": refused.external_id.key} if refused.external_id else {}
-    return {"request_id": str(refused.request_id), "error": refused.error[:ERROR_CHARACTERS], **name}
+    name = {"source": failure.external_id.source, "key": failure.external_id.key} if failure.external_id else {}
+    return {"request_id": str(failure.request_id), "error": failure.error[:ERROR_CHARACTERS], **name}
 
 
 def _line(record: Record) -> str:

@@ -44,8 +44,8 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
         count = _export(format_, output, namespace, target_values)
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
-    exported = f"{counted(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."
-    say(f"{exported} Other namespaces are not exported: `mnemosyne quota list` shows them.", err=True)
+    summary = f"{counted(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."
+    say(f"{summary} Other namespaces are not exported: `mnemosyne quota list` shows them.", err=True)
 
 
 def _export(format_: str, output: Path | None, namespace: str, target_values: Mapping[str, Any]) -> int:

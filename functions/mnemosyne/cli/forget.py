@@ -20,7 +20,7 @@ from mnemosyne.cli.times import local_date
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import NotFound
 
-SHOWN = 20
+PREVIEW_SIZE = 20
 """Maximum memories that are shown before the question whether to forget them."""
 
 
@@ -59,16 +59,16 @@ def forget(
     target_options = f"--namespace {shlex.quote(namespace)}{target_arguments(target_values)}"
     with memory_system(**target_values) as system:
         if continued is None:
-            selected = selection(**options)
-            preview = system.run(PreviewForgetting(**selected))
+            criteria = selection(**options)
+            preview = system.run(PreviewForgetting(**criteria))
             if dry_run:
-                _list(system, selected, preview, options["timezone"], target_options)
+                _list(system, criteria, preview, options["timezone"], target_options)
                 return
             if not (preview["holds"] or confirm or yes):  # with a legal hold, do not ask, because forgetting will fail
                 _ask(preview, options["timezone"])
-            continued = UUID(system.run(BeginForgetting(**selected, token=confirm or preview["token"]))["id"])
-        forgotten = _delete_memories(system, namespace, continued, target_options)
-        say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
+            continued = UUID(system.run(BeginForgetting(**criteria, token=confirm or preview["token"]))["id"])
+        count = _delete_memories(system, namespace, continued, target_options)
+        say(f"{counted(count, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
             with private(receipt) as file:
                 file.write(json.dumps(fetch_receipt(system, namespace, continued), indent=1) + "\n")
@@ -89,15 +89,15 @@ def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target
     except BaseException:
         say(f"Interrupted: `mnemosyne forget {target_options} --continue {forgetting_id}` continues.", err=True)
         raise
-    forgotten: int = last["memories"]
-    return forgotten
+    count: int = last["memories"]
+    return count
 
 
 def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     """Show the memories that would be forgotten, and ask whether to forget them."""
-    _show(preview["page"][:SHOWN], timezone)
-    if preview["memories"] > SHOWN:
-        say(f"… and {preview['memories'] - SHOWN:,} more; --dry-run lists all.")
+    _show(preview["page"][:PREVIEW_SIZE], timezone)
+    if preview["memories"] > PREVIEW_SIZE:
+        say(f"… and {preview['memories'] - PREVIEW_SIZE:,} more; --dry-run lists all.")
     if number := preview["memories"]:
         count = counted(number, "memory", "memories")
         question = f"Forget {count} for good? Messages that were sent before will not store them again."
@@ -107,14 +107,14 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
 
 
 def _list(
-    system: System, selected: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, target_options: str
+    system: System, criteria: Mapping[str, Any], preview: Mapping[str, Any], timezone: str, target_options: str
 ) -> None:
     page = preview
     while True:
         _show(page["page"], timezone)
         if not page["cursor"]:
             break
-        page = system.run(PreviewForgetting(**selected, cursor=page["cursor"]))
+        page = system.run(PreviewForgetting(**criteria, cursor=page["cursor"]))
     say(f"{counted(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
     for hold in preview["holds"]:
         say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of them, so none can be forgotten.")

@@ -69,7 +69,7 @@ def release(hold: UUID, namespace: str, **target_values: Any) -> None:
             system.run(ReleaseHold(namespace=namespace, id=hold))
         except NotFound as exc:  # continue, because an earlier run may have been interrupted after the release
             missing = exc
-        changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
-    if missing and not changed:
+        count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+    if missing and not count:
         raise missing
-    say(f"The hold {hold} is released. {counted(changed, 'memory has', 'memories have')} an expiry again.")
+    say(f"The hold {hold} is released. {counted(count, 'memory has', 'memories have')} an expiry again.")

@@ -93,9 +93,9 @@ def import_(
     has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
         journals = {path: Journal(path, destination.name) for path in listings}
-        seen = SeenRequests()
+        index = SeenRequests()
         for path, listing in listings.items():
-            _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path], seen)
+            _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path], index)
         importer.apply_post_import_updates(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
@@ -123,7 +123,7 @@ def _import(
     total: int,
     destination: importer.Destination,
     journal: Journal,
-    seen: SeenRequests,
+    index: SeenRequests,
 ) -> None:
     if journal.resumed:
         say(
@@ -151,7 +151,7 @@ def _import(
             bar.update(count, rate)
 
         try:
-            importer.run(formats.read_files(listing), source, destination, journal, progress, seen)
+            importer.run(formats.read_files(listing), source, destination, journal, progress, index)
         except BaseException:
             journal.close()
             raise

@@ -123,13 +123,13 @@ def run(
     destination: Destination,
     journal: Journal,
     progress: Callable[[int], None],
-    seen: SeenRequests | None = None,
+    index: SeenRequests | None = None,
 ) -> None:
     """Send every item, follow it to its outcome, and record the progress in the journal.
 
     Batches that the journal records as finished are skipped. A batch's request ids are recorded before the batch is
     sent, so that a run after a crash finds their outcomes, or sends the same requests again. `progress` is called with
-    the number of new outcomes. `seen` has the requests of files that were imported before. After all files, call
+    the number of new outcomes. `index` has the requests of files that were imported before. After all files, call
     `apply_post_import_updates` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
@@ -148,13 +148,13 @@ def run(
                 destination.pause()
 
     batch_count = 0
-    for batch in _batches(items, source, destination, seen or SeenRequests()):
+    for batch in _batches(items, source, destination, index or SeenRequests()):
         batch_count = batch.number + 1
-        published = journal.published(batch.number, batch.contents)
-        if published and published.is_finished:
+        earlier = journal.published(batch.number, batch.contents)
+        if earlier and earlier.is_finished:
             progress(len(batch.records))
             continue
-        unsent = _prepare(batch, published, destination, journal)
+        unsent = _prepare(batch, earlier, destination, journal)
         if unsent:
             destination.send(unsent, source)
         batch.open = set(batch.request_ids)
@@ -164,12 +164,12 @@ def run(
     journal.forget_batches(batch_count)
 
 
-def _prepare(batch: _Batch, published: Published | None, destination: Destination, journal: Journal) -> list[Record]:
+def _prepare(batch: _Batch, earlier: Published | None, destination: Destination, journal: Journal) -> list[Record]:
     """Take a batch's request ids from the journal, or record a new batch. Returns the records that must be sent."""
-    if published:
-        pairs = zip(batch.records, published.request_ids, strict=True)
+    if earlier:
+        pairs = zip(batch.records, earlier.request_ids, strict=True)
         batch.records = [replace(record, reading=replace(record.reading, request_id=id_)) for record, id_ in pairs]
-        batch.present = published.present
+        batch.present = earlier.present
         outcomes = destination.outcomes(batch.request_ids)
         return [record for record in batch.records if record.reading.request_id not in outcomes]
     _find_earlier(batch, destination)
@@ -189,8 +189,8 @@ def _find_earlier(batch: _Batch, destination: Destination) -> None:
     ]
     outcomes = destination.outcomes([reading.request_id for reading in readings]) if readings else {}
     batch.present = {request_id for request_id, outcome in outcomes.items() if outcome.state in _SUCCESSES}
-    failed = (IngestState.FAILED, IngestState.DEAD_LETTERED)
-    batch.earlier = {request_id: outcome for request_id, outcome in outcomes.items() if outcome.state in failed}
+    failed_states = (IngestState.FAILED, IngestState.DEAD_LETTERED)
+    batch.earlier = {request_id: outcome for request_id, outcome in outcomes.items() if outcome.state in failed_states}
 
 
 def _belongs_to(status: IngestStatus, record: Record, destination: Destination) -> bool:
@@ -205,7 +205,7 @@ def _belongs_to(status: IngestStatus, record: Record, destination: Destination) 
 def _follow(batch: _Batch, destination: Destination) -> int:
     """Read the outcomes of a batch, and return the number of records that have got an outcome since the last call."""
     outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
-    ended = {
+    statuses = {
         request_id: outcome
         for request_id, outcome in outcomes.items()
         if outcome.state is not IngestState.QUEUED
@@ -214,9 +214,9 @@ def _follow(batch: _Batch, destination: Destination) -> int:
     count = 0
     for record in batch.records:
         reading = record.reading
-        if reading.request_id not in batch.open or reading.request_id not in ended:
+        if reading.request_id not in batch.open or reading.request_id not in statuses:
             continue
-        status = ended[reading.request_id]
+        status = statuses[reading.request_id]
         state, memory_id, note = status.state, status.memory_id, status.note
         count += 1
         is_present = reading.request_id in batch.present
@@ -237,11 +237,11 @@ def _follow(batch: _Batch, destination: Destination) -> int:
             batch.failures.append(Failure(record.item.source, f"{problem}; {advice}", record.line))
         if isinstance(reading, IngestRequest) and memory_id is not None and state is not IngestState.DELETED:
             batch.stored.append((reading.content_hash, memory_id, state is IngestState.STORED))
-    batch.open -= ended.keys()
+    batch.open -= statuses.keys()
     return count
 
 
-def _batches(items: Iterable[Item], source: Source, destination: Destination, seen: SeenRequests) -> Iterator[_Batch]:
+def _batches(items: Iterable[Item], source: Source, destination: Destination, index: SeenRequests) -> Iterator[_Batch]:
     """Yield the items in batches that fit into one message."""
     batch = _Batch(0)
     for item in items:
@@ -253,7 +253,7 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination, se
             deleted_at=item.modified,
             timezone=source.timezone,
         )
-        reading, is_repeated = seen.check(item, read_item(item, defaults, vault=source.vault), external_id)
+        reading, is_repeated = index.check(item, read_item(item, defaults, vault=source.vault), external_id)
         weight = len(encode("", [reading], "")[0])
         if batch.records and batch.size + weight > BATCH_BYTES:
             yield batch

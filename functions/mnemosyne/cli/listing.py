@@ -19,7 +19,7 @@ _RESERVED = ("index.md", "log.md")
 """File names that the Open Knowledge Format reserves, section 3.1:
 https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md"""
 SAMPLE_NOTES = 50
-SHOWN = 5
+SHOWN_PATHS = 5
 
 
 @dataclass
@@ -50,8 +50,8 @@ class Listing:
     def notices(self) -> Iterator[str]:
         """Yield a line for each reason to skip files."""
         for reason, paths in self.skipped.items():
-            more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
-            yield f"not read, {reason}: {', '.join(map(plain, paths[:SHOWN]))}{more}"
+            more = f" and {len(paths) - SHOWN_PATHS:,} more" if len(paths) > SHOWN_PATHS else ""
+            yield f"not read, {reason}: {', '.join(map(plain, paths[:SHOWN_PATHS]))}{more}"
 
 
 def list_files(path: Path, format_: str | None) -> Listing:

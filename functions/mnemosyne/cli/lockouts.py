@@ -54,8 +54,8 @@ def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
     """
     with owners_system(**target_values) as system:
         answer = system.run(LockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
-    ended = f"; {counted(len(answer['revoked']), 'grant')} end" if kind != "key" else ""
-    say(json.dumps(answer) if as_json else f"Locked out the {kind} {plain(answer['who'])}{ended} within 30 seconds.")
+    suffix = f"; {counted(len(answer['revoked']), 'grant')} end" if kind != "key" else ""
+    say(json.dumps(answer) if as_json else f"Locked out the {kind} {plain(answer['who'])}{suffix} within 30 seconds.")
 
 
 @lockouts.command()

@@ -26,5 +26,5 @@ def migrate(status: bool, as_json: bool, **target_values: Any) -> None:
         say(json.dumps([{name: value for name, value in file.items() if name != "label"} for file in files]))
         return
     for file in files:
-        applied = f"applied {minute(file['applied_at'])}" if file["applied_at"] else "missing"
-        say(f"{file['label']:<38}  {applied}")
+        state = f"applied {minute(file['applied_at'])}" if file["applied_at"] else "missing"
+        say(f"{file['label']:<38}  {state}")

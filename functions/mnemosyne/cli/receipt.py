@@ -88,15 +88,15 @@ def fetch_receipt(system: System, namespace: str, forgetting: UUID) -> dict[str,
 
 def _trusted_keys(keys: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the keys of a JWK Set, or a list with the key if the argument is a single JWK."""
-    listed = keys.get("keys", [keys])
-    if not isinstance(listed, list) or not listed:
+    key_list = keys.get("keys", [keys])
+    if not isinstance(key_list, list) or not key_list:
         raise InvalidRequest("--key must be the output of `mnemosyne receipt key`")
-    return listed
+    return key_list
 
 
 def _json(file: Path) -> dict[str, Any]:
-    with click.open_file(str(file), "rb") as opened:
-        document = read_json(opened.read(), of=str(file))
+    with click.open_file(str(file), "rb") as stream:
+        document = read_json(stream.read(), of=str(file))
     if not isinstance(document, dict):
         raise InvalidRequest(f"{file} must be a JSON object")
     return document

@@ -89,8 +89,8 @@ def clear(namespace: str, **target_values: Any) -> None:
 
 
 def _apply_retention(system: System, namespace: str) -> None:
-    changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
-    say(f"Done: {counted(changed, 'stored memory has', 'stored memories have')} another expiry now.")
+    count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+    say(f"Done: {counted(count, 'stored memory has', 'stored memories have')} another expiry now.")
 
 
 def _lifetime_text(seconds: int | None) -> str:

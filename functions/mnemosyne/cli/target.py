@@ -76,15 +76,15 @@ def _check_target(context: click.Context, values: dict[str, str | None], usable:
 
     Raises UsageError or Misconfigured.
     """
-    chosen = [way for way, value in values.items() if value is not None]
-    options = [_NAMES[way].split()[0] for way in chosen]
-    if len(chosen) > 1:
+    ways = [way for way, value in values.items() if value is not None]
+    options = [_NAMES[way].split()[0] for way in ways]
+    if len(ways) > 1:
         raise click.UsageError(f"give only one of --url, --data-dir and --project, got {' and '.join(options)}")
-    if chosen and _NAMES[chosen[0]] not in usable:
+    if ways and _NAMES[ways[0]] not in usable:
         raise click.UsageError(f"`{context.command_path}` does not work with {options[0]}: use {' or '.join(usable)}")
-    if chosen and not values[chosen[0]]:
-        raise click.UsageError(f"{options[0]} must not be empty: give {_NAMES[chosen[0]]}")
-    if not chosen:
+    if ways and not values[ways[0]]:
+        raise click.UsageError(f"{options[0]} must not be empty: give {_NAMES[ways[0]]}")
+    if not ways:
         _check_without_option(context, usable)
 
 

@@ -12,13 +12,13 @@ def batches(items: Iterable[ItemT], size: Callable[[ItemT], int], *, most: int, 
     A batch has at most `most` items, whose sizes add up to at most `largest`. A larger item is alone in its batch.
     """
     batch: list[ItemT] = []
-    filled = 0
+    total = 0
     for item in items:
-        added = size(item)
-        if batch and (len(batch) == most or filled + added > largest):
+        item_size = size(item)
+        if batch and (len(batch) == most or total + item_size > largest):
             yield batch
-            batch, filled = [], 0
+            batch, total = [], 0
         batch.append(item)
-        filled += added
+        total += item_size
     if batch:
         yield batch

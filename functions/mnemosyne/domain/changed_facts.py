@@ -39,7 +39,7 @@ class _NewStatements:
         self._statements = new
         self._by_key: dict[str, list[int]] = {}
         self._by_start: dict[str, list[int]] = {}
-        self._left = MOST_PAIRS
+        self._remaining_pairs = MOST_PAIRS
         for number, statement in enumerate(new):
             for key in statement.keys:
                 self._by_key.setdefault(key, []).append(number)
@@ -54,8 +54,8 @@ class _NewStatements:
             for number, count in shared.items():
                 if count < 2 and len(old.words) > 3:
                     continue
-                self._left -= 1
-                if self._left < 0:
+                self._remaining_pairs -= 1
+                if self._remaining_pairs < 0:
                     return False
                 if states_another_value(self._statements[number], old):
                     return True
@@ -90,15 +90,15 @@ def states_another_value(new: Statement, old: Statement) -> bool:
         return False
     if _is_negation(new, old, only_new, only_old):
         return True
-    named = {key for span in new.old for key in span}
-    value = [word for word in only_new if word.key not in named]
+    old_keys = {key for span in new.old for key in span}
+    value = [word for word in only_new if word.key not in old_keys]
     if any(span[-1] in shared for span in new.old):
         return _names_old_value(new, old, shared, value, only_old)
     if (
         not value
         or not only_old
         or not _is_value(value)
-        or not _ends_statement(value, new, named, is_change=new.is_change)
+        or not _ends_statement(value, new, old_keys, is_change=new.is_change)
     ):
         return False
     return _differ_only_in_value(value, only_old, new, old)
@@ -203,11 +203,11 @@ def _is_value(words: Sequence[Word]) -> bool:
     return all(b.place == a.place + 1 and not b.before for a, b in pairwise(words))
 
 
-def _ends_statement(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
+def _ends_statement(value: Sequence[Word], new: Statement, old_keys: Collection[str], *, is_change: bool) -> bool:
     """Whether the value follows the subject and ends the statement. The rest of a noun may follow: "24 nodes"."""
     if value[0].place == 0:
         return False
-    after = [word for word in new.words[value[-1].place + 1 :] if word.key not in named]
+    after = [word for word in new.words[value[-1].place + 1 :] if word.key not in old_keys]
     if kind_of(value) is Kind.NUMBER:
         return all(word.kind is not Kind.NUMBER for word in after)
     if kind_of(value) is Kind.WORD and is_change:

@@ -103,14 +103,14 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
         return [text]
     parts: list[str] = []
     current: list[_Piece] = []
-    filled = 0.0
+    total = 0.0
     for piece in _pieces(text, limit):
-        if current and filled + piece.share > 1:
+        if current and total + piece.share > 1:
             parts.append(text[current[0].start : current[-1].end])
             current = _tail(current, min(OVERLAP, 1 - piece.share))
-            filled = sum(repeated.share for repeated in current)
+            total = sum(repeated.share for repeated in current)
         current.append(piece)
-        filled += piece.share
+        total += piece.share
     parts.append(text[current[0].start : current[-1].end])
     return [chunk for chunk in map(str.strip, parts) if chunk]
 
@@ -158,14 +158,14 @@ def _split_at(ends: re.Pattern[str], text: str, start: int, end: int, limit: Chu
 
 def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
     shares = {character: limit.share(character) for character in set(text[word.start : word.end])}
-    start, filled = word.start, 0.0
+    start, total = word.start, 0.0
     for position in range(word.start, word.end):
         share = shares[text[position]]
-        if filled + share > 1 and position > start:
-            yield _Piece(start, position, filled)
-            start, filled = position, 0.0
-        filled += share
-    yield _Piece(start, word.end, filled)
+        if total + share > 1 and position > start:
+            yield _Piece(start, position, total)
+            start, total = position, 0.0
+        total += share
+    yield _Piece(start, word.end, total)
 
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:

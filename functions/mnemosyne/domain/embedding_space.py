@@ -115,8 +115,8 @@ def language_warning(languages: Languages, provider: str) -> str | None:
     names = [
         _language_name(language) for language in sorted(counts, key=lambda language: (-counts[language], language))
     ]
-    listed = ", ".join(names[:LISTED_LANGUAGES]) + (" and others" if len(names) > LISTED_LANGUAGES else "")
-    return f"{limits}, and {share:.0%} of the sampled memories are in {listed}"
+    listing = ", ".join(names[:LISTED_LANGUAGES]) + (" and others" if len(names) > LISTED_LANGUAGES else "")
+    return f"{limits}, and {share:.0%} of the sampled memories are in {listing}"
 
 
 def _language_name(language: str) -> str:

@@ -16,8 +16,8 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
 
     Labels derived from the content or the time of publishing are left out.
     """
-    published = request.published
-    is_now = published is not None and abs(request.timestamp - published) <= NOW_TOLERANCE
+    published_at = request.published
+    is_now = published_at is not None and abs(request.timestamp - published_at) <= NOW_TOLERANCE
     return {
         **({"title": request.title} if request.title != title_of(request.content) else {}),
         **({"tags": request.tags} if request.tags != unite_tags(tags_of(request.content)) else {}),
@@ -27,16 +27,16 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
     }
 
 
-def differing_labels(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
+def differing_labels(request: IngestRequest, stored_request: IngestRequest) -> list[str]:
     """Return the names of the labels in which a duplicate differs from the memory that is already stored.
 
-    `chosen` is the duplicate request, and `stored` is the request of the stored memory.
+    `request` is the duplicate request, and `stored_request` is the request of the stored memory.
     """
-    labels = given_labels(chosen)
+    labels = given_labels(request)
     expiry = labels.pop("expires_at", None)
-    names = [name for name, value in labels.items() if value != getattr(stored, name)]
+    names = [name for name, value in labels.items() if value != getattr(stored_request, name)]
     # The memory gets the later one of the stored and the requested expiry, so only an earlier requested expiry is a
     # difference. If `stored` has no expiry, the memory's expiry is unknown here, because the namespace may have a
     # default lifetime.
-    is_earlier = expiry is not None and stored.expires_at is not None and stored.expires_at > expiry
+    is_earlier = expiry is not None and stored_request.expires_at is not None and stored_request.expires_at > expiry
     return sorted([*names, *(["expires_at"] if is_earlier else [])])

@@ -43,10 +43,10 @@ class NormalText:
         last = ""
         for place, character in enumerate(original):
             normal = unicodedata.normalize("NFKC", character)
-            joined = unicodedata.normalize("NFKC", last + normal)
-            if not place or (joined == last + normal and not unicodedata.combining(normal[0])):
+            pair = unicodedata.normalize("NFKC", last + normal)
+            if not place or (pair == last + normal and not unicodedata.combining(normal[0])):
                 starts.append(place)
-            last = joined[-1]
+            last = pair[-1]
         spans = list(pairwise([*starts, len(original)]))
         parts = [_normalize(original[start:end]) for start, end in spans]
         return cls("".join(parts), [span for span, part in zip(spans, parts, strict=True) for _ in part])

@@ -110,8 +110,8 @@ def _split_tags(value: object) -> object:
     """Convert tags in a text to a list. The text is a JSON array, or the tags are separated by commas."""
     if not isinstance(value, str):
         return value
-    listed = _parse_json(value) if value.lstrip().startswith("[") else None
-    return listed if isinstance(listed, list) else [tag.strip() for tag in value.split(",") if tag.strip()]
+    items = _parse_json(value) if value.lstrip().startswith("[") else None
+    return items if isinstance(items, list) else [tag.strip() for tag in value.split(",") if tag.strip()]
 
 
 def object_of_text(value: object) -> object:

@@ -151,10 +151,10 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
 
 def _fail_ids(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
     """Return a failed request for each request id that is found in a message that cannot be parsed."""
-    failed = [FailedRequest(request_id=request_id, error=why) for request_id in message.visible_request_ids]
+    requests = [FailedRequest(request_id=request_id, error=why) for request_id in message.visible_request_ids]
     if unwrapped.source and unwrapped.key:
-        failed.append(failed_request(why, _defaults("", unwrapped, message, "")))
-    return tuple({request.request_id: request for request in failed}.values())
+        requests.append(failed_request(why, _defaults("", unwrapped, message, "")))
+    return tuple({request.request_id: request for request in requests}.values())
 
 
 def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
@@ -226,18 +226,18 @@ def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
     return [(item, _read_item(item, index, unwrapped, message, namespace)) for index, item in enumerate(items)]
 
 
-def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
+def redacted(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
     """Return the data of a message without the texts of its forgotten memories.
 
-    `entries` is the result of `read_each`, and `forgotten` has the positions of forgotten memories in `entries`. Of a
+    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Of a
     forgotten memory, only the request id remains. The other memories keep their request ids, sources, keys and
     positions. Returns None if all memories are forgotten.
     """
-    if len(forgotten) == len(entries):
+    if len(positions) == len(entries):
         return None
     memories = [
         _encode_record(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
-        if index in forgotten
+        if index in positions
         else _republished_record(item, reading)
         for index, (item, reading) in enumerate(entries)
     ]
@@ -248,8 +248,8 @@ def _republished_record(item: Any, reading: Reading) -> Any:
     """Return a record of a redacted message. To an invalid record, only request id, source and key are added."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
         return _encode_record(reading)
-    named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
-    return {"request_id": str(reading.request_id), **named, **item}
+    id_fields = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
+    return {"request_id": str(reading.request_id), **id_fields, **item}
 
 
 def without_text(request: FailedRequest) -> FailedRequest:

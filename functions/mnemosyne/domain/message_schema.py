@@ -13,7 +13,7 @@ from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 # The characters that `str.strip` removes. `\s` differs between regular expression engines.
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 _NO_NUL = "^[^\\u0000]*$"
-_FILLED = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
+_NOT_BLANK = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
 # Invisible characters. The pattern leaves out joiners and variation selectors: they are visible next to some characters
 # (see `domain.visible`), which a pattern cannot express.
 _INVISIBLE = (
@@ -58,17 +58,17 @@ _BLANK: dict[str, Any] = {"enum": [None, ""]}
 """Values that count as absent in an optional field."""
 # Rules that pydantic omits from the schema, because validators in Python check them.
 _RULES: dict[str, dict[str, Any]] = {
-    "content": {"pattern": _FILLED},
+    "content": {"pattern": _NOT_BLANK},
     "timestamp": {"pattern": _TIMESTAMP},
     "expires_at": {"pattern": _TIMESTAMP},
     "ttl": {"pattern": _TTL},
-    "title": {"pattern": _FILLED},
+    "title": {"pattern": _NOT_BLANK},
     "session": {"pattern": _NAME},
     "request_id": {"pattern": _UUID},
     "source": {"pattern": _NAME},
     "key": {"pattern": _NAME},
     "op": {"type": "string", "pattern": "^(?:[Uu][Pp][Ss][Ee][Rr][Tt]|[Dd][Ee][Ll][Ee][Tt][Ee])$(?!\\n)"},
-    "namespace": {"maxLength": NAMESPACE_CHARACTERS, "pattern": _FILLED},
+    "namespace": {"maxLength": NAMESPACE_CHARACTERS, "pattern": _NOT_BLANK},
     "schema_version": {"enum": [SCHEMA_VERSION, str(SCHEMA_VERSION)]},
 }
 _TAG = f"[^\\u0000,]{{0,{TAG_LIMIT}}}"
@@ -162,16 +162,16 @@ def _optional_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     `_RULES` has the patterns that pydantic omits, and `_OTHER_FORMS` has other types that are accepted, such as a
     number as a timestamp.
     """
-    described = {"description": _DESCRIPTIONS.get(name, field["description"])}
+    description = {"description": _DESCRIPTIONS.get(name, field["description"])}
     if name == "metadata":
-        return {"anyOf": [{"$ref": "#/$defs/JsonObject"}, _BLANK], **described}
+        return {"anyOf": [{"$ref": "#/$defs/JsonObject"}, _BLANK], **description}
     (form,) = (option for option in field.get("anyOf", [field]) if option != {"type": "null"})
     if name in ("op", "schema_version"):
         form = {}
     form = {key: value for key, value in form.items() if key not in ("title", "default", "description")}
     if name == "tags":
-        form["items"] = form["items"] | {"pattern": _FILLED}
-    return {"anyOf": [form | _RULES.get(name, {}), *_OTHER_FORMS.get(name, []), _BLANK], **described}
+        form["items"] = form["items"] | {"pattern": _NOT_BLANK}
+    return {"anyOf": [form | _RULES.get(name, {}), *_OTHER_FORMS.get(name, []), _BLANK], **description}
 
 
 def _required_field(field: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from mnemosyne.domain.time.window import TimeWindow
 
 POOL = 20
 """Number of best candidates that `diversify` compares with each other."""
-CHOSEN = 10
+DIVERSIFIED = 10
 """Number of candidates that `diversify` chooses one by one. The penalty of a candidate depends on its similarity to the
 candidates chosen before it."""
 WITH_NEIGHBOURS = 20
@@ -49,16 +49,16 @@ def score_hybrid(
     own_scores = [score + time for score, time in zip(fused, times, strict=True)]
     adjacency = _adjacency(candidates.neighbours)
     context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own_scores, adjacency, weights)]
-    speakers_named = names_in(query, _repeated_speakers(rows))
-    speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
-    chosen = [*range(candidates.listed), *_eligible_neighbours(candidates, own_scores, adjacency)]
-    totals = {index: own_scores[index] + context[index] + speakers[index] for index in chosen}
+    named_speakers = names_in(query, _repeated_speakers(rows))
+    speakers = [weights.speaker if row.speaker in named_speakers else 0.0 for row in rows]
+    indexes = [*range(candidates.listed), *_eligible_neighbours(candidates, own_scores, adjacency)]
+    totals = {index: own_scores[index] + context[index] + speakers[index] for index in indexes}
     largest = max(1.0, *totals.values()) if totals else 1.0
-    ranked = [
+    entries = [
         RankedCandidate(rows[index], total / largest, context[index], times[index], speakers[index], redundancy=0.0)
         for index, total in totals.items()
     ]
-    return sorted(ranked, key=lambda entry: (entry.relevance, entry.candidate.id), reverse=True)
+    return sorted(entries, key=lambda entry: (entry.relevance, entry.candidate.id), reverse=True)
 
 
 def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
@@ -218,15 +218,15 @@ def score_plain(candidates: Candidates) -> list[RankedCandidate]:
     return [RankedCandidate(candidate=row, relevance=relevance(row)) for row in rows]
 
 
-def pool_ids(ranked: Sequence[RankedCandidate]) -> list[str]:
+def pool_ids(entries: Sequence[RankedCandidate]) -> list[str]:
     """Return the ids of the candidates that `diversify` compares. Empty for one candidate, or without sessions."""
-    if len(ranked) < 2 or all(entry.candidate.session is None for entry in ranked):
+    if len(entries) < 2 or all(entry.candidate.session is None for entry in entries):
         return []
-    return [entry.candidate.id for entry in ranked[:POOL]]
+    return [entry.candidate.id for entry in entries[:POOL]]
 
 
 def diversify(
-    ranked: Sequence[RankedCandidate], cosines: Sequence[Sequence[float | None]], weights: Weights = DEFAULT_WEIGHTS
+    entries: Sequence[RankedCandidate], cosines: Sequence[Sequence[float | None]], weights: Weights = DEFAULT_WEIGHTS
 ) -> None:
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
@@ -238,28 +238,28 @@ def diversify(
     """
     redundancies = [0.0] * len(cosines)
     remaining = list(range(len(cosines)))
-    for _ in range(min(CHOSEN, len(remaining)) if len(remaining) > 1 else 0):
-        best = max(remaining, key=lambda place: ranked[place].relevance - weights.redundancy * redundancies[place])
+    for _ in range(min(DIVERSIFIED, len(remaining)) if len(remaining) > 1 else 0):
+        best = max(remaining, key=lambda place: entries[place].relevance - weights.redundancy * redundancies[place])
         remaining.remove(best)
         for place in remaining:
-            if ranked[place].candidate.session is not None:
+            if entries[place].candidate.session is not None:
                 redundancies[place] = max(redundancies[place], cosines[best][place] or 0.0)
-    redundancies += [0.0 if entry.candidate.session is None else 1.0 for entry in ranked[len(redundancies) :]]
-    for entry, redundancy in zip(ranked, redundancies, strict=True):
+    redundancies += [0.0 if entry.candidate.session is None else 1.0 for entry in entries[len(redundancies) :]]
+    for entry, redundancy in zip(entries, redundancies, strict=True):
         entry.redundancy = redundancy
         entry.relevance = max(0.0, entry.relevance - weights.redundancy * redundancy)
 
 
-def order(ranked: Sequence[RankedCandidate], quality_weight: float) -> list[RankedCandidate]:
+def order(entries: Sequence[RankedCandidate], quality_weight: float) -> list[RankedCandidate]:
     """Sort by score, best first, and keep only the best memory of each group of near-duplicates.
 
     Candidates with equal scores are ordered by cosine, and then by time, newest first.
     """
-    for entry in ranked:
+    for entry in entries:
         entry.score = (1 - quality_weight) * entry.relevance + quality_weight * entry.candidate.quality
     ordered: list[RankedCandidate] = []
     best: dict[str, RankedCandidate] = {}
-    for entry in sorted(ranked, key=_sort_key, reverse=True):
+    for entry in sorted(entries, key=_sort_key, reverse=True):
         statement = entry.candidate.statement
         if statement in best:
             best[statement].folded += (entry.candidate.id,)

@@ -32,8 +32,8 @@ def split(text: str) -> tuple[Properties, str]:
                 raise ValueError(f"front matter must have at most {CHARACTERS:,} characters, got {len(match[1]):,}")
             properties = read(match[1] or "")
             return (properties, text[match.end() :]) if properties else (Properties(), text)
-    if text.startswith("{") and (parsed := _parse_json_object(text)):
-        return parsed
+    if text.startswith("{") and (result := _parse_json_object(text)):
+        return result
     if match := _LOGSEQ.match(text[:CHARACTERS]):
         return _parse_logseq(match[0]), text[match.end() :]
     return Properties(), text

@@ -21,8 +21,8 @@ _HAPPENED = (
     "datecreated",
     "creationtime",
 )
-_PUBLISHED = ("published", "publishedat", "publishdate", "publisheddate", "datepublished")
-_CHANGED = (
+_PUBLICATION = ("published", "publishedat", "publishdate", "publisheddate", "datepublished")
+_CHANGE = (
     "updated", "updatedat", "updatedtime", "lastmod", "lastmodified", "modified", "modifiedat", "dateupdated",
     "datemodified", "lastupdated", "edited",
 )  # fmt: skip
@@ -34,7 +34,7 @@ _CLOCK = (
     r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d))?)?"
 )
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?"
-_WRITTEN = [
+_DATE_FORMS = [
     re.compile(_WEEKDAY + date + _CLOCK, re.IGNORECASE | re.ASCII)
     for date in (
         r"(?P<year>\d{4})[-/._](?P<number>\d{1,2})[-/._](?P<day>\d{1,2})",
@@ -77,7 +77,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     by_name = {plain_name(name): name for name in reversed(list(values))}
     notices: list[str] = []
     time: tuple[object, str] | None = None
-    for plain in (*_HAPPENED, *_PUBLISHED, *_CHANGED):
+    for plain in (*_HAPPENED, *_PUBLICATION, *_CHANGE):
         name = by_name.get(plain)
         if name is None or (value := _single_value(values[name])) in (None, "") or isinstance(value, bool):
             continue
@@ -113,7 +113,7 @@ def time_text(text: str) -> str | None:
         return text if not (text.isascii() and text.isdigit()) else event_time(int(text)).isoformat()
     except ValueError:
         pass
-    for form in _WRITTEN:
+    for form in _DATE_FORMS:
         if match := form.fullmatch(text):
             return _to_iso(match.groupdict())
     if match := _DAY_OR_MONTH_FIRST.fullmatch(text):

@@ -88,9 +88,9 @@ def _load_one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) 
     properties = Properties(lines=lines)
     for name, text, line in chunks:
         try:
-            parsed = _load(text)
-            if isinstance(parsed, dict):
-                properties.values |= {str(key): _to_json_value(value) for key, value in parsed.items()}
+            document = _load(text)
+            if isinstance(document, dict):
+                properties.values |= {str(key): _to_json_value(value) for key, value in document.items()}
                 continue
         except _yaml_errors():
             pass
@@ -154,9 +154,9 @@ def _build_loader() -> Any:
                 raise yaml.YAMLError("aliases are not read")
             return super().compose_node(parent, index)  # type: ignore[no-untyped-call]
 
-    replaced = {*values, "tag:yaml.org,2002:timestamp"}
+    tags = {*values, "tag:yaml.org,2002:timestamp"}
     Loader.yaml_implicit_resolvers = {
-        first: [(tag, form) for tag, form in resolvers if tag not in replaced]
+        first: [(tag, form) for tag, form in resolvers if tag not in tags]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     for tag, value in values.items():

@@ -62,12 +62,12 @@ def read_push(body: bytes, path: str) -> Push:
     if endpoint and not endpoint[2].strip():
         raise InvalidRequest(f"the endpoint must name a namespace, got {path}")
     try:
-        posted: Any = orjson.loads(body)
+        payload: Any = orjson.loads(body)
     except orjson.JSONDecodeError as exc:
         raise InvalidRequest(f"the push must be JSON: {exc}") from exc
-    if isinstance(posted, dict) and "specversion" in posted:
-        posted = posted.get("data")
-    envelope = parse(_Envelope, posted)
+    if isinstance(payload, dict) and "specversion" in payload:
+        payload = payload.get("data")
+    envelope = parse(_Envelope, payload)
     try:
         data = base64.b64decode(envelope.message.data, validate=True)
     except ValueError as exc:

@@ -58,8 +58,8 @@ def _coerce(value: Any, schema: Mapping[str, Any], name: str) -> Any:
 def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], name: str) -> Any:
     """Parse a text as one of the JSON types that the schema accepts."""
     if "string" in kinds:
-        if name in IDS and (written := _WRITTEN_ID.fullmatch(text.strip())):
-            return written["id"]
+        if name in IDS and (match := _WRITTEN_ID.fullmatch(text.strip())):
+            return match["id"]
         lowered = text.strip().lower()
         return lowered if lowered in schema.get("enum", ()) else text
     if "integer" in kinds and _INTEGER.fullmatch(text.strip()):

@@ -28,35 +28,35 @@ def read(text: str | bytes) -> Any:
         raise InvalidRequest(f"Parse error: {exc}") from exc
 
 
-def problem(posted: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
+def problem(payload: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
     """Return the reason why the JSON is not a valid JSON-RPC message; None if it is valid.
 
     Two arguments save time. `escaped` is whether the JSON text has escapes. Without escapes, the message cannot have
     lone surrogates, and is not searched for them. `brackets` is the number of opening brackets in the text. If there
     are at most DEPTH brackets, the depth of nesting is not measured.
     """
-    if isinstance(posted, list):
+    if isinstance(payload, list):
         return None
-    if not isinstance(posted, dict):
+    if not isinstance(payload, dict):
         return "it must be a JSON-RPC object"
-    if posted.get("jsonrpc") != "2.0":
+    if payload.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
-    is_answer = bool({"result", "error"} & posted.keys())
-    if "id" in posted and id_of(posted) is None and not (is_answer and posted["id"] is None):
+    is_answer = bool({"result", "error"} & payload.keys())
+    if "id" in payload and id_of(payload) is None and not (is_answer and payload["id"] is None):
         return "id must be a string or an integer"
-    if not isinstance(posted.get("method"), str) and not is_answer:
+    if not isinstance(payload.get("method"), str) and not is_answer:
         return "method must be a string"
-    params = posted.get("params")
-    if reason := _params_problem(posted.get("method"), {} if params is None else params):
+    params = payload.get("params")
+    if reason := _params_problem(payload.get("method"), {} if params is None else params):
         return reason
-    if brackets > DEPTH and _depth(posted) > DEPTH:
+    if brackets > DEPTH and _depth(payload) > DEPTH:
         return f"it must be nested at most {DEPTH} levels deep"
-    return _surrogate_problem(posted) if escaped else None
+    return _surrogate_problem(payload) if escaped else None
 
 
-def _surrogate_problem(posted: Any) -> str | None:
+def _surrogate_problem(payload: Any) -> str | None:
     try:
-        json.dumps(posted, ensure_ascii=False).encode()
+        json.dumps(payload, ensure_ascii=False).encode()
     except UnicodeEncodeError as exc:
         return f"text must be valid Unicode, found the lone surrogate U+{ord(exc.object[exc.start]):04X}"
     return None
@@ -93,43 +93,43 @@ def _params_problem(method: Any, params: Any) -> str | None:
     return None
 
 
-def drop_null_params(posted: Any) -> bool:
+def drop_null_params(payload: Any) -> bool:
     """Remove `"params": null` from a message or batch, because some clients send it.
 
     Return whether anything was removed.
     """
-    messages = posted if isinstance(posted, list) else [posted]
+    messages = payload if isinstance(payload, list) else [payload]
     nulls = [message for message in messages if isinstance(message, dict) and message.get("params", ...) is None]
     for message in nulls:
         del message["params"]
     return bool(nulls)
 
 
-def complete_initialize(posted: Any) -> bool:
+def complete_initialize(payload: Any) -> bool:
     """Add the parts of `initialize` that scripts often omit. Returns whether the request was changed."""
-    if not isinstance(posted, dict) or posted.get("method") != "initialize":
+    if not isinstance(payload, dict) or payload.get("method") != "initialize":
         return False
-    params = posted["params"]
+    params = payload["params"]
     present = {name: value for name, value in params.items() if value is not None}
     client = present.get("clientInfo", {})
     if isinstance(client, dict):
-        named = {name: value for name, value in client.items() if value is not None}
-        present["clientInfo"] = {"name": "unknown", "version": "0", **named}
-    posted["params"] = {"capabilities": {}, **present}
-    return bool(posted["params"] != params)
+        details = {name: value for name, value in client.items() if value is not None}
+        present["clientInfo"] = {"name": "unknown", "version": "0", **details}
+    payload["params"] = {"capabilities": {}, **present}
+    return bool(payload["params"] != params)
 
 
-def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:
+def member(payload: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return the object at a path of names, or an empty object if it does not exist."""
-    value: Any = posted
+    value: Any = payload
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-def id_of(posted: Any) -> str | int | None:
+def id_of(payload: Any) -> str | int | None:
     """Return the id of a message, or None if the message has no valid id."""
-    identifier = posted.get("id") if isinstance(posted, dict) else None
+    identifier = payload.get("id") if isinstance(payload, dict) else None
     if isinstance(identifier, str):
         return identifier if identifier.isascii() or not surrogate_problem(identifier) else None
     return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None

@@ -47,20 +47,20 @@ def page_of(memory_id: UUID) -> str:
     return f"{origin}/memories/{memory_id}" if origin else uri_of(memory_id)
 
 
-TITLE_SHOWN = 100
+SHORT_TITLE_CHARACTERS = 100
 """Maximum number of characters of a title in answers with several memories. get_memory returns the whole title."""
-TAGS_SHOWN = 200
+SHORT_TAGS_CHARACTERS = 200
 """Maximum total number of characters of a memory's tags in answers with several memories. get_memory returns all."""
 
 
 def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Shorten a title to TITLE_SHOWN characters, and a list of tags to TAGS_SHOWN characters in total.
+    """Shorten a title and a list of tags for answers with several memories.
 
-    For answers with several memories.
+    The title gets at most SHORT_TITLE_CHARACTERS, and the tags together at most SHORT_TAGS_CHARACTERS.
     """
     ends = accumulate(len(tag) for tag in tags)
-    shortened = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= TAGS_SHOWN)
-    return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", shortened
+    shortened = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= SHORT_TAGS_CHARACTERS)
+    return title if len(title) <= SHORT_TITLE_CHARACTERS else f"{title[: SHORT_TITLE_CHARACTERS - 1]}…", shortened
 
 
 class MemoryLine(Result):

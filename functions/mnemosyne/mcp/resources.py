@@ -17,7 +17,7 @@ from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 
 RECENT = uri_of("recent")
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-SHOWN = 50
+PAGE_SIZE = 50
 """Number of memories in a page of the list, and in `memory://recent`."""
 NOT_FOUND = -32002
 """Error code for a missing resource, in MCP revisions that begin with a handshake (`initialize`). Later revisions use
@@ -37,7 +37,7 @@ TEMPLATE = mcp_types.ResourceTemplate(
 def find_reader(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
     """Return the tool that reads the resource at a URI, and its arguments; None if there is no such resource."""
     if uri == RECENT:
-        return LIST_MEMORIES, {"limit": SHOWN}
+        return LIST_MEMORIES, {"limit": PAGE_SIZE}
     memory_id = uri.removeprefix(URI_SCHEME)
     return (GET_MEMORY, {"id": memory_id}) if uri.startswith(URI_SCHEME) and UUID_FORM.fullmatch(memory_id) else None
 

@@ -160,7 +160,7 @@ def _resource_handlers(services: Services, database: ThreadLimiter, principal: P
         caller, cursor = _current_principal(principal), (params.cursor if params else "") or None
         if not caller.may(Scope.READ):
             return mcp_types.ListResourcesResult(resources=[])
-        page = {"limit": resources.SHOWN, "cursor": cursor}
+        page = {"limit": resources.PAGE_SIZE, "cursor": cursor}
         result = await database.run(caller, call, LIST_MEMORIES, page, caller, services)
         return resources.list_resources(result, first=cursor is None)
 

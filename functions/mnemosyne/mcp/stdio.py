@@ -91,40 +91,40 @@ class _Conversation:
             if not line.strip():
                 continue
             try:
-                posted = jsonrpc.read(line)
+                payload = jsonrpc.read(line)
             except InvalidRequest as exc:
                 await self._refuse(mcp_types.PARSE_ERROR, str(exc), None)
                 continue
-            if problem := _problem(posted):
-                await self._refuse(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(posted))
+            if problem := _problem(payload):
+                await self._refuse(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(payload))
                 continue
-            if self._lacks_handshake(posted):
-                await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(posted))
+            if self._lacks_handshake(payload):
+                await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(payload))
                 continue
-            self._track_request(posted)
-            changed = jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted)
-            yield json.dumps(posted) if changed else line.decode()
+            self._track_request(payload)
+            changed = jsonrpc.drop_null_params(payload) | jsonrpc.complete_initialize(payload)
+            yield json.dumps(payload) if changed else line.decode()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._pending:
                 self._response_sent = anyio.Event()
                 await self._response_sent.wait()
 
-    def _lacks_handshake(self, posted: dict[str, Any]) -> bool:
+    def _lacks_handshake(self, payload: dict[str, Any]) -> bool:
         """Whether a request arrives before the handshake and does not name its protocol revision."""
-        method = posted.get("method")
+        method = payload.get("method")
         self._is_initialized |= method == "initialize"
-        has_version = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")
+        has_version = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(payload, "params", "_meta")
         return (
-            "id" in posted
+            "id" in payload
             and method is not None
             and not (self._is_initialized or has_version or method in WITHOUT_HANDSHAKE)
         )
 
-    def _track_request(self, posted: dict[str, Any]) -> None:
-        if "method" in posted and "id" in posted:
-            self._pending.add(str(posted["id"]))
-        if posted.get("method") == "notifications/cancelled":
-            self._pending.discard(str(jsonrpc.member(posted, "params").get("requestId")))
+    def _track_request(self, payload: dict[str, Any]) -> None:
+        if "method" in payload and "id" in payload:
+            self._pending.add(str(payload["id"]))
+        if payload.get("method") == "notifications/cancelled":
+            self._pending.discard(str(jsonrpc.member(payload, "params").get("requestId")))
 
     async def _refuse(self, code: int, message: str, identifier: str | int | None) -> None:
         error = mcp_types.ErrorData(code=code, message=message)
@@ -148,7 +148,7 @@ class _Conversation:
         await self.aclose()
 
 
-def _problem(posted: Any) -> str | None:
-    if isinstance(posted, list):
+def _problem(payload: Any) -> str | None:
+    if isinstance(payload, list):
         return "there are no batches over stdio: send one request a line"
-    return jsonrpc.problem(posted)
+    return jsonrpc.problem(payload)

@@ -173,8 +173,8 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
         # The argument may be any JSON object, which the strict modes of vendors cannot express. Therefore list a string
         # with JSON. The tool accepts both, because `mcp.coerce` parses the string.
         schema = schema | {"type": ["string", "null"]}
-    listed = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
-    members = {k: _drop_unlisted(v, unlisted) for k, v in listed.items()}
+    visible = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
+    members = {k: _drop_unlisted(v, unlisted) for k, v in visible.items()}
     if "properties" in schema:
         properties = schema["properties"].items()
         members["properties"] = {

@@ -31,7 +31,7 @@ def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
 async def outcome_within(
     seconds: float,
     look: Look,
-    accepted: Mapping[str, Any],
+    answer: Mapping[str, Any],
     threads: ThreadLimiter,
     caller: Principal,
     services: Services,
@@ -47,7 +47,7 @@ async def outcome_within(
         await anyio.sleep(min(pause, seconds_left))
         pause *= GROWTH
         try:
-            if reply := await threads.run(caller, look, accepted, caller, services):
+            if reply := await threads.run(caller, look, answer, caller, services):
                 return reply
         except MnemosyneError as exc:  # the caller gets no error: the request was accepted, so the answer is `queued`
             log.info("outcome_not_seen", namespace=caller.namespace, error=str(exc))

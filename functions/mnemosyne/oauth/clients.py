@@ -52,7 +52,7 @@ class Clients:
         self._store = store
         self._documents = documents
         self._fresh: TTLCache[str, Client] = TTLCache(FRESH_CHARACTERS, FRESH_SECONDS, getsizeof=_size)
-        self._failed: TTLCache[str, tuple[type[MnemosyneError], str]] = TTLCache(FAILED_ENTRIES, FAILED_SECONDS)
+        self._failures: TTLCache[str, tuple[type[MnemosyneError], str]] = TTLCache(FAILED_ENTRIES, FAILED_SECONDS)
         self._fetches: dict[str, asyncio.Task[Client]] = {}
 
     async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:
@@ -67,8 +67,8 @@ class Clients:
             raise InvalidRequest(f"client_id {problem}, got {client_id[:100]!r}")
         if (client := self._fresh.get(client_id)) is not None:
             return client
-        if (failed := self._failed.get(client_id)) is not None:
-            raise failed[0](failed[1])
+        if (failure := self._failures.get(client_id)) is not None:
+            raise failure[0](failure[1])
         task = self._fetches.get(client_id)
         if task is None or task.get_loop() is not asyncio.get_running_loop():
             before_fetch()
@@ -106,7 +106,7 @@ class Clients:
             client = _client_from_document(await self._documents.fetch(client_id, address), client_id)
         except (InvalidRequest, Unavailable) as exc:
             kind: type[MnemosyneError] = InvalidRequest if isinstance(exc, InvalidRequest) else Unavailable
-            self._failed[client_id] = kind, str(exc)
+            self._failures[client_id] = kind, str(exc)
             raise
         self._fresh[client_id] = client
         return client
@@ -153,8 +153,8 @@ def _id_problem(client_id: str) -> str:
 
     Section 3 of the draft on Client ID Metadata Documents has the rules.
     """
-    allowed = re.fullmatch(r"[!-~]+", client_id) and "#" not in client_id and "\\" not in client_id
-    if len(client_id) > CLIENT_ID_LENGTH or not allowed:
+    is_valid = re.fullmatch(r"[!-~]+", client_id) and "#" not in client_id and "\\" not in client_id
+    if len(client_id) > CLIENT_ID_LENGTH or not is_valid:
         return f"must be a URL of at most {CLIENT_ID_LENGTH:,} characters of ASCII without a fragment"
     try:
         parts = urlsplit(client_id)

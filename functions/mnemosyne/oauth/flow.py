@@ -162,8 +162,8 @@ class Flow:
             redirect_uri = pending.parameters["redirect_uri"]
             resource = server.resource.of(request)
             consent = rows.consent(person.subject, request.payload.client_id, resource)
-        allowed = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
-        scopes = allowed & person.scopes
+        client_scopes = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
+        scopes = client_scopes & person.scopes
         agreed = consent is not None and bool(scopes) and scopes <= consent.scopes and not is_on_device(redirect_uri)
         return ConsentPage(client, person, scopes, redirect_uri, resource, agreed)  # type: ignore[arg-type]
 

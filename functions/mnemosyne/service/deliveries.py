@@ -174,8 +174,8 @@ def import_object(push: Push, services: ImportServices) -> None:
         if push.expires_soon:
             raise InvalidRequest("the object of this notification could not be imported for several days")
     except InvalidRequest as exc:
-        expired = push.of_bucket and push.expires_soon
-        kind = DeadLetterKind.EXPIRED if expired else DeadLetterKind.NOTIFICATION
+        is_expired = push.of_bucket and push.expires_soon
+        kind = DeadLetterKind.EXPIRED if is_expired else DeadLetterKind.NOTIFICATION
         dead_letters.store_dead_letter(
             push.dead_letter(str(exc), kind), memories=services.memories_of(push.allowed_namespace or "")
         )

@@ -213,23 +213,27 @@ class _Storing:
         with self.memories.claim(requests) as claim:
             outcomes = dict(claim.already_final)
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
-            expired = [request for request in claim.new if request.expires_at and request.expires_at <= now]
-            new = [request for request in claim.new if request not in expired] if expired else claim.new
-            fitting, refused = within_quota(claim.quota, new, now, limit)
+            expired_requests = [request for request in claim.new if request.expires_at and request.expires_at <= now]
+            new = (
+                [request for request in claim.new if request not in expired_requests] if expired_requests else claim.new
+            )
+            fitting, refusals = within_quota(claim.quota, new, now, limit)
             if fitting:
                 outcomes |= claim.store(fitting, self._embed(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             result = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
-            deleted = [as_failed(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
+            deleted = [
+                as_failed(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired_requests
+            ]
             deleted += [without_text(as_failed(request, FORGOTTEN)) for request in claim.forgotten]
         if deleted:
             self.memories.record_deleted(deleted)
             outcomes |= self.memories.statuses([request.request_id for request in deleted])
-        if refused:
-            failed = [as_failed(request, reason) for request, reason in refused]
+        if refusals:
+            failed = [as_failed(request, reason) for request, reason in refusals]
             reject(failed, memories=self.memories, cause=OVER_QUOTA)
-            log_over_quota(self.memories.namespace, len(refused), refused[0][1])
-            result.over_quota = {request.request_id: reason for request, reason in refused}
+            log_over_quota(self.memories.namespace, len(refusals), refusals[0][1])
+            result.over_quota = {request.request_id: reason for request, reason in refusals}
             outcomes |= self.memories.statuses([request.request_id for request in failed])
         return result
 

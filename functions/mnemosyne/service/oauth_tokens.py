@@ -35,7 +35,7 @@ class OAuthAuthenticator:
         self._verifier = verifier
         self._find = find
         self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(CACHE_ENTRIES, FRESH_SECONDS)
-        self._last_found: TTLCache[UUID, ValidGrant] = TTLCache(CACHE_ENTRIES, OUTAGE_SECONDS)
+        self._last_grants: TTLCache[UUID, ValidGrant] = TTLCache(CACHE_ENTRIES, OUTAGE_SECONDS)
         self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 
@@ -71,7 +71,7 @@ class OAuthAuthenticator:
         While the database does not respond, a grant that was found in the last ten minutes counts as valid. For any
         other grant, Unavailable is raised.
         """
-        cached = self._last_found.get(grant_id)
+        cached = self._last_grants.get(grant_id)
         if time.monotonic() < self._circuit_open_until:  # a look-up has just failed: do not wait for another
             if cached:
                 return cached
@@ -86,9 +86,9 @@ class OAuthAuthenticator:
             raise
         with self._lock:
             if grant:
-                self._last_found[grant_id] = grant
+                self._last_grants[grant_id] = grant
             else:
-                self._last_found.pop(grant_id, None)
+                self._last_grants.pop(grant_id, None)
         return grant
 
 

@@ -97,12 +97,12 @@ class _Reading:
     message_id: str
     batch: list[Request] = field(default_factory=list)
     batch_lines: list[int] = field(default_factory=list)
-    failed: list[FailedRequest] = field(default_factory=list)
+    failures: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
     """The request id of each record that was read since the progress was last recorded, by the record's key (see
     `key_of`)."""
-    seen: SeenRequests = field(default_factory=SeenRequests)
+    seen_requests: SeenRequests = field(default_factory=SeenRequests)
     size: int = 0
     recorded: float = field(default_factory=time.monotonic)
 
@@ -110,8 +110,8 @@ class _Reading:
         """Read the object to its end or to an error. Raises Unavailable if the time runs out first."""
         error = None
         try:
-            with self.services.objects.open(self.stored_object) as opened:
-                self._read_items(opened)
+            with self.services.objects.open(self.stored_object) as file:
+                self._read_items(file)
         except (InvalidRequest, NotFound) as exc:
             error = str(exc)
         self._publish_batch()
@@ -125,17 +125,17 @@ class _Reading:
         self.lines = {}
         self.recorded = time.monotonic()
 
-    def _read_items(self, opened: OpenObject) -> None:
+    def _read_items(self, file: OpenObject) -> None:
         name = self.stored_object.name
         format_ = format_of(name)
         if format_ is None:
             raise InvalidRequest(f"{name} must end in .jsonl, .ndjson, .md, .txt or .chronicle, with or without .gz")
-        if opened.size > OBJECT_BYTES:
-            raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {opened.size:,}: split it")
-        packed = opened.packed or unpacked_name(name) != name
+        if file.size > OBJECT_BYTES:
+            raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {file.size:,}: split it")
+        packed = file.packed or unpacked_name(name) != name
         skip = self.progress.memories
-        for item in read(opened.stream, name, format_, modified=opened.modified, packed=packed, skip=skip):
-            self._add_item(item, key_of(item.line, item.place), opened.modified)
+        for item in read(file.stream, name, format_, modified=file.modified, packed=packed, skip=skip):
+            self._add_item(item, key_of(item.line, item.place), file.modified)
 
     def _add_item(self, item: Item, key: str, modified: datetime | None) -> None:
         defaults = Defaults(
@@ -144,13 +144,13 @@ class _Reading:
             place=(place := ExternalId(self.stored_object.source, key)),
             deleted_at=modified,
         )
-        reading, is_repeated = self.seen.check(
+        reading, is_repeated = self.seen_requests.check(
             item, read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}"), place
         )
         self.lines[key + REPEATED if is_repeated else key] = reading.request_id
         if isinstance(reading, FailedRequest):
             provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)
-            self.failed.append(replace(reading, provenance=provenance))
+            self.failures.append(replace(reading, provenance=provenance))
         else:
             weight = len(encode(self.namespace, [reading], "")[0])
             if self.size + weight > BATCH_BYTES:
@@ -159,7 +159,7 @@ class _Reading:
             self.batch_lines.append(item.line)
             self.size += weight
         self._note_left_out([*item.left_out, *(["superseded_by_hash"] if item.superseded_by_hash else [])])
-        if len(self.batch) + len(self.failed) >= BATCH_LIMIT:
+        if len(self.batch) + len(self.failures) >= BATCH_LIMIT:
             self._publish_batch()
 
     def _note_left_out(self, names: Sequence[str]) -> None:
@@ -174,10 +174,10 @@ class _Reading:
 
         The service `ingest` cannot do this, because refused records are not published.
         """
-        reject(self.failed, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
+        reject(self.failures, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
         if self.services.outcome_topic:
             outcomes.announce(
-                [request.request_id for request in self.failed],
+                [request.request_id for request in self.failures],
                 message_id=self.message_id,
                 memories=self.services.memories_of(self.namespace),
                 topic=self.services.outcome_topic,
@@ -185,15 +185,15 @@ class _Reading:
 
     def _publish_batch(self) -> None:
         """Publish the batch. Record the progress if RECORD_SECONDS have passed since the last recording."""
-        if self.failed:
+        if self.failures:
             self._record_failures()
         if self.batch:
             publisher = Publisher(client=BUCKET, import_name=self.stored_object.source, lines=self.batch_lines)
             self.services.queue.publish(self.namespace, self.batch, publisher)
-        count = len(self.batch) + len(self.failed)
+        count = len(self.batch) + len(self.failures)
         left_out = Counter(self.progress.left_out) + self.left_out
         self.progress = replace(self.progress, memories=self.progress.memories + count, left_out=left_out)
-        self.batch, self.batch_lines, self.failed, self.size, self.left_out = [], [], [], 0, Counter()
+        self.batch, self.batch_lines, self.failures, self.size, self.left_out = [], [], [], 0, Counter()
         now = time.monotonic()
         if now > self.deadline or now > self.recorded + RECORD_SECONDS:
             self._record_progress()

@@ -26,15 +26,15 @@ _SEE_STATUS: Final = (
 )
 
 
-def reject(failed: Sequence[FailedRequest], *, memories: "MemoryStore", cause: str) -> None:
+def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause: str) -> None:
     """Record requests that can never be stored as failed, each with its error.
 
     `cause` is logged, so it must not quote the contents of requests.
     """
-    if not failed:
+    if not requests:
         return
-    memories.record_failures(failed)
-    for request in failed:
+    memories.record_failures(requests)
+    for request in requests:
         # Leave out the error, because it may quote the request. The status of the request has the error.
         about = {"namespace": memories.namespace, "request_id": request.request_id}
         log.warning("ingest_failed", **about, cause=cause, next_step=_SEE_STATUS)
@@ -62,7 +62,7 @@ def within_quota(
     Requests with equal content count as one memory. Each chunk counts as one embedded text.
     """
     fitting: list[IngestRequest] = []
-    refused: list[tuple[IngestRequest, str]] = []
+    refusals: list[tuple[IngestRequest, str]] = []
     reasons: dict[str, str | None] = {}
     for request in requests:
         if request.content_hash not in reasons:
@@ -74,5 +74,5 @@ def within_quota(
         if reason is None:
             fitting.append(request)
         else:
-            refused.append((request, reason))
-    return fitting, refused
+            refusals.append((request, reason))
+    return fitting, refusals

@@ -84,17 +84,17 @@ def search(
         vector, embedder_fault = _embed_query(memories.namespace, query.query, embedder)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
     candidate_query = replace(query, limit=max(query.limit, RERANKED)) if reranker else query
-    all_ranked, candidates = rank(
+    all_entries, candidates = rank(
         candidate_query, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
-    ranked, strategy = with_confidence(query, all_ranked, embedder.model), candidates.strategy
-    left_out = min(query.limit, len(all_ranked)) - min(query.limit, len(ranked))
-    if reranker and ranked:
+    entries, strategy = with_confidence(query, all_entries, embedder.model), candidates.strategy
+    left_out = min(query.limit, len(all_entries)) - min(query.limit, len(entries))
+    if reranker and entries:
         reranking = time.perf_counter()
-        ranked, reranker_fault = _rerank(query, ranked, memories, reranker)
+        entries, reranker_fault = _rerank(query, entries, memories, reranker)
         strategy += "" if reranker_fault else "+reranked"
         rerank_ms = milliseconds(reranking)
-    hits = memories.read_hits(query, ranked[: query.limit]) if ranked else ()
+    hits = memories.read_hits(query, entries[: query.limit]) if entries else ()
     result = SearchResult(
         hits=hits,
         strategy=strategy,
@@ -140,14 +140,14 @@ def rank(
         excluded = {"folded": sorted(statements), "shown": sorted(folded)} if folded else {}
         candidates = memories.find_candidates(query, vector, model=model, count=count, excluded=excluded)
         if by_words and vector is not None:
-            ranked = ranking.score_hybrid(
+            entries = ranking.score_hybrid(
                 candidates, query.query or "", lexical_weight=lexical_weight, preferred=query.preferred, weights=weights
             )
-            if pool := ranking.pool_ids(ranked):
-                ranking.diversify(ranked, memories.pairwise_cosines(pool), weights)
+            if pool := ranking.pool_ids(entries):
+                ranking.diversify(entries, memories.pairwise_cosines(pool), weights)
         else:
-            ranked = ranking.score_plain(candidates)
-        ordered = ranking.order(ranked, query.quality_weight)
+            entries = ranking.score_plain(candidates)
+        ordered = ranking.order(entries, query.quality_weight)
         best = [entry for entry in ordered if entry.folded]
         new_statements = {entry.candidate.statement for entry in best if entry.candidate.statement} - statements
         folded |= {entry.candidate.id: folded.get(entry.candidate.id, ()) + entry.folded for entry in best}
@@ -159,15 +159,15 @@ def rank(
     return ordered, candidates
 
 
-def with_confidence(query: SearchQuery, ranked: list[RankedCandidate], model: str) -> list[RankedCandidate]:
+def with_confidence(query: SearchQuery, entries: list[RankedCandidate], model: str) -> list[RankedCandidate]:
     """Set the confidence of each candidate, and leave out candidates below the minimum confidence of the query."""
     if query.query is None:
-        return ranked
-    for entry in ranked:
+        return entries
+    for entry in entries:
         memory = entry.candidate
         entry.confidence = confidence(model, memory.vector_score, memory.words_share, lacks_name=memory.lacks_name)
     minimum = query.min_confidence
-    return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
+    return [entry for entry in entries if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
 
 
 def _complete_last_word(query: SearchQuery, memories: "MemoryStore") -> Sequence[str]:
@@ -189,13 +189,13 @@ def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector 
 
 
 def _rerank(
-    query: SearchQuery, ranked: Sequence[RankedCandidate], memories: "MemoryStore", reranker: Reranker
+    query: SearchQuery, entries: Sequence[RankedCandidate], memories: "MemoryStore", reranker: Reranker
 ) -> tuple[list[RankedCandidate], str | None]:
     """Order the candidates by the relevance that the reranker finds.
 
     If the reranker fails, return the candidates in their present order, with the reason.
     """
-    top = ranked[: max(query.limit, RERANKED)]
+    top = entries[: max(query.limit, RERANKED)]
     full_query = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
     hits = memories.read_hits(full_query, top)
     texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in hits]
@@ -203,7 +203,7 @@ def _rerank(
         relevances = reranker.score(query.query or "", texts)
     except ServiceError as exc:
         log.fault("reranker_failed", exc, WAIT_FOR_RERANKER, namespace=memories.namespace)
-        return list(ranked), f"not reranked: {exc.cause}"
+        return list(entries), f"not reranked: {exc.cause}"
     by_id = {str(hit.id): relevance for hit, relevance in zip(hits, relevances, strict=True)}
     return ranking.apply_reranker(top, by_id, query.quality_weight), None
 

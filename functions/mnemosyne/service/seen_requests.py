@@ -43,5 +43,5 @@ class SeenRequests:
         else:
             error = f"request_id must be unique, got {reading.request_id}: {first[1]} has it"
         own_id = refused_id(place.source, place.key, error)
-        failed = as_failed(reading, error)
-        return replace(failed, request_id=own_id, external_id=failed.external_id or place), False
+        failure = as_failed(reading, error)
+        return replace(failure, request_id=own_id, external_id=failure.external_id or place), False

@@ -100,10 +100,12 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     if len(items) + len(part.refused) > BATCH_LIMIT:
         raise InvalidRequest(f"text must contain at most {BATCH_LIMIT} memories: send it in parts")
     lines = [item.line + part.first_line - 1 for item in items]
-    readings, seen = [], SeenRequests()
+    readings, seen_requests = [], SeenRequests()
     for item, line in zip(items, lines, strict=True):
         place = ExternalId(escaped(part.name), f"{line}{item.suffix}")
-        readings.append(seen.check(item, read_item(item, _defaults(namespace, part, place), vault=VAULT), place)[0])
+        readings.append(
+            seen_requests.check(item, read_item(item, _defaults(namespace, part, place), vault=VAULT), place)[0]
+        )
     unread = [failed_request(record["error"], _defaults(namespace, part), record) for record in part.refused]
     if records := [*readings, *unread]:
         publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)
@@ -163,16 +165,16 @@ def export_page(
 
     Each memory is a pair: the name of the file (empty for a line of JSON), and the text.
     """
-    exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
+    page = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
     size = front_matter_size = 0
-    for record in map(to_record, exported):
+    for record in map(to_record, page):
         line = to_jsonl(record)
         size += len(line)
         front_matter_size += len(line) - len(record["content"])
         if files and (size > EXPORT_CHARACTERS or (markdown and front_matter_size > FRONT_MATTER_CHARACTERS)):
             break
         files.append(to_markdown(record) if markdown else ("", line))
-    is_cut = sum(len(memory.content.encode()) for memory in exported) >= EXPORT_BYTES
-    is_last = len(exported) < EXPORT_PAGE and len(files) == len(exported) and not is_cut
-    return files, None if is_last or not exported else exported[len(files) - 1].cursor
+    is_cut = sum(len(memory.content.encode()) for memory in page) >= EXPORT_BYTES
+    is_last = len(page) < EXPORT_PAGE and len(files) == len(page) and not is_cut
+    return files, None if is_last or not page else page[len(files) - 1].cursor

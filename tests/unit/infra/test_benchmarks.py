@@ -52,7 +52,7 @@ def test_a_generated_question_is_six_consecutive_words_of_its_text() -> None:
 def test_the_measured_calls_of_tools_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "REQUESTS", 1)
     names = [figure.name for figure in asyncio.run(calls.measure_servers(rounds=3))]
-    assert names == [f"{ours} / {other}, {era}" for era in calls.ERAS for ours, other in calls.COMPARED]
+    assert names == [f"{ours} / {other}, {era}" for era in calls.ERAS for ours, other in calls.COMPARISONS]
 
 
 def test_each_file_is_a_language_of_the_benchmark() -> None:

@@ -131,9 +131,9 @@ class Archive(NamespaceRows):
         vectors = embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
         with self._transaction() as connection:
             connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)
-            forgotten = forgotten_requests(connection, self.namespace, list(map(_as_request, new)))
+            forgotten_ids = forgotten_requests(connection, self.namespace, list(map(_as_request, new)))
             unforgotten = [
-                (memory, parts) for memory, parts in zip(new, vectors, strict=True) if memory.id not in forgotten
+                (memory, parts) for memory, parts in zip(new, vectors, strict=True) if memory.id not in forgotten_ids
             ]
             if unforgotten:
                 connection.script(ingest_sql.CREATE_INCOMING)
@@ -181,8 +181,8 @@ def _as_request(memory: ArchivedMemory) -> IngestRequest:
     The id of the request is the memory's id. Its time of publication is the time at which the memory was stored.
     """
     created_at = memory.extras["created_at"]
-    published = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
-    return replace(memory.request, request_id=memory.id, published=published)
+    published_at = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
+    return replace(memory.request, request_id=memory.id, published=published_at)
 
 
 def _without_forgotten_texts(
@@ -204,8 +204,8 @@ def _without_forgotten_texts(
         for row in requests
     ]
     row = connection.one(ingest_sql.FORGOTTEN_REQUESTS, namespace=namespace, records=json_text(records), id=None)
-    forgotten = set(map(str, row["request_ids"]))
-    return [_without_texts(row) if str(row["request_id"]) in forgotten else row for row in requests]
+    forgotten_ids = set(map(str, row["request_ids"]))
+    return [_without_texts(row) if str(row["request_id"]) in forgotten_ids else row for row in requests]
 
 
 def _without_texts(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -41,7 +41,7 @@ class AuditTrail:
         self._pool = pool
         self._reads = reads
         self._events: list[dict[str, Any]] = []
-        self._used: dict[str, str] = {}
+        self._last_used: dict[str, str] = {}
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._wake = threading.Event()
@@ -67,7 +67,7 @@ class AuditTrail:
         is_handled = fields.get("recorded") or (fields.get("is_read") and random.random() >= self._reads)  # noqa: S311
         with self._lock:
             if fields["credential"]:
-                self._used[fields["credential"]] = now
+                self._last_used[fields["credential"]] = now
             if not is_handled and len(self._events) < WAITING:
                 self._events.append(row_of(fields, now))
                 is_handled = True
@@ -90,16 +90,16 @@ class AuditTrail:
         with self._writing:
             while True:
                 with self._lock:
-                    events, used = self._events[:BATCH], self._used
-                    self._used = {}
-                if not events and not used:
+                    events, last_used = self._events[:BATCH], self._last_used
+                    self._last_used = {}
+                if not events and not last_used:
                     return
                 try:
                     with self._pool().connection() as connection:
-                        connection.run(RECORD_ACCESSES, events=_to_json(events), used=_to_json(used))
+                        connection.run(RECORD_ACCESSES, events=_to_json(events), used=_to_json(last_used))
                 except ServiceError as exc:
                     with self._lock:
-                        self._used = used | self._used
+                        self._last_used = last_used | self._last_used
                     log.warning("audit_postponed", **fault_fields(exc), waiting=len(self._events))
                     return
                 with self._lock:

@@ -32,21 +32,23 @@ class BulkChanges(NamespaceStore):
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
             for row in connection.run(memories_sql.SUPERSEDING, namespace=self.namespace, ids=ids):
                 connection.run(memories_sql.RELINK_SUPERSEDED, namespace=self.namespace, id=row["id"])
-            deleted = [row["id"] for row in connection.run(memories_sql.DELETE_MANY, namespace=self.namespace, ids=ids)]
+            deleted_ids = [
+                row["id"] for row in connection.run(memories_sql.DELETE_MANY, namespace=self.namespace, ids=ids)
+            ]
             superseded = connection.run(
-                memories_sql.STILL_SUPERSEDED, namespace=self.namespace, ids=uuid_array(deleted)
+                memories_sql.STILL_SUPERSEDED, namespace=self.namespace, ids=uuid_array(deleted_ids)
             )
-            self._record_action(connection, deleted)
-        return DeletedMemories(ids=tuple(deleted), superseded=tuple(row["id"] for row in superseded))
+            self._record_action(connection, deleted_ids)
+        return DeletedMemories(ids=tuple(deleted_ids), superseded=tuple(row["id"] for row in superseded))
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
         """Add and remove tags of memories. After an error, no memory is changed. Raises OverQuota or InvalidRequest."""
         with self._transaction() as connection:
             before = usage(connection)
-            changed: list[Row] = []
+            changed_rows: list[Row] = []
             ids = sorted(memory_ids)
             for start in range(0, len(ids), TAGGED_IN_A_STATEMENT):
-                changed += connection.run(
+                changed_rows += connection.run(
                     memories_sql.CHANGE_TAGS,
                     namespace=self.namespace,
                     ids=uuid_array(ids[start : start + TAGGED_IN_A_STATEMENT]),
@@ -54,15 +56,17 @@ class BulkChanges(NamespaceStore):
                     added_keys=text_array([tag_key(tag) for tag in added]),
                     removed_keys=text_array([tag_key(tag) for tag in removed]),
                 )
-            for row in changed:
+            for row in changed_rows:
                 if row["tags"] > TAG_COUNT:
                     raise InvalidRequest(
                         f"add_tags must leave at most {TAG_COUNT} tags, and memory {row['id']} would have "
                         f"{row['tags']}; nothing was changed"
                     )
             check_growth(before, usage(connection))
-            self._record_action(connection, [row["id"] for row in changed])
-        return ChangedTags(found=[row["id"] for row in changed], changed=sum(row["changed"] for row in changed))
+            self._record_action(connection, [row["id"] for row in changed_rows])
+        return ChangedTags(
+            found=[row["id"] for row in changed_rows], changed=sum(row["changed"] for row in changed_rows)
+        )
 
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         """Replace a tag with another tag, or remove it if `new_tag` is None, in at most `limit` memories.

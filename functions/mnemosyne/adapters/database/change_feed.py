@@ -176,8 +176,8 @@ class ChangeFeeds(OwnerStore):
 
     def remove_old(self) -> int:
         """Remove a batch of old events of all namespaces, and return their number."""
-        removed: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=EVENT_LIFETIME.total_seconds())["removed"]
-        return removed
+        count: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=EVENT_LIFETIME.total_seconds())["removed"]
+        return count
 
 
 class Announcer:

@@ -82,7 +82,7 @@ class CloudSql:
         """
         if self._first_deadline is None:
             self._first_deadline = time.monotonic() + FIRST_CONNECTION_SECONDS
-        refused = False
+        is_repeated = False
         for attempt in itertools.count(1):
             try:
                 connection = self._open()
@@ -93,9 +93,9 @@ class CloudSql:
                 # Cloud SQL sometimes refuses a valid IAM log-in, mostly after an idle period
                 # (https://github.com/GoogleCloudPlatform/cloud-sql-nodejs-connector/issues/585). It also refuses a
                 # log-in if the token has just expired, or if a new grant has not reached all servers yet.
-                if refused:
+                if is_repeated:
                     raise
-                refused = True
+                is_repeated = True
                 log.warning("database_refused", instance=self._instance, attempt=attempt, **fault_fields(exc))
                 self._renew_token()
                 time.sleep(PAUSE_SECONDS)

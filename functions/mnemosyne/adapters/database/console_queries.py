@@ -56,8 +56,8 @@ class ConsoleQueries(NamespaceStore):
             per=per.value if per else None,
             timezone=timezone,
         )
-        chosen = BucketLength(rows[0]["per"]) if rows else per or BucketLength.DAY
-        return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
+        length = BucketLength(rows[0]["per"]) if rows else per or BucketLength.DAY
+        return Timeline(per=length, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
     def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
         """Count the tags and sessions of the memories that match the filters. Only tags that begin with `prefix` count.

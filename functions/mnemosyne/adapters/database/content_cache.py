@@ -21,14 +21,14 @@ class ContentCache:
     """
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
-        self._seen: TTLCache[tuple[str, str], None] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
+        self._hashes: TTLCache[tuple[str, str], None] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
         self._lock = threading.Lock()
 
     def add(self, namespace: str, hashes: Iterable[str]) -> None:
         """Add stored contents, after the transaction has committed."""
         with self._lock:
             for content_hash in hashes:
-                self._seen[namespace, content_hash] = None
+                self._hashes[namespace, content_hash] = None
 
     def cached_requests(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
         """Return the requests whose content is cached.
@@ -40,5 +40,5 @@ class ContentCache:
             return [
                 request
                 for request in requests
-                if request.external_id is None and (namespace, request.content_hash) in self._seen
+                if request.external_id is None and (namespace, request.content_hash) in self._hashes
             ]

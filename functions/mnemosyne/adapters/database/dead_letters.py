@@ -59,7 +59,7 @@ class DeadLetters(NamespaceStore):
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id and (
-                failed_again := connection.run(
+                rows := connection.run(
                     dead_letter_sql.FAIL_DEAD_LETTER_AGAIN,
                     namespace=self.namespace,
                     letter_id=dead_letter.letter_id,
@@ -67,9 +67,9 @@ class DeadLetters(NamespaceStore):
                     has_unreported_part=has_unreported_part,
                 )
             ):
-                return failed_again[0]["message_id"], False
-            stored = connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values)
-            return (stored[0]["message_id"], stored[0]["is_new"]) if stored else (dead_letter.message_id, False)
+                return rows[0]["message_id"], False
+            rows = connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values)
+            return (rows[0]["message_id"], rows[0]["is_new"]) if rows else (dead_letter.message_id, False)
 
     def give_up(
         self,
@@ -113,14 +113,14 @@ class DeadLetters(NamespaceStore):
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
         """Return dead letters after a cursor, oldest first."""
-        listed = self._run(
+        rows = self._run(
             dead_letter_sql.DEAD_LETTERS,
             choice=json_text(choice),
             limit=limit,
             cursor_time=after.timestamp if after else None,
             cursor_id=after.key if after else None,
         )
-        return [DeadLetter(**row.named) for row in listed]
+        return [DeadLetter(**row.named) for row in rows]
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         """Return the message ids of the letters that match the filter `choice`, oldest first."""

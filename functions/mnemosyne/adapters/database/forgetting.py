@@ -115,16 +115,16 @@ class ForgettingStore(NamespaceStore):
         return memories
 
     def forget_in_letter(
-        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
+        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, requests: Sequence[Reading]
     ) -> bool:
         """Remove the texts of forgotten memories from a dead letter, and record their requests as deleted.
 
-        `forgotten` are these requests. `data` is the new data of the letter, or None to delete the letter.
-        Changes nothing and returns false if the letter in the database has changed since `letter` was read.
+        `requests` are the requests of these memories. `data` is the new data of the letter, or None to delete the
+        letter. Changes nothing and returns false if the letter in the database has changed since `letter` was read.
         """
-        requests = [
+        entries = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
-            for request in forgotten
+            for request in requests
         ]
         row = self._one(
             _FORGET_IN_LETTER,
@@ -132,10 +132,10 @@ class ForgettingStore(NamespaceStore):
             message_id=letter.message_id,
             message=sha256(letter.data).digest(),
             data=data,
-            requests=json_text(requests),
+            requests=json_text(entries),
         )
-        changed: bool = row["changed"]
-        return changed
+        is_changed: bool = row["changed"]
+        return is_changed
 
     def record_checked_letter(self, forgetting_id: UUID, last: KeysetCursor) -> None:
         """Record the last dead letter that the forgetting has searched for forgotten memories."""

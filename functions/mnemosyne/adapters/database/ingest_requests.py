@@ -34,13 +34,13 @@ class IngestRequests(NamespaceStore):
         """Record that an attempt to store these requests failed for a temporary reason."""
         self._record_unstored(waiting, "postponed")
 
-    def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
+    def record_deleted(self, requests: Sequence[FailedRequest]) -> None:
         """Record requests as deleted, because their memories expired or were forgotten before they were stored."""
-        self._record_unstored(deleted, "deleted")
+        self._record_unstored(requests, "deleted")
 
-    def record_failures(self, failed: Sequence[FailedRequest]) -> None:
+    def record_failures(self, requests: Sequence[FailedRequest]) -> None:
         """Record that requests can never be stored. A request that is in a final state does not change."""
-        self._record_unstored(failed, "failed")
+        self._record_unstored(requests, "failed")
 
     def _record_unstored(self, requests: Sequence[FailedRequest], event: str) -> None:
         self._run(ingest_sql.RECORD_UNSTORED, requests=unstored_json(requests), event=event)

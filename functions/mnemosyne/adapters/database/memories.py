@@ -110,7 +110,7 @@ class MemoryStore(
         )["cosines"]
         return cosines
 
-    def read_hits(self, query: SearchQuery, ranked: Sequence[RankedCandidate]) -> Sequence[Hit]:
+    def read_hits(self, query: SearchQuery, candidates: Sequence[RankedCandidate]) -> Sequence[Hit]:
         """Read the ranked memories, in order.
 
         The memories are cut, so that all together have at most `query.characters` characters. Memories that were
@@ -118,13 +118,13 @@ class MemoryStore(
         """
         records = self._call_one(
             memories_sql.READ_HITS,
-            ids=rows.uuid_array([entry.candidate.id for entry in ranked]),
+            ids=rows.uuid_array([entry.candidate.id for entry in candidates]),
             query=query.query,
             characters=query.characters,
             explain=query.explain,
             as_of=query.filters.as_of,
         )["hits"]
-        by_id = {entry.candidate.id: entry for entry in ranked}
+        by_id = {entry.candidate.id: entry for entry in candidates}
         return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
     def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:

@@ -123,14 +123,14 @@ class Retention(OwnerStore):
         its time.
         """
         began = clock()
-        while removed := self.remove_expired():
-            yield removed
+        while count := self.remove_expired():
+            yield count
             pause(clock() - began)
             began = clock()
 
     def _remove_expired(self, limit: int) -> int:
-        removed: int = self._one(_REMOVE, limit=limit)["removed"]
-        return removed
+        count: int = self._one(_REMOVE, limit=limit)["removed"]
+        return count
 
 
 def _affected_namespaces(connection: Connection, namespace: str) -> list[str]:

@@ -190,10 +190,10 @@ LISTED_COLUMNS = ("created_at", "first_words", "dead_letter")
 
 def read_listed_request(row: Row) -> ListedRequest:
     """Build a request, as the console lists it, from a row."""
-    named = row.named
-    provenance = Provenance(**{field.name: named.pop(field.name) for field in fields(Provenance)})
-    listed = {name: named.pop(name) for name in LISTED_COLUMNS}
-    return ListedRequest(**vars(_read_status(named)), provenance=provenance, **listed)
+    columns = row.named
+    provenance = Provenance(**{field.name: columns.pop(field.name) for field in fields(Provenance)})
+    listing = {name: columns.pop(name) for name in LISTED_COLUMNS}
+    return ListedRequest(**vars(_read_status(columns)), provenance=provenance, **listing)
 
 
 def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
@@ -246,27 +246,27 @@ def read_candidates(answer: Mapping[str, Any]) -> Candidates:
     )
 
 
-def read_hit(record: Mapping[str, Any], ranked: RankedCandidate, query: SearchQuery) -> Hit:
+def read_hit(record: Mapping[str, Any], entry: RankedCandidate, query: SearchQuery) -> Hit:
     """Build a hit from its rank and the JSON of `read_hits`, in which content and metadata may be cut."""
     truncated = record["metadata"] is None or len(record["content"]) < record["length"]
     why = RelevanceParts(
         matched_words=tuple(record["matched_words"]),
-        vector_score=ranked.candidate.vector_score,
-        lexical_score=None if ranked.candidate.lexical_score is None else combined_lexical_score(ranked.candidate),
-        neighbours=ranked.neighbours,
-        time=ranked.time,
-        speaker=ranked.speaker,
-        redundancy=ranked.redundancy,
+        vector_score=entry.candidate.vector_score,
+        lexical_score=None if entry.candidate.lexical_score is None else combined_lexical_score(entry.candidate),
+        neighbours=entry.neighbours,
+        time=entry.time,
+        speaker=entry.speaker,
+        redundancy=entry.redundancy,
     ) if query.explain else None  # fmt: skip
     return _HIT.validate_python({
         **_with_one_line_labels(record),
         "metadata": record["metadata"] or {},
         "truncated": truncated,
-        "relevance": None if query.query is None else ranked.relevance,
-        "score": ranked.score,
-        "confidence": ranked.confidence,
+        "relevance": None if query.query is None else entry.relevance,
+        "score": entry.score,
+        "confidence": entry.confidence,
         "why": why,
-        "near_duplicates": ranked.folded,
+        "near_duplicates": entry.folded,
     })  # fmt: skip
 
 

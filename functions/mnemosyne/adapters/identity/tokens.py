@@ -100,9 +100,9 @@ class OidcVerifier:
             claims = jwt.decode(token, options={"verify_signature": False})
         except jwt.PyJWTError:
             claims = {}
-        received, issuer = (str(claims.get(name))[:100] for name in ("aud", "iss"))
+        audience, issuer = (str(claims.get(name))[:100] for name in ("aud", "iss"))
         expected = " or ".join(audience for audience in self._audiences if not audience.endswith("/"))
-        return f"{exc}; received the audience {received} of {issuer}, expected {expected} of {self._issuer}"
+        return f"{exc}; received the audience {audience} of {issuer}, expected {expected} of {self._issuer}"
 
     def check(self) -> int:
         """Fetch the issuer's keys and return their number. Raises Unavailable."""

@@ -72,18 +72,18 @@ class LocalQueue:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._opened: sqlite3.Connection | None = None
+        self._open_connection: sqlite3.Connection | None = None
 
     def _connection(self) -> sqlite3.Connection:
-        if self._opened is None:
+        if self._open_connection is None:
             try:
                 self._path.touch(mode=0o600)  # only this user may read the queued contents
             except OSError as exc:
                 raise sqlite3.OperationalError(str(exc)) from exc
             connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
             connection.executescript(_PRAGMAS + _SCHEMA)
-            self._opened = connection
-        return self._opened
+            self._open_connection = connection
+        return self._open_connection
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         trace = current_trace()
@@ -157,6 +157,6 @@ class LocalQueue:
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
+            if self._open_connection is not None:
+                self._open_connection.close()
+                self._open_connection = None

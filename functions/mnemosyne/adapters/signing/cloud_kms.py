@@ -143,10 +143,10 @@ class CloudKmsKeys:
     def _list_versions(self) -> list[_Version]:
         cached = {version.name: version for version in self._versions}
         with self._client() as client:
-            listed = client.list_crypto_key_versions(
+            listing = client.list_crypto_key_versions(
                 request={"parent": self._key, "filter": "state=ENABLED"}, **_BOUNDS
             )
-            versions = [cached.get(version.name) or self._read_version(client, version) for version in listed]
+            versions = [cached.get(version.name) or self._read_version(client, version) for version in listing]
         if not versions:
             raise Misconfigured(f"the key {self._key} must have an enabled version", next_step=_SEE_KEY)
         return sorted(versions, key=lambda version: -version.created_at)

@@ -14,7 +14,7 @@ class ListChanges(Operation):
     """List the changes of a namespace's memories, a page at a time."""
 
     action = "change_list"
-    counted = "events"
+    count_field = "events"
 
     namespace: Namespace
     after: ChangeCursor = ChangeCursor()

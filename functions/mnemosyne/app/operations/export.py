@@ -21,7 +21,7 @@ class ExportMemories(Operation):
     """Read memories with all fields, oldest first."""
 
     action = "export"
-    counted = "memories"
+    count_field = "memories"
 
     namespace: Namespace
     after: KeyPosition | None = None
@@ -42,7 +42,7 @@ class ExportRequests(Operation):
     """Export the finished ingest requests with their outcomes, as lines of an export file."""
 
     action = "export_requests"
-    counted = "lines"
+    count_field = "lines"
 
     namespace: Namespace
     after: Id = SMALLEST_ID
@@ -57,7 +57,7 @@ class ExportRecords(Operation):
     """Export the records, which publishers identify by source and key, as lines of an export file."""
 
     action = "export_records"
-    counted = "lines"
+    count_field = "lines"
 
     namespace: Namespace
     after: Id = SMALLEST_ID
@@ -74,7 +74,7 @@ class RestoreLines(Operation):
     action = "restore"
     changes = True
     as_owner = True
-    counted = "stored"
+    count_field = "stored"
 
     namespace: FilledName
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]

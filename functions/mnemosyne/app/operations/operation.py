@@ -33,7 +33,7 @@ class Operation(Input):
     """Whether the operation changes data."""
     as_owner: ClassVar[bool] = False
     """Whether the operation needs the rights of the role that owns the schema."""
-    counted: ClassVar[str] = ""
+    count_field: ClassVar[str] = ""
     """Name of the answer's field from which the audit trail takes a count: a number, or a list whose length is the
     count. If the name is empty, the audit trail records neither a count nor the namespace."""
 
@@ -63,10 +63,10 @@ class Operation(Input):
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the fields for the audit trail: ids and numbers, but no contents."""
-        if not self.counted:
+        if not self.count_field:
             return {}
-        counted = answer[self.counted]
-        count = counted if isinstance(counted, int) else len(counted)
+        value = answer[self.count_field]
+        count = value if isinstance(value, int) else len(value)
         return {"namespace": vars(self)["namespace"], "count": count}
 
 

@@ -26,7 +26,7 @@ class ListOutcomes(Operation):
     """
 
     action = "outcome_list"
-    counted = "outcomes"
+    count_field = "outcomes"
 
     namespace: Namespace
     source: Text | None = None

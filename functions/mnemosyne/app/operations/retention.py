@@ -89,7 +89,7 @@ class ApplyRetention(Operation):
     action = "retention_apply"
     changes = True
     as_owner = True
-    counted = "changed"
+    count_field = "changed"
 
     namespace: Namespace = ""
     after: RetentionCursor | None = None

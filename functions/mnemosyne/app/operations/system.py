@@ -86,19 +86,19 @@ class FillMove(MoveStep):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of memories that were embedded. Raises Unavailable if the first batch fails."""
-        deadline, filled = time.monotonic() + SECONDS, 0
+        deadline, total = time.monotonic() + SECONDS, 0
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
-            while filled < self.limit and time.monotonic() < deadline:
+            while total < self.limit and time.monotonic() < deadline:
                 try:
-                    count = move.fill(min(self.batch_size, self.limit - filled))
+                    count = move.fill(min(self.batch_size, self.limit - total))
                 except Unavailable:
-                    if not filled:
+                    if not total:
                         raise
                     break
-                filled += count
+                total += count
                 if not count:
                     break
-        return {"filled": filled}
+        return {"filled": total}
 
 
 class IndexMove(MoveStep):

@@ -58,13 +58,13 @@ class DataDir:
     """Lock of the process that pushes the queue's messages to the functions, `dev` or `stdio`."""
 
     @classmethod
-    def at(cls, chosen: str | None) -> "DataDir":
+    def at(cls, directory: str | None) -> "DataDir":
         """Return the chosen directory or, without a choice, the user's data directory. A missing directory is created.
 
         Raises Misconfigured if the directory cannot be created or written. Also raises Misconfigured if the path has
         characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell.
         """
-        path = _path(chosen)
+        path = _path(directory)
         if misread := set('"$`\\\n') & set(str(path.resolve())):
             raise Misconfigured(
                 f"the path of the data directory must not contain {' or '.join(map(repr, sorted(misread)))}, got "
@@ -89,21 +89,21 @@ class DataDir:
         return cls(path)
 
     @classmethod
-    def existing(cls, chosen: str | None) -> "DataDir":
+    def existing(cls, directory: str | None) -> "DataDir":
         """Return the chosen directory or, without a choice, the user's data directory, if it contains a local system.
 
         Raises Misconfigured otherwise, with the directories of other local systems.
         """
-        if problem := cls.missing_system_message(chosen):
+        if problem := cls.missing_system_message(directory):
             raise Misconfigured(
                 problem, next_step="name a directory with --data-dir, or start a system with `mnemosyne dev`"
             )
-        return cls.at(chosen)
+        return cls.at(directory)
 
     @staticmethod
-    def missing_system_message(chosen: str | None) -> str:
+    def missing_system_message(directory: str | None) -> str:
         """Return an error message if the directory contains no local system, otherwise an empty string."""
-        path = _path(chosen)
+        path = _path(directory)
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
         systems = _local_systems() - {path}
@@ -121,10 +121,10 @@ class DataDir:
         Raises Misconfigured otherwise, also if the file with the version is damaged.
         """
         file = self.postgres / "PG_VERSION"
-        found = file.read_text(errors="replace").strip() if file.exists() else str(version)
-        if found != str(version):
+        content = file.read_text(errors="replace").strip() if file.exists() else str(version)
+        if content != str(version):
             raise Misconfigured(
-                f"{file} must contain {version}, the version of PostgreSQL, got {found[:20]!r}",
+                f"{file} must contain {version}, the version of PostgreSQL, got {content[:20]!r}",
                 next_step="if the file is damaged, restore the directory from a backup; otherwise choose another "
                 "--data-dir",
             )
@@ -134,8 +134,8 @@ class DataDir:
         return self.path / "logs" / f"{name}.log"
 
 
-def _path(chosen: str | None) -> Path:
-    path = Path(chosen or platformdirs.user_data_path("mnemosyne"))
+def _path(directory: str | None) -> Path:
+    path = Path(directory or platformdirs.user_data_path("mnemosyne"))
     try:
         return path.expanduser().absolute()
     except RuntimeError as exc:

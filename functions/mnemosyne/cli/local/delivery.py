@@ -147,13 +147,15 @@ class Delivery:
 
         One transaction deletes all these messages, because each transaction writes to the disk.
         """
-        ended = {message_id: push for message_id, push in self._under_way.items() if push.done()}
-        delivered = [message_id for message_id, push in ended.items() if push.exception() is None and push.result()]
-        if delivered:
-            self._queue.acknowledge(delivered)
-        for message_id in ended:
+        finished = {message_id: push for message_id, push in self._under_way.items() if push.done()}
+        delivered_ids = [
+            message_id for message_id, push in finished.items() if push.exception() is None and push.result()
+        ]
+        if delivered_ids:
+            self._queue.acknowledge(delivered_ids)
+        for message_id in finished:
             del self._under_way[message_id]
-        for push in ended.values():
+        for push in finished.values():
             push.result()  # raises an error that `_push` did not catch
 
     def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:

@@ -24,8 +24,10 @@ def is_served(host: str) -> bool:
 
     subscriber = pubsub_v1.SubscriberClient()
     try:
-        served = subscriber.get_subscription(subscription=SUBSCRIPTION, retry=None, timeout=10)
-        return httpx.get(f"{served.push_config.push_endpoint}/health", timeout=5, trust_env=False).status_code == 200
+        subscription = subscriber.get_subscription(subscription=SUBSCRIPTION, retry=None, timeout=10)
+        return (
+            httpx.get(f"{subscription.push_config.push_endpoint}/health", timeout=5, trust_env=False).status_code == 200
+        )
     except (GoogleAPIError, httpx.HTTPError, httpx.InvalidURL):
         return False
     finally:

@@ -31,13 +31,14 @@ def grant_traversal(user: int, path: Path) -> None:
         # access.
         mask = entries.get((_MASK, _NOBODY), 0o7)
         masked = (_USER, _GROUP, _NAMED_GROUP)
-        entries |= {entry: allowed & mask for entry, allowed in entries.items() if entry[0] in masked}
+        entries |= {entry: permissions & mask for entry, permissions in entries.items() if entry[0] in masked}
         entries[_USER, user] = entries.get((_USER, user), 0) | _PASS
         entries[_MASK, _NOBODY] = 0
-        for (tag, _), allowed in list(entries.items()):
-            entries[_MASK, _NOBODY] |= allowed if tag in masked else 0
+        for (tag, _), permissions in list(entries.items()):
+            entries[_MASK, _NOBODY] |= permissions if tag in masked else 0
         packed = b"".join(
-            struct.pack("<HHI", tag, allowed, qualifier) for (tag, qualifier), allowed in sorted(entries.items())
+            struct.pack("<HHI", tag, permissions, qualifier)
+            for (tag, qualifier), permissions in sorted(entries.items())
         )
         try:
             os.setxattr(directory, _ACCESS, struct.pack("<I", _VERSION) + packed)
@@ -61,5 +62,5 @@ def _entries(directory: Path, mode: int) -> Iterator[tuple[tuple[int, int], int]
         yield (_GROUP, _NOBODY), mode >> 3 & 0o7
         yield (_OTHERS, _NOBODY), mode & 0o7
         return
-    for tag, allowed, qualifier in struct.iter_unpack("<HHI", packed):
-        yield (tag, qualifier), allowed
+    for tag, permissions, qualifier in struct.iter_unpack("<HHI", packed):
+        yield (tag, qualifier), permissions

@@ -69,13 +69,13 @@ def _nth_week(grammar: Grammar, match: Match) -> Span | None:
     nth = _NTH[match["nth"]]
     day = {"week": 3, "weekend": 5}.get(match["unit"], WEEKDAYS.get(match["unit"], 0))
     if nth > 0:
-        chosen = first + timedelta(days=(day - first.weekday()) % 7 + 7 * (nth - 1))
+        weekday_date = first + timedelta(days=(day - first.weekday()) % 7 + 7 * (nth - 1))
     else:
-        chosen = last - timedelta(days=(last.weekday() - day) % 7)
-    if not first <= chosen <= last:
+        weekday_date = last - timedelta(days=(last.weekday() - day) % 7)
+    if not first <= weekday_date <= last:
         return None
     make = {"week": grammar.calendar.week, "weekend": grammar.calendar.weekend}.get(match["unit"], grammar.calendar.day)
-    return make(chosen)
+    return make(weekday_date)
 
 
 @RULES.rule(

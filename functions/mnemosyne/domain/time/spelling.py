@@ -17,9 +17,9 @@ _DAYS = (
     | {"thirtieth": 30, "thirty first": 31, "thirty-first": 31}
 )
 """Days of a month in words."""
-_COUNTED = {word: number for word, number in NUMBERS.items() if 1 < number < 100}
+_CARDINALS = {word: number for word, number in NUMBERS.items() if 1 < number < 100}
 _MONTH = rf"(?:{alternatives(MONTHS)})(?![a-z])\.?"
-_NUMBER = rf"(?:{alternatives(_COUNTED)})"
+_NUMBER = rf"(?:{alternatives(_CARDINALS)})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:1[5-9]|20|21)\d\d"
 _BETWEEN = r" ?(?:-|–|—|~|\bto\b|\band\b|\bthrough\b|\btill\b|\buntil\b) ?"
@@ -42,7 +42,7 @@ _DAY_IN_WORDS = (
     rf"(?P<before>\b{_MONTH} (?:the )?)(?P<day>{_ANY})(?P<after>)\b",
     rf"(?P<before>\b)(?P<day>{_ANY})(?P<after> (?:of )?{_MONTH})",
 )
-_WORDS = frozenset({*_CENTURIES, *" ".join(_DAYS).replace("-", " ").split(), *" ".join(_COUNTED).split(), "thousand"})
+_WORDS = frozenset({*_CENTURIES, *" ".join(_DAYS).replace("-", " ").split(), *" ".join(_CARDINALS).split(), "thousand"})
 
 
 def _year_of_words(match: re.Match[str]) -> str:
@@ -52,7 +52,7 @@ def _year_of_words(match: re.Match[str]) -> str:
 
 
 def _day_number(match: re.Match[str]) -> str:
-    number = _DAYS.get(match["day"]) or _COUNTED[match["day"]]
+    number = _DAYS.get(match["day"]) or _CARDINALS[match["day"]]
     return f"{match['before']}{number}{match['after']}"
 
 

@@ -57,8 +57,8 @@ def deep_health(
     async def health(request: Request) -> Response:
         if not is_deep(request):
             return await alive(request)
-        refused = await refusal(request, identify)
-        return refused or report(await anyio.to_thread.run_sync(examine), details=True)
+        rejection = await refusal(request, identify)
+        return rejection or report(await anyio.to_thread.run_sync(examine), details=True)
 
     return health
 

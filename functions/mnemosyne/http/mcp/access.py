@@ -106,8 +106,8 @@ class Access:
     def _cached_principal(self, headers: Headers) -> Principal | None:
         # Reject X-Serverless-Authorization only if Cloud Run would check it instead of Authorization. Otherwise ignore
         # it, because Identity-Aware Proxy sets it.
-        replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
-        if len(headers.getlist("authorization")) > 1 or replaced:
+        is_replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
+        if len(headers.getlist("authorization")) > 1 or is_replaced:
             raise Unauthorized("one credential is needed, as Authorization")
         return self._authenticator.cached_principal(headers.get("authorization"))
 
@@ -131,7 +131,7 @@ class Access:
         scope: AsgiScope,
         headers: Headers,
         principal: Principal,
-        posted: Any,
+        payload: Any,
         paid: float = 0,
         id_: str | int | None = None,
     ) -> Response | None:
@@ -139,7 +139,7 @@ class Access:
 
         `paid` is the cost that was already charged for this request.
         """
-        calls = posted if isinstance(posted, list) else [posted]
+        calls = payload if isinstance(payload, list) else [payload]
         for call in calls:
             tool = _tool(call)
             required = tool.scope if tool else None
@@ -267,9 +267,9 @@ def _tool(call: Any) -> Tool[Any] | None:
     return None if name is None else find(name)
 
 
-def needs_database(posted: Any) -> bool:
+def needs_database(payload: Any) -> bool:
     """Whether any request of the body needs the database."""
-    calls = posted if isinstance(posted, list) else [posted]
+    calls = payload if isinstance(payload, list) else [payload]
     if any(isinstance(call, Mapping) and call.get("method") == "resources/list" for call in calls):
         return True
     return any(tool.needs_database for call in calls if (tool := _tool(call)))

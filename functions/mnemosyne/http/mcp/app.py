@@ -90,8 +90,8 @@ def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Calla
         principal = await access.authenticate(request.scope, request.headers)
         if isinstance(principal, Response):
             return principal
-        if (refused := access.spend(principal, rate_limit.REQUEST)) is not None:
-            return refused
+        if (rejection := access.spend(principal, rate_limit.REQUEST)) is not None:
+            return rejection
         return report(await anyio.to_thread.run_sync(examine), details=principal.may(Scope.OPERATE))
 
     return health

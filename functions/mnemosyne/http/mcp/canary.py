@@ -34,8 +34,8 @@ def canary_route(
 
     async def canary(request: Request) -> Response:
         nonlocal checks, valid_until
-        if (refused := await refusal(request, identify)) is not None:
-            return refused
+        if (rejection := await refusal(request, identify)) is not None:
+            return rejection
         async with lock:
             if clock() >= valid_until:
                 checks = await anyio.to_thread.run_sync(check)

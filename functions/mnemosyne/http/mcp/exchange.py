@@ -48,24 +48,24 @@ class Exchanges:
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
 
-    async def answer(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> Response | None:
+    async def answer(self, payload: Mapping[str, Any], headers: Mapping[str, str]) -> Response | None:
         """Return the response to a request; None if the SDK's transport must respond.
 
         The SDK's transport responds to notifications and to requests that contradict their headers.
         """
-        if "id" not in posted or "method" not in posted or posted["method"] == SUBSCRIPTION:
+        if "id" not in payload or "method" not in payload or payload["method"] == SUBSCRIPTION:
             return None
-        client = self.client(posted, headers)
+        client = self.client(payload, headers)
         if client is None:
             return None
-        exchange, status = _Exchange(posted["id"]), 200
+        exchange, status = _Exchange(payload["id"]), 200
         connection = Connection(exchange, protocol_version=client.revision)
         connection.client_capabilities = client.capabilities
         connection.initialized.set()
-        message = {"jsonrpc": "2.0", "id": posted["id"]}
+        message = {"jsonrpc": "2.0", "id": payload["id"]}
         try:
             runner = ServerRunner(self._server, connection, {})
-            message["result"] = await runner.on_request(exchange, posted["method"], posted.get("params"))
+            message["result"] = await runner.on_request(exchange, payload["method"], payload.get("params"))
         except Exception as exc:  # noqa: BLE001 - the SDK logs and classifies it
             error = modern_error_data(exc)
             message["error"] = error.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -73,13 +73,13 @@ class Exchanges:
                 status = ERROR_CODE_HTTP_STATUS.get(error.code, 200)
         return Response(to_json(message), status, media_type="application/json")
 
-    def client(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> "Client | None":
+    def client(self, payload: Mapping[str, Any], headers: Mapping[str, str]) -> "Client | None":
         """Return the client of a request; None if the request contradicts its headers."""
         revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
         if revision in HANDSHAKE_PROTOCOL_VERSIONS:
             return Client(revision, None)
-        route = classify_inbound_request(posted, headers=headers)
-        if isinstance(route, InboundLadderRejection) or not self._has_param_headers(posted, headers):
+        route = classify_inbound_request(payload, headers=headers)
+        if isinstance(route, InboundLadderRejection) or not self._has_param_headers(payload, headers):
             return None
         try:
             capabilities = mcp_types.ClientCapabilities.model_validate(route.client_capabilities, by_name=False)
@@ -87,15 +87,15 @@ class Exchanges:
             capabilities = None
         return Client(route.protocol_version, capabilities)
 
-    def _has_param_headers(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
+    def _has_param_headers(self, payload: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
         """Whether the headers `Mcp-Param-*` of a tool call repeat its arguments as the tool's schema requires.
 
         True if no such headers are required.
         """
         find_schema = self._server.get_tool_input_schema
-        if posted["method"] != "tools/call" or find_schema is None:
+        if payload["method"] != "tools/call" or find_schema is None:
             return True
-        params = posted["params"]
+        params = payload["params"]
         schema = find_schema(params["name"])
         return schema is None or validate_mcp_param_headers(schema, params.get("arguments") or {}, headers) is None
 

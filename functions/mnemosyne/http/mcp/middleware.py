@@ -70,21 +70,21 @@ class McpMiddleware:
             await self._app(scope, receive, send)
             return
         headers = request_headers.normalized(list(scope["headers"]))
-        served = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
+        own_scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
             response = request_headers.reject_ambiguous(headers) or self._origins.reject_foreign(headers)
-            principal = None if response else await self._access.authenticate(served, headers)
+            principal = None if response else await self._access.authenticate(own_scope, headers)
             if isinstance(principal, Principal):
                 response = request_headers.reject_unserved_host(headers, self._access.serves)
             if isinstance(principal, Principal) and response is None:
-                received = _ReceivedRequest(scope["headers"], receive)
-                await self._serve(principal, served, headers, received, Reply(send))
+                request = _ReceivedRequest(scope["headers"], receive)
+                await self._serve(principal, own_scope, headers, request, Reply(send))
                 return
             await bodies.drain(receive)
-        await (response or principal)(served, receive, send)  # type: ignore[misc, operator]
+        await (response or principal)(own_scope, receive, send)  # type: ignore[misc, operator]
 
     async def _serve(
-        self, principal: Principal, scope: Scope, headers: Headers, received: "_ReceivedRequest", reply: Reply
+        self, principal: Principal, scope: Scope, headers: Headers, request: "_ReceivedRequest", reply: Reply
     ) -> None:
         """Serve an authenticated request, and charge the bytes of its response even if the client disconnects."""
         try:
@@ -96,11 +96,11 @@ class McpMiddleware:
                 else:
                     response = self._access.reject_concurrent(principal)
                 if response is not None:
-                    await bodies.drain(received.receive)
+                    await bodies.drain(request.receive)
                 else:
-                    response = await self._answer(principal, scope, headers, received, reply)
+                    response = await self._answer(principal, scope, headers, request, reply)
                 if response is not None:
-                    await reply.send(response, scope, received.receive)
+                    await reply.send(response, scope, request.receive)
         finally:
             if (units := reply.bytes // rate_limit.BYTES_OUT) and self._access.is_limited(principal):
                 self._access.budgets.charge(principal.id, units)
@@ -111,58 +111,58 @@ class McpMiddleware:
         )
 
     async def _answer(
-        self, principal: Principal, scope: Scope, headers: Headers, received: "_ReceivedRequest", reply: Reply
+        self, principal: Principal, scope: Scope, headers: Headers, request: "_ReceivedRequest", reply: Reply
     ) -> Response | None:
         """Return an error or batch response; None if the MCP server has sent the response."""
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                body = await bodies.read(received.receive)
+                body = await bodies.read(request.receive)
         except TimeoutError:
             return error_response(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
             return error_response(413, f"a request must be at most {BODY_BYTES:,} bytes")
-        if received.with_trailers:
+        if request.with_trailers:
             return error_response(400, "trailers are not supported: send every header before the body")
-        paid = rate_limit.REQUEST + len(body) // rate_limit.BYTES_IN
-        if (spent := self._access.spend(principal, paid - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
-            return spent
+        cost = rate_limit.REQUEST + len(body) // rate_limit.BYTES_IN
+        if (rejection := self._access.spend(principal, cost - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
+            return rejection
         try:
-            posted, problem = await self._parse_body(body)
+            payload, problem = await self._parse_body(body)
         except InvalidRequest as exc:
             return error_response(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem:
-            return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
-        if jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted):
-            body = json.dumps(posted).encode()
-        if (unsupported := _reject_unsupported_version(headers, posted)) is not None:
+            return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(payload))
+        if jsonrpc.drop_null_params(payload) | jsonrpc.complete_initialize(payload):
+            body = json.dumps(payload).encode()
+        if (unsupported := _reject_unsupported_version(headers, payload)) is not None:
             return unsupported
-        id_ = jsonrpc.id_of(posted)
+        id_ = jsonrpc.id_of(payload)
         wait = self._database.wait_seconds(principal)
-        if wait > LONGEST_WAIT_SECONDS and needs_database(posted):
+        if wait > LONGEST_WAIT_SECONDS and needs_database(payload):
             return self._access.reject_busy(principal, wait, id_)
-        if (restricted := self._access.restrict(scope, headers, principal, posted, paid, id_)) is not None:
-            return restricted
+        if (rejection := self._access.restrict(scope, headers, principal, payload, cost, id_)) is not None:
+            return rejection
         with principal_context(principal), site_context(self._access.origin(scope, headers)):
-            if isinstance(posted, list):
+            if isinstance(payload, list):
                 revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
                 # The answer to a batch is JSON, whatever the client accepts.
                 with_json = {**scope, "headers": request_headers.with_json(headers)}
-                return await self._batches.answer(with_json, revision, posted, received.receive, reply.add)
-            return await self._pass_on(scope, headers, posted, bodies.replay(body, received.receive), reply)
+                return await self._batches.answer(with_json, revision, payload, request.receive, reply.add)
+            return await self._pass_on(scope, headers, payload, bodies.replay(body, request.receive), reply)
 
     async def _pass_on(
-        self, scope: Scope, headers: Headers, posted: Any, receive: Receive, reply: Reply
+        self, scope: Scope, headers: Headers, payload: Any, receive: Receive, reply: Reply
     ) -> Response | None:
         """Pass the request to the MCP server.
 
         The server responds with a stream if the client requests a stream or accepts nothing else.
         """
-        accepted = request_headers.accepted_types(headers.get("accept", ""))
-        accepts_json = not accepted.isdisjoint(request_headers.JSON_TYPES)
-        accepts_stream = request_headers.STREAM in accepted
-        streamed = accepts_stream and (not accepts_json or self._streams(posted))
+        media_types = request_headers.accepted_types(headers.get("accept", ""))
+        accepts_json = not media_types.isdisjoint(request_headers.JSON_TYPES)
+        accepts_stream = request_headers.STREAM in media_types
+        streamed = accepts_stream and (not accepts_json or self._streams(payload))
         if accepts_json and not streamed:
-            response = await self._exchanges.answer(posted, headers)
+            response = await self._exchanges.answer(payload, headers)
             if response is not None:
                 return response
         if not accepts_json and accepts_stream:
@@ -198,18 +198,18 @@ class _ReceivedRequest:
 
 
 def _parse(body: bytes) -> tuple[Any, str | None]:
-    posted = jsonrpc.read(body)
+    payload = jsonrpc.read(body)
     brackets = body.count(b"{") + body.count(b"[")
-    return posted, jsonrpc.problem(posted, escaped=b"\\u" in body, brackets=brackets)
+    return payload, jsonrpc.problem(payload, escaped=b"\\u" in body, brackets=brackets)
 
 
-def _reject_unsupported_version(headers: Headers, posted: Any) -> Response | None:
+def _reject_unsupported_version(headers: Headers, payload: Any) -> Response | None:
     """Return 400 for an unsupported protocol version; None if it is supported.
 
     Requests with `_meta` name the version there, and the SDK validates it.
     """
     revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
-    if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(posted, dict) or "_meta" in posted.get("params", {}):
+    if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(payload, dict) or "_meta" in payload.get("params", {}):
         return None
     supported = ", ".join(SUPPORTED_PROTOCOL_VERSIONS)
     message = f"Unsupported protocol version: MCP-Protocol-Version must be one of {supported}, got {revision[:40]!r}"
@@ -217,6 +217,6 @@ def _reject_unsupported_version(headers: Headers, posted: Any) -> Response | Non
         400,
         message,
         code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION,
-        id_=jsonrpc.id_of(posted),
+        id_=jsonrpc.id_of(payload),
         data={"supported": list(SUPPORTED_PROTOCOL_VERSIONS), "requested": revision[:40]},
     )

@@ -34,8 +34,8 @@ _HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 class Origins:
     """The origins whose pages may call the server."""
 
-    def __init__(self, allowed: Sequence[str]) -> None:
-        self._allowed = re.compile(origins_pattern(allowed))
+    def __init__(self, origins: Sequence[str]) -> None:
+        self._allowed_origins = re.compile(origins_pattern(origins))
 
     def reject_foreign(self, headers: Headers) -> Response | None:
         """Return 403 if the Origin is neither the server's own nor allowed by the operator, else None.
@@ -43,7 +43,7 @@ class Origins:
         The server's own origin has the host and port of the validated Host header.
         """
         origin, host = headers.get("origin"), headers.get("host", "").lower()
-        if origin is None or origin in (f"https://{host}", f"http://{host}") or self._allowed.fullmatch(origin):
+        if origin is None or origin in (f"https://{host}", f"http://{host}") or self._allowed_origins.fullmatch(origin):
             return None
         return error_response(
             403,

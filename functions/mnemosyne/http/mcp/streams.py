@@ -18,9 +18,9 @@ STREAM_META_KEYS = frozenset({"progressToken", LOG_LEVEL_META_KEY})
 """Keys of `_meta` by which a request asks for notifications before the response."""
 
 
-def wants_stream(posted: Any) -> bool:
+def wants_stream(payload: Any) -> bool:
     """Whether the request asks for notifications before its response."""
-    params = posted.get("params") if isinstance(posted, Mapping) else None
+    params = payload.get("params") if isinstance(payload, Mapping) else None
     meta = params.get("_meta") if isinstance(params, Mapping) else None
     return isinstance(meta, Mapping) and not STREAM_META_KEYS.isdisjoint(meta)
 

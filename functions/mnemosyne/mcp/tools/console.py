@@ -27,7 +27,7 @@ from mnemosyne.service import search
 
 SIMILAR_CHARACTERS = 2_000
 """Number of characters of the new text that are compared with the memories. The rest is ignored."""
-SIMILAR_SHOWN = 3
+SIMILAR_LIMIT = 3
 
 
 class SimilarArguments(Input):
@@ -52,7 +52,7 @@ class SimilarResult(Result):
 
 def _similar_memories(arguments: SimilarArguments, principal: Principal, services: Services) -> Reply:
     same = services.memories_of(principal.namespace).with_content(content_hash(arguments.content, arguments.session))
-    query = SearchQuery(query=arguments.content[:SIMILAR_CHARACTERS], limit=SIMILAR_SHOWN + 1, characters=0)
+    query = SearchQuery(query=arguments.content[:SIMILAR_CHARACTERS], limit=SIMILAR_LIMIT + 1, characters=0)
     hits = search.search(
         query,
         memories=services.memories_of(principal.namespace),
@@ -64,7 +64,7 @@ def _similar_memories(arguments: SimilarArguments, principal: Principal, service
         for hit in hits
         if (same is None or hit.id != same.id) and hit.confidence is not Confidence.WEAK
     ]
-    return Reply(SimilarResult(same=same and MemoryLine.of(same), similar=similar[:SIMILAR_SHOWN]))
+    return Reply(SimilarResult(same=same and MemoryLine.of(same), similar=similar[:SIMILAR_LIMIT]))
 
 
 SIMILAR_MEMORIES = Tool(

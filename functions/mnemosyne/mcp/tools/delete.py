@@ -81,8 +81,8 @@ def _build_question(arguments: DeleteArguments, principal: Principal, services: 
             Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
         )
     memory = read_memory(arguments.id, services.memories_of(principal.namespace))
-    named = f" ({memory.title})" if principal.may(Scope.READ) else ""
-    return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
+    title_suffix = f" ({memory.title})" if principal.may(Scope.READ) else ""
+    return Reply(Question(question=f"Delete memory {arguments.id}{title_suffix} for good?"))
 
 
 def _delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
@@ -97,9 +97,9 @@ def _delete_memory(arguments: DeleteArguments, principal: Principal, services: S
         return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
     notes: tuple[str, ...] = ()
     if memory.superseded:
-        listed = ", ".join(map(str, memory.superseded))
+        superseded_ids = ", ".join(map(str, memory.superseded))
         notes = (
-            f"It had superseded {listed}, which searches still leave out: update_memory with superseded_by "
+            f"It had superseded {superseded_ids}, which searches still leave out: update_memory with superseded_by "
             f'"{NO_SUCCESSOR}" brings one back.',
         )
     deleted = Deleted(id=arguments.id, title=memory.title, still_superseded=list(memory.superseded) or None)

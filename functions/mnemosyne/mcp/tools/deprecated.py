@@ -17,14 +17,14 @@ from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Query, SearchArguments, SearchResponse, memory_search
 from mnemosyne.ports.services import Services
 
-Asked = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
+RequiredQuery = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
 Results = Annotated[int, Field(ge=1, le=100)]
 
 
 class RetrieveMemory(Input):
     """`retrieve_memory(query, n_results=5)` and `debug_retrieve(query, n_results=5)`."""
 
-    query: Asked
+    query: RequiredQuery
     n_results: Results = 5
 
 
@@ -49,7 +49,7 @@ class RecallByTimeframe(Input):
 class RetrieveWithQualityBoost(Input):
     """`retrieve_with_quality_boost(query, n_results=10, quality_weight=0.3)`."""
 
-    query: Asked
+    query: RequiredQuery
     n_results: Results = 10
     quality_weight: Annotated[float, Field(ge=0, le=1)] = 0.3
 

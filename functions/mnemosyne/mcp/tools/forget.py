@@ -83,9 +83,9 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
     state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
     finished = state.finished_at is not None
     result = Forgotten(forgetting_id=forgetting_id, memories=state.memories, left=state.left, finished=finished)
-    forgotten = counted(state.memories - state.left, "memory", "memories")
+    count = counted(state.memories - state.left, "memory", "memories")
     onward = "" if finished else f"; not finished: call again with forgetting_id {forgetting_id}"
-    return Reply(result, text=f"Forgot {forgotten}{onward}")
+    return Reply(result, text=f"Forgot {count}{onward}")
 
 
 def _split_token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeWindow | None]:

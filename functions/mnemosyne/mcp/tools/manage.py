@@ -78,14 +78,14 @@ RATE_MEMORY = Tool(
 )
 
 
-TAGS_COUNTED = 20
+MOST_TAGS = 20
 """Number of tags that the database counts for `memory_stats`: the most frequent ones."""
 
 
 class StatsArguments(Input):
     """Arguments of `memory_stats`."""
 
-    limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="How many tags.")] = TAGS_COUNTED
+    limit: Annotated[int, Field(ge=1, le=MOST_TAGS, description="How many tags.")] = MOST_TAGS
 
 
 class StatsResult(Result):
@@ -109,12 +109,12 @@ class StatsResult(Result):
 def _memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
     memories = services.memories_of(principal.namespace)
     stats = memories.stats()
-    counted = dict(sorted(stats.tags.items(), key=lambda tag: -tag[1])[: arguments.limit])
+    tags = dict(sorted(stats.tags.items(), key=lambda tag: -tag[1])[: arguments.limit])
     languages = memories.languages()
     warning = language_warning(languages, services.embedding_space.provider)
     return Reply(
         StatsResult(
-            **asdict(stats) | {"tags": counted},
+            **asdict(stats) | {"tags": tags},
             languages=dict(languages.memories),
             warning=warning and f"{warning}: {REMEDY}",
             embedding_model=services.embedding_space.model,

@@ -7,7 +7,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import Hit
 from mnemosyne.mcp.record import MemoryRecord, SearchHit
 
-DUPLICATES_SHOWN = 5
+SHOWN_DUPLICATES = 5
 """Maximum number of near-duplicates whose ids are listed for a hit. A note has the number of the others."""
 
 
@@ -31,8 +31,8 @@ def near_duplicates_note(found_hits: Sequence[Hit]) -> str | None:
 
 
 def _short_list(ids: Sequence[UUID]) -> str:
-    more = len(ids) - DUPLICATES_SHOWN
-    return ", ".join(map(str, ids[:DUPLICATES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    more = len(ids) - SHOWN_DUPLICATES
+    return ", ".join(map(str, ids[:SHOWN_DUPLICATES])) + (f" and {more} more" if more > 0 else "")
 
 
 def state_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:

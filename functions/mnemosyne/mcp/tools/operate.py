@@ -198,8 +198,8 @@ def _redrive(arguments: RedriveArguments, principal: Principal, services: Servic
     if arguments.message_id is not None:
         ids = dead_letters.redrive(arguments.message_id, memories=memories, queue=queue)
         return Reply(RedriveResult(letters=1, request_ids=list(ids), problems=[], remaining=0))
-    chosen = tuple(arguments.message_ids) if arguments.message_ids else None
-    due = DeadLetterChoice(message_ids=chosen, cause=arguments.cause, redrivable=Redrivable.DUE)
+    message_ids = tuple(arguments.message_ids) if arguments.message_ids else None
+    due = DeadLetterChoice(message_ids=message_ids, cause=arguments.cause, redrivable=Redrivable.DUE)
     attempts = list(dead_letters.redrive_chosen(due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
     problems = [attempt.problem for attempt in attempts if attempt.problem]
     return Reply(

@@ -23,7 +23,7 @@ from mnemosyne.mcp.record import SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import AsOf, FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.matches import with_matches
-from mnemosyne.mcp.tools.notes import DUPLICATES_SHOWN, near_duplicates_note, state_note, truncation_note
+from mnemosyne.mcp.tools.notes import SHOWN_DUPLICATES, near_duplicates_note, state_note, truncation_note
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
@@ -218,7 +218,7 @@ def _search_hit(hit: Hit) -> SearchHit:
     cut = hit.truncated or (title, tags) != (hit.title, tuple(hit.tags))
     return SearchHit.model_validate({
         **vars(hit), "title": title, "tags": tags, "truncated": cut or None,
-        "near_duplicates": hit.near_duplicates[:DUPLICATES_SHOWN] or None,
+        "near_duplicates": hit.near_duplicates[:SHOWN_DUPLICATES] or None,
     })  # fmt: skip
 
 

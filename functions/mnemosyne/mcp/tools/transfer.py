@@ -141,22 +141,22 @@ class ExportedPage(Result):
 
 def _export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
     markdown = arguments.format == "markdown"
-    exported, next_cursor = transfer.export_page(
+    files_of_page, next_cursor = transfer.export_page(
         after=cursors.read_key(arguments.cursor),
         memories=services.memories_of(principal.namespace),
         filters=arguments.filters(arguments.window(services.clock())),
         memory_ids=arguments.ids,
         markdown=markdown,
     )
-    files = [ExportedFile(name=name, text=text) for name, text in exported]
+    files = [ExportedFile(name=name, text=text) for name, text in files_of_page]
     return Reply(
         ExportedPage(
-            lines=None if markdown else "".join(text for _, text in exported),
+            lines=None if markdown else "".join(text for _, text in files_of_page),
             files=files if markdown else None,
-            memories=len(exported),
+            memories=len(files_of_page),
             next_cursor=cursors.encode(next_cursor),
         ),
-        text=counted(len(exported), "memory", "memories"),
+        text=counted(len(files_of_page), "memory", "memories"),
     )
 
 

@@ -45,7 +45,7 @@ ECHOED_CHARACTERS = 2_000
 long content."""
 
 
-ADDED = {"add_tags", "remove_tags"}
+TAG_CHANGES = {"add_tags", "remove_tags"}
 
 
 def _parse_expiry(value: object) -> object:
@@ -116,9 +116,9 @@ class UpdateArguments(Input):
                 f"give at least one of title, tags (['{NO_TAGS}'] removes all), metadata, superseded_by, expires_at "
                 "and pinned"
             )
-        if names & ADDED and names - ADDED:
+        if names & TAG_CHANGES and names - TAG_CHANGES:
             raise ValueError("give add_tags and remove_tags alone, without the other changes")
-        if self.ids is not None and not names & ADDED:
+        if self.ids is not None and not names & TAG_CHANGES:
             raise ValueError("give add_tags or remove_tags with ids; the others take one id")
         if self.superseded_by == self.id:
             raise ValueError("superseded_by must be the id of another memory")
@@ -142,7 +142,7 @@ def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Pri
 
 
 def _update_memory(arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
-    if arguments.model_fields_set & ADDED:
+    if arguments.model_fields_set & TAG_CHANGES:
         return _change_tags(arguments.ids or [arguments.id], arguments, principal, services)
     successor = arguments.superseded_by
     change = MemoryChange(
