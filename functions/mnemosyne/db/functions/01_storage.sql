@@ -6,11 +6,12 @@
 -- update, which changes no index. Otherwise PostgreSQL inserts the new version into the HNSW index, which costs a
 -- hundred times as much as a HOT update.
 --
--- With up to 1,000 dimensions, a page has room for three row versions. Inserted rows fill two thirds of the page, and a
--- third is left free for new versions. With 1,001 to 1,700 dimensions, a page has room for two row versions, and half
--- of the page is left free. With more dimensions, a page has room for only one row version, so the page is filled
--- completely. If a row is larger than its part of the page (a third, a half or all of it), PostgreSQL moves large
--- fields of the row to the TOAST table.
+-- With up to 1,000 dimensions, a page has room for three row versions, and a third of the page is left free for new
+-- versions. With 1,001 to 1,700 dimensions, a page has room for two row versions, and half of the page is left free.
+-- With more dimensions, a page has room for only one row version, so no space is left free.
+--
+-- A row may take at most a third, a half or all of the page, respectively. PostgreSQL moves the large fields of a
+-- larger row to the TOAST table (toast_tuple_target).
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN

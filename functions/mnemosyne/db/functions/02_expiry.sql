@@ -2,8 +2,8 @@
 -- security on `memories` hides expired memories. SQL functions with SECURITY DEFINER bypass this policy, so they
 -- compare `expires_at` themselves.
 --
--- The rows of expired memories are removed later. remove_expired removes them in batches. remove_expired_for removes a
--- row earlier, if the row would prevent a message from being stored.
+-- The rows of expired memories are removed later. remove_expired removes the rows in batches. remove_expired_for
+-- removes a row earlier, for example when its content is sent again.
 
 -- Whether a memory with the expiry p_expires_at is visible. A memory is visible if its expiry is in the future, or if
 -- it never expires (p_expires_at is null). The planner inlines this function.
@@ -51,8 +51,8 @@ $$;
 -- p_sent has one object for each request: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
 -- If the stored memory or one of the requests is pinned and has no given expiry, the memory becomes pinned and has no
--- given expiry. Such a memory outlasts all others, because the default lifetime of the namespace does not apply to it.
--- The memory becomes pinned even in a namespace without a default lifetime, because the namespace may get one later.
+-- given expiry. The default lifetime of the namespace then does not apply to the memory. The memory becomes pinned even
+-- if the namespace has no default lifetime, because the namespace may get one later.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -74,8 +74,8 @@ BEGIN
         ORDER BY m.id, outlasts DESC, expires_at DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
         -- Choose the memories whose new expiry is later than the present expiry, and the memories that become pinned. A
-        -- legal hold sets expires_at to null. Then the new expiry is compared with the expiry that the publisher gave
-        -- for the memory (given_expiry).
+        -- memory under a legal hold has no present expiry (expires_at is null). For this memory, compare the new expiry
+        -- with the expiry that the publisher gave (given_expiry).
         SELECT longest.*, coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity') AS is_later
         FROM longest JOIN memories m ON m.id = longest.id
         WHERE coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity')
@@ -90,8 +90,8 @@ END
 $$;
 
 -- Remove the rows of expired memories that would prevent the ingest requests in p_requests from being stored as new
--- memories. Such a memory has the content of a request, or is the current version of a record that a request names. An
--- expired memory under a legal hold is kept. Its expiry is cleared, because a memory under a hold does not expire.
+-- memories. These memories have the content of a request, or are the current version of a record that a request names.
+-- An expired memory under a legal hold is kept. Its expiry is cleared, because a memory under a hold does not expire.
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -142,7 +142,7 @@ $$;
 -- the id p_after.
 --
 -- The result has two columns. `changed` is the number of memories whose expiry changed. `last_id` is the last id that
--- was read, which the caller passes to the next call as p_after; it is null if no memory is left.
+-- was read, which the caller passes to the next call as p_after. `last_id` is null if no memory is left.
 CREATE OR REPLACE FUNCTION apply_retention(
     p_namespace text, p_after uuid, p_limit integer, OUT last_id uuid, OUT changed bigint
 )

@@ -117,9 +117,9 @@ RETURN (
     ) AS counted
 );
 
--- Return a set of function words, as the keys of a JSON object. text_language checks whether a text has one of them. If
--- p_english is true, the set has the words that indicate English, including words that also indicate other languages.
--- If p_english is false, the set has all other function words.
+-- Return the function words that indicate English (p_english is true), or all other function words (p_english is
+-- false). A word that indicates English and another language counts as English. The words are the keys of a JSON
+-- object.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
@@ -127,9 +127,9 @@ RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word())
 -- Return the language of a text, chosen from the languages in p_languages. Each function word or special letter in the
 -- text counts once for its language. A word in the column `sure` of language_evidence() counts twice.
 --
--- English is preferred: the result is English if the count of English is not zero and no language has more than 1.5
--- times this count. Otherwise the result is the language with the highest count. There are two exceptions: the result
--- is null if the highest count is below 2, and 'und' (undetermined) if two languages have the highest count.
+-- English is preferred: the result is English if the text has English words and no language has more than 1.5 times the
+-- count of English. Otherwise the result is the language with the highest count. The result is null if the highest
+-- count is only 1, and 'und' (undetermined) if two languages have the highest count.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -186,8 +186,8 @@ BEGIN
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
         letters := regexp_count(words, '[a-z\u00C0-\u024F]');
         -- Find the script of the text. This is the script with the most letters, or null if no script has more letters
-        -- than the Latin script. A Chinese or Japanese character counts three times and a Korean character twice,
-        -- because such a character carries as much text as that many letters.
+        -- than the Latin script. A Chinese or Japanese character counts as three letters and a Korean character as two,
+        -- because such a character stands for several letters of other scripts.
         SELECT s.name INTO script FROM (VALUES
             ('cyrillic', regexp_count(words, '[\u0400-\u052F]')),
             ('arabic', regexp_count(words, '[\u0600-\u06FF]')),
@@ -224,8 +224,8 @@ RETURN CASE coalesce(p_language, 'en')
     WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
     WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
 
--- Return p_words without the stop words of the language's stemmer and without the function words that indicate the
--- language.
+-- Return p_words without the stop words of the language p_language. These are the stop words of its stemmer and its
+-- function words in language_evidence().
 CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

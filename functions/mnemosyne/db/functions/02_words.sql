@@ -110,15 +110,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
     ELSE fold_words(simple_words(split_characters(p_text), stemmer(p_language))) END;
 
--- Return the words of a text in the language p_language: `words`, by which a search finds the text, and `forms`, which
--- only add to the score of an English text.
+-- Return the words of a text in the language p_language. A search finds the text by `words`. `forms` only add to the
+-- score of a text that was found.
 --
 -- `words` contains the stemmed words without accents, the words that have accents also with their accents, and each
 -- compound as a whole. If the language is known and not English, `words` also contains the unstemmed words. A query for
 -- an unstemmed word then finds the text even if the query is too short for detecting its language.
 --
--- `forms` contains the unstemmed words of an English text, without accents. For a text in another language, `forms` is
--- empty.
+-- `forms` contains the unstemmed words of an English text, without accents. For other languages, `forms` is empty.
 CREATE OR REPLACE FUNCTION words_and_forms(p_text text, p_language text, OUT words tsvector, OUT forms tsvector)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -176,14 +175,16 @@ END
 $$;
 
 -- Return a vector with the BM25 weight of each word in p_words and each form in p_forms. A form is a word of an English
--- text as it is written, not stemmed. The index of an element is the key of the word or form (see term_key). The weight
--- is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a whole, such as "inc-4821", n is
--- 1, because p_words does not have the positions of its occurrences. A form that equals a word has no second weight.
+-- text as it is written, not stemmed. The index of an element is the key of the word or form (see term_key).
+--
+-- The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a whole, such as
+-- "inc-4821", n is 1, because p_words does not have its positions. A form that equals a stemmed word gets no weight of
+-- its own.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent
--- words get a weight, and the forms get none. A search still finds the memory by the other words, because
--- memory_words.keys contains the keys of all words.
+-- words get a weight. A search still finds the memory by the other words, because memory_words.keys contains the keys
+-- of all words.
 CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector, p_forms tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -214,16 +215,18 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
 -- Return the word weights of each passage of a text. A passage consists of at most 100 consecutive words, or of 100
--- characters in scripts without spaces between words. All passages of a text have about the same length. A text of more
--- than 16,000 words is divided into 160 longer passages. The result is null if the text has only one passage.
+-- characters in scripts without spaces between words. A text of more than 16,000 words is divided into 160 longer
+-- passages. The result is null if the text has only one passage.
 --
 -- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
--- scattered over the whole memory. Passages have only stems without accents and, in English, also the words as they are
--- written, because these have the largest weights in a query. A match by a word with accents, an unstemmed word of
--- another language or a whole compound counts only in the score of the whole memory.
+-- scattered over the whole memory.
 --
--- The function splits the text itself. It cannot read the passage of a word from the positions in a tsvector, because a
--- tsvector has no position above 16,383, and at most 255 positions for each word.
+-- A passage has weights only for the words that have the largest weights in a query. These are the stems without
+-- accents and, in English, also the words as they are written. All other matches, for example of a whole compound,
+-- count only in the score of the whole memory.
+--
+-- The function splits the text, because the positions in a tsvector do not show the passage of each word: a tsvector
+-- has no position above 16,383, and at most 255 positions for each word.
 CREATE OR REPLACE FUNCTION passage_weights(p_namespace text, p_text text, p_language text) RETURNS sparsevec[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$

@@ -30,8 +30,8 @@ CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETU
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- Most memories supersede no other memory. Without this check, a search would spend a fifth of the time for reading
-    -- ten hits on the recursive query below.
+    -- Most memories supersede no other memory. Without this check, the recursive query below would take a fifth of the
+    -- time in which a search reads ten hits.
     IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace AND is_unexpired(p.expires_at)) THEN
         RETURN '[]';
     END IF;
@@ -52,8 +52,8 @@ $$;
 
 -- Return a hash that is equal for near-duplicate memories. Near-duplicates have the same wording (the digest in the
 -- column `wording`), title, tags and metadata. A title that was derived from the content is ignored. A superseded
--- memory is not a near-duplicate of a memory that is not superseded. If the wording is null, the memory has no
--- near-duplicates and the result is null.
+-- memory is not a near-duplicate of a memory that is not superseded. If the wording is null, the result is null, and
+-- the memory has no near-duplicates.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

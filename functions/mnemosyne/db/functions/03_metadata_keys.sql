@@ -12,9 +12,8 @@ RETURN CASE jsonb_typeof(p_value)
 
 -- Return the index keys of metadata. The elements of an array have the path of the array.
 --
--- If the metadata have more than 500 keys, the result is only the key of the word 'metadata'. All memories with so much
--- metadata have this common key. Every filter by metadata also looks up the common key, and then compares the metadata
--- of the memories found, one by one.
+-- If the metadata would have more than 500 keys, the result is one common key, the key of the word 'metadata'. Every
+-- filter by metadata also looks up the common key, and then checks the metadata of each memory found.
 CREATE OR REPLACE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

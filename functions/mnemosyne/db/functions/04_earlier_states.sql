@@ -5,9 +5,9 @@
 -- successor of the memory to the table earlier_states. These values are an earlier state of the memory. The time of a
 -- change is the start of its transaction. The content of a memory never changes.
 --
--- When a memory is deleted or its expired row is removed, its earlier states are removed, too. Therefore a search with
--- `as_of` is refused for each time at which such a memory was visible. The table incomplete_periods has these times for
--- each namespace.
+-- When a memory is deleted or its expired row is removed, its earlier states are removed, too. Therefore searches with
+-- `as_of` are refused for the period in which the removed memory was visible. The table incomplete_periods has these
+-- periods for each namespace.
 
 -- Raise the error that refuses a search with `as_of`. p_at is the time in `as_of`. p_known_from is the earliest time
 -- after p_at for which a search is possible; the message recommends this time.
@@ -116,7 +116,7 @@ BEGIN
 END
 $$;
 
--- Return the timestamp that the memory m had at the time p_at. If p_at is null, return its current one.
+-- Return the timestamp that the memory m had at the time p_at. If p_at is null, return the present timestamp.
 CREATE OR REPLACE FUNCTION timestamp_as_of(m memories, p_at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN (memory_as_of(m, p_at))."timestamp" ELSE (m)."timestamp" END;
@@ -181,8 +181,8 @@ $$;
 
 -- Trigger function: before a memory is changed, write its state to the table earlier_states.
 --
--- A memory keeps at most 200 earlier states. The trigger removes the oldest state if there are more, and records the
--- period in which this state was valid in incomplete_periods.
+-- A memory has at most 200 earlier states. If there are more, the trigger removes the oldest state. Searches with
+-- `as_of` are then refused for the period of the removed state.
 CREATE OR REPLACE FUNCTION keep_earlier_state() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -194,9 +194,8 @@ DECLARE
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- Only the restore of an export gives created_at an earlier value. An export has neither the earlier states of a
-    -- memory nor the memories that were deleted before the export. Therefore refuse searches with `as_of` for all times
-    -- up to now.
+    -- An earlier created_at means that an export is being restored. An export has no earlier states of memories and no
+    -- deleted memories. Therefore refuse searches with `as_of` for all times up to now.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;

@@ -31,9 +31,8 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 --
 -- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
 --
--- If the metadata of a memory give more than 500 keys, the index has a single common key for the memory instead: the
--- key of the word 'metadata'. Therefore every filter by metadata also includes this common key. Otherwise a search
--- would not find such a memory.
+-- A filter by metadata also includes the key of the word 'metadata'. A memory whose metadata would have more than 500
+-- keys has only this key in the index (see metadata_keys).
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

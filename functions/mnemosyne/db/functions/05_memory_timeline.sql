@@ -1,11 +1,10 @@
 -- Return the number of memories that match the filters in each day, week, month or year in the time zone p_timezone.
--- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function uses the shortest
--- period that gives at most 400 rows, or years if even months give more rows. The newest period is first, and the
--- result has at most 1,000 rows.
+-- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function uses days, weeks or
+-- months, whichever is the shortest period with at most 400 rows, and otherwise years. The newest period is first, and
+-- the result has at most 1,000 rows.
 --
--- The result has only dates of the years 1 to 9999. In the time zone, a timestamp near the beginning of year 1 or near
--- the end of year 9999 may have a date outside this range. Such a date is replaced by the first or last day of the
--- range.
+-- The result has only dates of the years 1 to 9999. A date that is outside this range in the time zone is replaced by
+-- the first or last day of the range.
 CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
 RETURNS TABLE (per text, start date, memories bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -24,8 +23,8 @@ BEGIN
     per := coalesce(p_per, (
         SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
         WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
-    -- If the filters compare only the time, and the namespace has no expired memories, the query needs only the index
-    -- on time and reads no row of the table.
+    -- If time is the only filter, superseded memories are included and no memory has expired, the query needs only the
+    -- index on time and reads no row of the table.
     IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now() AND m.namespace = p_namespace) AND jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}'
         AND filters.include_superseded THEN
         RETURN QUERY

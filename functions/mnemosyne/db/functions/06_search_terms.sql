@@ -55,20 +55,20 @@ $$;
 --   word_weight  the weight of the word and its forms together; null for a form
 --   name         the index in p_names of the name that the word belongs to; null for other words and for forms
 --
--- The weight is the square root of the inverse document frequency, which is computed from the share. In a comparison,
--- the square root gave better recall than the inverse document frequency itself on conversations, and equal recall on
+-- The weight is the square root of the inverse document frequency, which is computed from the share. Compared with the
+-- inverse document frequency itself, the square root gave better recall on conversations, and equal recall on
 -- abstracts.
 --
--- The share comes from a sample of the namespace's memories. If no sampled memory contains the word, the share is half
--- the share of a word that occurs in one sampled memory. If there is no sample, the share is 1/2. A share below
--- 1/100,000 gives the same weight as 1/100,000.
+-- The share comes from a sample of the namespace's memories. A word that no sampled memory contains counts as if half a
+-- memory contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same weight as
+-- 1/100,000.
 --
 -- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound are
--- additional words with a quarter of the weight, because their stems also count. If the query and the memories of the
--- namespace are in English, a stemmed word passes half of its weight on to its forms.
+-- additional words with a quarter of the weight, because their stems also count. If the query and all memories are in
+-- English, a stemmed word passes half of its weight on to its forms.
 --
--- p_names has words of the query that are names (see the Python module query_names.py). In German every noun is
--- capitalised, so names without digits are ignored if the query or a memory is in German.
+-- p_names has words of the query that look like names (see the Python module query_names.py). If the query or a memory
+-- is in German, names without digits are ignored, because German capitalises every noun.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
 RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision, name integer)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -168,8 +168,8 @@ RETURN - ((w).weights <#> p_terms) * 2.2
     / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
 -- Return the share of a query's words that a memory contains, with length normalization, at most 1. p_share is the
--- share without length normalization; if it is null, the result is 0. p_length is the number of distinct words of the
--- memory, and p_mean_length the mean of this number in the namespace.
+-- share without length normalization; null counts as 0. p_length is the number of distinct words of the memory, and
+-- p_mean_length the mean of this number in the namespace.
 --
 -- Unlike a lexical score, the share does not depend on how often a word occurs. The length of a memory matters twice as
 -- much as in a lexical score, because a long memory contains many words by chance.

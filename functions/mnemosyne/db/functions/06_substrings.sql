@@ -28,10 +28,10 @@ $$;
 -- Return the ids of the newest p_limit memories that contain a text and match the filters, among all memories of the
 -- namespace.
 --
--- The function looks up the trigrams of the text's first 200 characters in the index memories_trigrams, and compares
--- only the memories that have all these trigrams. Plain index scans are disabled, so that the planner uses this index
--- even if the planner's estimates are wrong. Each trigram includes a hash of the namespace. The query also compares the
--- namespace, because two namespaces may have the same hash.
+-- The function looks up the trigrams of the text's first 200 characters in the index memories_trigrams. Only memories
+-- that have all these trigrams are searched for the text. Plain index scans are disabled, so that the planner uses this
+-- index even if the planner's estimates are wrong. Each trigram includes a hash of the namespace. The query also
+-- compares the namespace, because two namespaces may have the same hash.
 CREATE OR REPLACE FUNCTION all_containing(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -52,11 +52,11 @@ $$;
 -- number of memories that match the filters.
 --
 -- The function uses three searches:
---   newest_memories    compares every memory that matches the filters. It is the only search if at most 1,000 memories
+--   newest_memories    reads every memory that matches the filters. This is the only search if at most 1,000 memories
 --                      match the filters, or if the text has fewer than three bytes and therefore no trigrams.
---   newest_containing  compares the newest 1,000 memories. It comes first in all other cases, because it finds enough
---                      memories if the text is frequent.
---   all_containing     uses the trigram index. It comes second, if newest_containing has found fewer than p_limit
+--   newest_containing  reads the newest 1,000 memories. This search comes first in all other cases, because it finds
+--                      enough memories if the text is frequent.
+--   all_containing     uses the trigram index. This search follows if newest_containing has found fewer than p_limit
 --                      memories.
 CREATE OR REPLACE FUNCTION match_substring(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint

@@ -1,7 +1,6 @@
 -- Find the candidates of a search: memories that may be among its results. Each function that returns candidates
 -- considers the memories of the namespace that match the filters, and returns the ids and scores of the best of them.
--- Memories with equal scores are ordered by timestamp, newest first. The functions that compare vectors are in
--- 07_nearest.sql.
+-- The functions that compare vectors are in 07_nearest.sql.
 --
 -- PostgreSQL caches a generic plan for a query, or makes a custom plan for the values at each call. If the best plan of
 -- a query depends on the filters, the function forces a custom plan. The other functions force a generic plan, which
@@ -11,9 +10,8 @@
 -- metadata, not earlier ones, so the result is false for a search with `as_of`.
 --
 -- If this function returns true, its caller compares the expression `namespace || ''`, which no index contains, instead
--- of the column `namespace`. The keys in the GIN indexes include a hash of the namespace, so a lookup of keys needs no
--- other index. But the planner treats the namespace and the keys as independent conditions. With the column
--- `namespace`, the planner would also scan all entries of the namespace in another index.
+-- of the column `namespace`. The keys already include a hash of the namespace, but the planner does not know this. With
+-- the column `namespace`, the planner would also scan all entries of the namespace in another index.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -40,11 +38,11 @@ END
 $$;
 
 -- Whether more than p_rows memories have any of the tags in the filters, according to a quick check of the index. The
--- result true is certain. The result false is not certain, because the check may read only a part of the index entries.
+-- result false may be wrong, because the check may read only a part of the index entries.
 --
--- The setting gin_fuzzy_search_limit limits the cost of frequent tags: if a tag has more than 1,000 rows, the index
--- returns about 1,000 of them at random. Without this setting, the index would collect all rows of the tag before the
--- query reads the first row.
+-- The setting gin_fuzzy_search_limit limits the cost of frequent tags: if more than 1,000 memories have a tag, the
+-- index returns about 1,000 of these memories at random. Without this setting, the index would collect all of them
+-- before the query reads the first one.
 CREATE OR REPLACE FUNCTION has_many_tagged(filters memory_filters, p_rows integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET gin_fuzzy_search_limit = 1000
 AS $$
@@ -75,11 +73,12 @@ BEGIN
 END
 $$;
 
--- Estimate the number of memories that match the filters, from the share that estimate_share returns.
+-- Return the number of memories that match the filters: exact if it is small, and otherwise an estimate from the share
+-- that estimate_share returns.
 --   p_memories  the number of memories of the namespace
 --   p_few       a lower limit: the caller has already found more than p_few memories
---   p_exactly   the limit up to which the result is exact: if the estimate is below twice this limit, the function
---               counts the memories
+--   p_exactly   the limit up to which the result is exact: if the estimate is below twice this limit, the memories are
+--               counted up to the limit
 CREATE OR REPLACE FUNCTION estimate_matching(
     p_namespace text, filters memory_filters, p_memories bigint, p_few integer, p_exactly integer
 ) RETURNS bigint

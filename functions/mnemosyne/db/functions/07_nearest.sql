@@ -4,11 +4,11 @@
 -- Return the memories nearest to a vector, among the memories that match the filters, and the number of memories that
 -- match (`matching`). The filters must contain `any_tags`: a matching memory has at least one of these tags.
 --
--- The result is exact, because the vectors of all matching memories are compared. But if more than p_rows memories
--- match, the function stops after p_rows + 1 memories. Then `matching` is p_rows + 1, and the result is not exact.
+-- If at most p_rows memories match, the vectors of all of them are compared, so the result is exact. Otherwise the
+-- function stops after p_rows + 1 memories, and `matching` is p_rows + 1.
 --
--- This function has a generic plan, because making a custom plan takes as long as comparing fifty vectors. For many
--- memories this function is slower than knn_exact, because it also compares the tags of each row.
+-- The plan is generic, because making a custom plan takes as long as comparing fifty vectors. For many memories,
+-- knn_exact is faster.
 CREATE OR REPLACE FUNCTION knn_few_tagged(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_rows integer
 ) RETURNS TABLE (id uuid, vector_score double precision, matching bigint)
@@ -160,8 +160,8 @@ $$;
 --
 -- The cost of the index depends on the number of chunks of all namespaces, because all namespaces share the index.
 -- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. `few_chunks` is the number of
--- chunks up to which the comparison costs less. The formula is the same as for `exact_up_to`, the limit for memories; a
--- comment in 09_find_candidates.sql explains it.
+-- chunks up to which comparing all chunks costs less. The comment on `exact_up_to` in 09_find_candidates.sql explains
+-- the formula.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -195,8 +195,8 @@ END
 $$;
 
 -- Return the memories nearest to a vector, in a namespace with many chunks (parts of long memories). The function
--- compares the vector of every memory, but finds the nearest chunks in the HNSW index. knn_exact would also compare all
--- chunks of every memory, which costs several times as much as comparing the memory's vector.
+-- compares the vectors of all memories, but finds the nearest chunks in the HNSW index. The function knn_exact would
+-- compare all chunks, too, which costs several times as much.
 CREATE OR REPLACE FUNCTION knn_exact_and_chunk_index(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)

@@ -43,15 +43,15 @@ $$;
 -- The rows of the result are first the memories in p_ids, then the neighbours. The JSON object has three fields:
 --   columns     an array with one array of values for each column of the rows
 --   listed      the number of rows for the memories in p_ids
---   neighbours  three arrays: `head`, `place` and `row`. Entry i of the arrays describes one neighbour: it is the
---               memory in row row[i], at the place place[i] relative to its head, which is the memory in row head[i].
+--   neighbours  three arrays: `head`, `place` and `row`. Together, entry i of each array describes one neighbour: the
+--               row of its head, its place relative to the head, and its own row.
 --
 -- Some of the columns:
 --   words_share    the share of the query's words that the memory contains
 --   lacks_name     true if the memory lacks a name of the query. A name may have several words, for example its stems
---                  in several languages. A memory that contains one of these words does not lack the name.
---   eligible       true for the memories in p_ids, and for neighbours at the place -1 or 1 that match the filters.
---                  Other neighbours add to the scores of other memories, but are not themselves results.
+--                  in several languages. One of these words is enough.
+--   eligible       true if the memory may be a result: a memory in p_ids, or a neighbour at the place -1 or 1 that
+--                  matches the filters. All other neighbours only add to the scores of other memories.
 --   statement_key  computed only for memories that have the same wording as another row
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
@@ -81,8 +81,8 @@ BEGIN
                     memory_quality(m.rating_count, m.rating_sum) AS quality,
                     CASE WHEN (members.listed OR members.direct) AND position(': ' IN left(m.content, 42)) > 1
                         THEN split_part(left(m.content, 42), ': ', 1) END AS speaker,
-                    -- Compare only the chunks of this memory. `+ 0` stops the planner from using the HNSW index, which
-                    -- has the chunks of all memories.
+                    -- Read only the chunks of this memory. `+ 0` stops the planner from using the HNSW index, which has
+                    -- the chunks of all memories.
                     coalesce(members.vector_score, CASE WHEN chunked
                         THEN greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))

@@ -12,8 +12,8 @@
 --   p_limit       the number of results that the search will show
 --   p_candidates  the maximum length of each list of candidates
 --
--- In the result, `full` is true if there may be more candidates than returned. With the filter `as_of`, the candidates
--- are found by their present words and vectors, and returned as they were at the time of the filter.
+-- In the result, `full` is true if there may be more candidates than the returned ones. With the filter `as_of`, the
+-- candidates are found by their present words and vectors, and returned as they were at the time of the filter.
 CREATE OR REPLACE FUNCTION find_candidates(
     p_namespace text, p_mode text, p_query text, p_names text[], p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
@@ -41,21 +41,20 @@ DECLARE
     -- Whether PostgreSQL stores vectors out of line. A vector of more than 1,000 dimensions makes a row larger than
     -- 2,000 bytes, and PostgreSQL stores the vector of such a row out of line.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
-    -- The maximum number of memories that the search takes from the HNSW index. With filters, the number is lower,
-    -- because each memory costs more: the search must read about all_memories / matching rows of the index to find one
-    -- memory that matches the filters. `matching` is the number of memories that match.
+    -- The maximum number of memories that the search takes from the HNSW index. With filters, the maximum is lower,
+    -- because the search must read several rows of the index to find one memory that matches.
     nearest integer := CASE WHEN filtered THEN least(p_candidates, greatest(60, 3 * p_limit)) ELSE p_candidates END;
-    -- Up to this number of matching memories, the search compares the vectors of all matching memories. The comparison
-    -- is exact, and up to this number it is as fast as the HNSW index.
+    -- Up to this number of matching memories, the search compares the vectors of all matching memories, which is exact.
+    -- For more memories, a search in the HNSW index is faster.
     --
-    -- To find enough matching memories (`nearest`), a search in the index reads about nearest * all_memories / matching
-    -- rows. Reading one row of the index costs as much as 36 comparisons of vectors. The other way takes one comparison
-    -- for each matching memory. So both ways cost the same if `matching` is sqrt(nearest * all_memories * 36).
+    -- To find `nearest` memories that match, a search in the index reads about nearest * all_memories / matching rows.
+    -- Reading one row costs as much as comparing 36 vectors. Without the index, the search compares as many vectors as
+    -- memories match. So both ways cost the same if `matching` is sqrt(nearest * all_memories * 36).
     --
-    -- The factor 36 was measured with 256 dimensions: 9 to 45 microseconds for one row, 0.6 to 1.4 microseconds for one
-    -- comparison. The factor is 16 if the compared rows are scattered in the table, as with a filter by tag. The factor
-    -- is 8 if vectors are stored out of line, measured with 3,072 dimensions: 42 to 104 microseconds for one row, 7.4
-    -- microseconds for one comparison.
+    -- The factor 36 was measured with 256 dimensions: 9 to 45 microseconds for reading a row, 0.6 to 1.4 microseconds
+    -- for comparing a vector. The factor is 16 if the compared rows are scattered in the table, as with a filter by
+    -- tag. The factor is 8 if vectors are stored out of line. This factor was measured with 3,072 dimensions: 42 to 104
+    -- microseconds for reading a row, 7.4 microseconds for comparing a vector.
     exact_up_to integer := greatest(2000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
         * CASE WHEN out_of_line THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
     -- The search counts matching memories up to this number. If more memories match, the search estimates their number.
@@ -121,17 +120,18 @@ BEGIN
     END IF;
     IF strategy = 'hnsw' THEN
         -- The index returns its rows in steps of hnsw.ef_search rows, until enough of them match the filters. A higher
-        -- setting gives better recall at a higher cost. Among 10,000 memories, the recall of the ten nearest is 1.00
-        -- with the setting 400. In a namespace that had half of 32,000 memories, the recall was 0.987 with the setting
-        -- 400, and 0.996 with the setting 800, which cost 1.4 times as much. If only a part of the rows match the
-        -- filters, the setting is 1.2 times the expected number of rows to read, so that the first step is usually
-        -- enough.
+        -- setting gives better recall at a higher cost. With the setting 400, the recall of the ten nearest was 1.00
+        -- among 10,000 memories, and 0.987 in a namespace that had half of 32,000 memories. There, the setting 800 gave
+        -- 0.996 and cost 1.4 times as much.
+        --
+        -- With filters, the setting is higher, up to 1,000: 1.2 times the expected number of rows to read. The first
+        -- step is then usually enough.
         PERFORM set_config('hnsw.ef_search', CAST(CAST(least(1000, greatest(
             400, least(800, all_memories / 40), 1.2 * nearest * all_memories / matching)) AS integer) AS text), true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
         FROM knn_hnsw(p_namespace, filters, query_vector, nearest) AS w;
-        -- If the index returns fewer rows than requested (`nearest`), compare all vectors instead. The index scan has
-        -- then ended early, because too many memories of other namespaces are nearer.
+        -- If the index returns fewer rows than requested (`nearest`), compare all vectors instead. In this case, the
+        -- index scan has ended early, because too many memories of other namespaces are nearer.
         IF row_count < nearest THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
@@ -178,8 +178,8 @@ BEGIN
             WHERE few_match OR keys IS NULL
         ) AS w;
     END IF;
-    -- Refuse the search if not all memories of the time `as_of` are known. This check is at the end, so that it notices
-    -- a deletion that happened during the search.
+    -- Refuse the search if some memories of the time `as_of` are no longer known. This check is at the end, so that it
+    -- notices a deletion that happened during the search.
     IF filters.as_of IS NOT NULL THEN
         PERFORM require_complete(p_namespace, filters.as_of);
     END IF;

@@ -1,7 +1,7 @@
 -- Return the title, the tags and the first 1,000 characters of a memory as one text, in lower case and without accents.
 --
--- The function is written in PL/pgSQL. A function with LANGUAGE sql would be inlined, and the text would then be
--- assembled nine times.
+-- The function is written in PL/pgSQL, because the planner would inline a function with LANGUAGE sql. The text would
+-- then be assembled nine times.
 CREATE OR REPLACE FUNCTION beginning_of(m memories) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 AS $$

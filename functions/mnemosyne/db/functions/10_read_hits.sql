@@ -25,8 +25,8 @@ RETURN (
 );
 
 -- Return each word and each compound of a query, with the stems that a search looks for in a text in the language
--- p_language. `needed` is the number of these stems that a matching text must contain: all stems of a compound, such as
--- "inc-4821", and one stem of any other word.
+-- p_language. `needed` is the number of stems that a text must contain. A compound, such as "inc-4821", needs all of
+-- its stems. Any other word needs one.
 CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
 RETURNS TABLE (word text, stems text[], needed integer)
 LANGUAGE plpgsql IMMUTABLE
@@ -45,8 +45,7 @@ $$;
 
 -- For each of several memories, return the words of a query that the memory contains. p_ids has the ids of the
 -- memories, and p_texts has their texts. The result is a JSON object that maps each id to an array of at most 100
--- words. A query may be a whole page of text, so only its first 2,000 characters count, and its words are stemmed only
--- once for each language.
+-- words. A query may be a whole page of text, so only its first 2,000 characters count.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_ids uuid[], p_texts text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -78,12 +77,12 @@ END
 $$;
 
 -- Return the content and metadata of a memory, shortened to at most p_share characters together. The result is an empty
--- object if they need no shortening. p_metadata are the present metadata of the memory, or its metadata at an earlier
--- time.
+-- object if the memory is short enough. p_metadata are the present metadata of the memory, or its metadata at an
+-- earlier time.
 --
 -- Metadata longer than half of p_share are replaced by null. The end of the content is cut off. If at least 500
--- characters remain for the content, up to 240 of them are used for a snippet: the text around a query word in the part
--- that was cut off.
+-- characters remain for the content, the result also has a snippet: up to 240 characters around a query word in the
+-- part that was cut off. The content is shortened by the length of the snippet.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_metadata jsonb, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -138,7 +137,8 @@ $$;
 -- p_as_of is not null, the memories are as they were at that time.
 --
 -- Contents and metadata are cut, so that all of them together have at most p_characters characters. If p_characters is
--- null, nothing is cut. `matched_words` is null unless p_explain is true.
+-- null, nothing is cut. If p_explain is true, `matched_words` has the words of the query that a memory contains;
+-- otherwise it is null.
 CREATE OR REPLACE FUNCTION read_hits(
     p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean, p_as_of timestamptz
 ) RETURNS json

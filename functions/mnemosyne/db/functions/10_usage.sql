@@ -6,9 +6,9 @@ RETURN octet_length(content) + octet_length(title) + octet_length(array_to_strin
 
 -- Add numbers to the usage of a namespace: memories, bytes, and texts embedded today (UTC). A number may be negative.
 --
--- The column `day` is the day for which the row counts embedded texts, and never goes back to an earlier day. A
--- transaction that began before midnight may call this function after a transaction that began after midnight. The
--- texts of the earlier transaction then count for the new day.
+-- The column `day` is the day for which the row counts embedded texts. `day` never goes back: if a transaction that
+-- began before midnight calls this function late, when the row already counts the new day, its texts count for the new
+-- day.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -25,8 +25,10 @@ $$;
 -- changed by at least a tenth since the last computation. A trigger calls this function at each insert of memories.
 --
 -- The statistics come from a sample: the newest 3,000 memories, or fewer if the hashes of their words take more than
--- two megabytes. The statistics have only the 5,000 most frequent words of the sample, ordered by their keys. While
--- a namespace grows to 3,000 memories, each memory is read about ten times on average.
+-- two megabytes. The statistics have only the 5,000 most frequent words of the sample, ordered by their keys.
+--
+-- Each computation reads the whole sample. While a namespace grows to 3,000 memories, each memory is therefore read
+-- about ten times on average.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -132,8 +134,8 @@ CREATE OR REPLACE FUNCTION effective_limit(own_limit bigint, default_limit bigin
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(coalesce(own_limit, default_limit), 9223372036854775807);
 
--- Return the usage and the limits of the session's namespace. The rows of expired memories count in `bytes`, but not in
--- `memories`, until they are removed. A null limit means that there is no limit.
+-- Return the usage and the limits of the session's namespace. Expired memories do not count in `memories`, but count in
+-- `bytes` until their rows are removed. A null limit means that there is no limit.
 CREATE OR REPLACE FUNCTION usage_and_quota() RETURNS TABLE (
     memories bigint, bytes bigint, texts_today bigint,
     memories_limit bigint, bytes_limit bigint, texts_limit bigint

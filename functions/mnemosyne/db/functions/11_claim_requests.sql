@@ -11,8 +11,8 @@
 --   already_final  requests that have a final state, and requests whose outcome this call has recorded
 --   conflicting    requests whose id was used earlier for another content
 --
--- The caller must store the requests that are in none of these lists. A request that has failed or was dead-lettered is
--- tried again, so it can be one of them.
+-- The caller must store the requests that are in none of these lists. These may include requests that failed or were
+-- dead-lettered earlier.
 --
 -- This function records the outcome of four kinds of requests, because they need no storing:
 --   * a duplicate of a stored content
@@ -20,18 +20,17 @@
 --   * a version whose given expiry has passed
 --   * a refused change of an immutable record
 --
--- The function locks request ids, record keys and contents. The locks ensure that two deliveries do not store two
--- contents under one request id, two versions of one record at the same time, or one content twice. If another session
--- has one of the locks, the request is busy: the function does not wait, because a waiting delivery would keep a pooled
--- connection from others.
+-- The function locks request ids, record keys and contents, so that two deliveries never store the same request, record
+-- or content at the same time. If another session has one of the locks, the request is busy. The function does not wait
+-- for the lock, because a waiting delivery would keep a pooled connection from others.
 --
 -- If p_to_store is true, the locks belong to the session. The caller embeds the texts, stores the memories in another
--- transaction, and then releases the locks. No transaction is open while the texts are embedded, because an open
--- transaction would block changes of tables and the creation of indexes. If the caller crashes, the locks end with the
--- connection, or after five minutes without a statement.
+-- transaction, and then releases the locks. No transaction is open during the embedding, because an open transaction
+-- would block changes of tables and the creation of indexes. If the caller crashes, the locks end with the connection,
+-- or after five minutes without a statement.
 --
--- If p_to_store is false, the caller only records outcomes. In this case the locks belong to the transaction. The lock
--- of a content is then a shared lock, so that many duplicates of one content can be recorded at once.
+-- If p_to_store is false, the caller only records outcomes. The locks then belong to the transaction. The lock of a
+-- content is a shared lock, so that many duplicates of one content can be recorded at once.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -68,8 +67,8 @@ BEGIN
     -- The statement looks up outcomes by an array of ids, not by a join. With a join, a plan that was made while the
     -- table was small would read all outcomes of the namespace.
     --
-    -- If several deliveries have the same content at the same time, only one delivery updates last_seen_at. If all
-    -- updated it, deliveries that wait for each other's rows could deadlock.
+    -- If several deliveries have the same content at the same time, only one delivery updates last_seen_at. If all of
+    -- them did, two deliveries with several common contents could deadlock.
     WITH request AS (
         SELECT r.request_id, r.content_hash, r.key_id, r.labels, r.provenance
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb,

@@ -2,17 +2,17 @@
 -- and key; its successive contents are versions. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …,
 -- "deleted_at": …, "published": …}, …].
 --
--- A deletion deletes the older versions of the record. The beginning of 11_record_versions.sql defines which versions a
--- deletion covers. The memories of these versions are deleted, except a memory that is also the current version of
--- another record. The latest version that the deletion does not cover becomes the current version. The times of the
--- deletion are stored, so that a covered version that arrives later is not stored.
+-- A deletion covers the older versions of the record, as the beginning of 11_record_versions.sql defines. The memories
+-- of these versions are deleted, except a memory that is also the current version of another record. The latest version
+-- that the deletion does not cover becomes the current version. The times of the deletion are stored, so that a covered
+-- version that arrives later is not stored.
 --
--- If the deletion has deleted the memory of the current version, the outcome has the id of this memory. The outcome
--- also has a note with the ids of up to five memories that are kept. If a legal hold keeps one of the memories, the
--- deletion has the outcome `failed` and deletes nothing.
+-- If the memory of the current version was deleted, the outcome has the id of this memory. A note in the outcome has
+-- the ids of up to five memories that are kept. If a legal hold keeps one of the memories, the deletion has the outcome
+-- `failed` and deletes nothing.
 --
--- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
--- function again with the deletions that are not finished. The result has three lists:
+-- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, and then calls
+-- the function again with the unfinished deletions. The result has three lists:
 --   recorded     the outcomes of the finished deletions, in the form of already_final in claim_requests
 --   busy         the request ids that another delivery has locked
 --   conflicting  the request ids that belong to a stored memory or to the deletion of another record; the deletions

@@ -4,9 +4,9 @@
 -- Two kinds of requests are never deleted:
 --   * Requests with source and key, because they are the versions of a record.
 --   * Requests whose message may be a dead letter. When a dead letter is published again, its request shows that the
---     memory was stored earlier. Without the request, a deleted memory would be stored again. Pub/Sub keeps a message
---     for at most 31 days. Therefore a request is kept if it changed at most 31 days before the oldest dead letter of
---     the namespace, or later.
+--     memory was stored earlier. Without the request, a memory that was deleted since would be stored again. Pub/Sub
+--     keeps a message for at most 31 days. Therefore requests are kept that changed later than 31 days before the
+--     oldest dead letter of the namespace.
 --
 -- Each delivery of a message calls this function. Without the deletion, the outcomes of duplicates and failures would
 -- be kept forever, and no quota counts them.

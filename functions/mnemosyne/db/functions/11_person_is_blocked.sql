@@ -6,8 +6,8 @@
 -- column `who`. A block applies to the person in three cases:
 --   * The block names the person's subject.
 --   * The block names one of the person's addresses. Case is ignored.
---   * The block names an earlier address of the person. The column `subjects` has the subjects of all grants with the
---     blocked address, as they were at the time of the block. So a person whose address changes stays blocked.
+--   * The block names an earlier address of the person. When an address is blocked, the column `subjects` stores the
+--     subjects of all grants with this address. So a person whose address changes stays blocked.
 CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

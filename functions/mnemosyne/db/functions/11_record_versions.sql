@@ -34,8 +34,8 @@ RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_
 -- Return the names of the labels whose value in a duplicate request differs from the value in the stored memory. Labels
 -- are title, tags, metadata, timestamp and expires_at; p_labels maps them to the values of the request.
 --
--- `expires_at` is in the result only if the memory expires later than the request asks, or never. If the memory expires
--- earlier, extend_expiry gives it the later expiry of the request, so the two do not differ in the end.
+-- `expires_at` is in the result only if the memory expires later than the request asks, or does not expire. A memory
+-- that expires earlier gets the expiry of the request (see extend_expiry), so nothing differs in the end.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -108,13 +108,13 @@ $$;
 -- Record the outcome of each version in ingest_requests, and update the current version of each record. Return the
 -- outcomes in the form of already_final in claim_requests.
 --
--- p_versions has the form of the result of settled_versions. In addition, the field `event` may be `stored`, which
--- means that this transaction has stored the memory of the version. The caller must hold the locks of the record keys,
--- which claim_requests takes.
+-- p_versions has the form that settled_versions returns. In addition, the field `event` may be `stored`, which means
+-- that this transaction has stored the memory of the version. The caller must hold the locks of the record keys, which
+-- claim_requests takes.
 --
--- If the memory of a version has been deleted since the caller looked it up, the result does not contain the version.
--- If this transaction stored the memory of a version, and a deletion that covers the version (see is_covered) was
--- committed meanwhile, the function raises serialization_failure.
+-- A version whose memory has just been deleted is not in the result. The function raises serialization_failure if this
+-- transaction stored the memory of a version, and a deletion that covers the version (see is_covered) was committed
+-- meanwhile.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -127,8 +127,8 @@ BEGIN
     IF jsonb_array_length(coalesce(p_versions, '[]')) = 0 THEN
         RETURN recorded;
     END IF;
-    -- If a version may supersede a memory, take the advisory lock of lock_supersession. The lock is not needed if every
-    -- version is a new memory and the first version of its record.
+    -- If a version may supersede a memory, take the advisory lock of lock_supersession. New memories that are the first
+    -- versions of their records supersede nothing.
     IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
         SELECT FROM source_keys k
         WHERE k.namespace = p_namespace AND k.memory_id IS NOT NULL
@@ -165,9 +165,8 @@ BEGIN
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
         -- The INSERT changes no row if the change of an immutable record is refused (event `failed`) and the request is
-        -- already dead_lettered. The request then keeps its state. The request must still be in the result, because
-        -- claim_requests returns the result as already_final, and the caller of claim_requests stores every request
-        -- that is not in already_final.
+        -- already dead_lettered. The request then keeps its state, but must still be in the result. Otherwise the
+        -- caller of claim_requests would store the request.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -179,16 +178,16 @@ END
 $$;
 
 -- Compare one version with the current version of its record. If the version is newer, make it the current version.
--- Mark the memory of the older version as superseded by the memory of the newer version. If the version is newer and
--- its content is already stored, the stored memory takes the labels of the version.
+-- Mark the memory of the older version as superseded by the memory of the newer version. If the content of the newer
+-- version is already stored, the stored memory takes the labels of this version.
 --
--- A version whose expiry has passed is not stored. If it is newer than the current version, the current version is
--- superseded, and the record then has no current version. The result is the same as if the version had been stored in
--- time and had expired since (see forget_versions).
+-- A version whose expiry has passed is not stored. If this version is newer than the current version, the current
+-- version is superseded, and the record then has no current version. This is the same as if the version had been stored
+-- in time and had expired since (see forget_versions).
 --
--- p_event is the event that record_versions intends to record for the version: stored, duplicate, deleted, failed or
--- expired. The result has the event that record_versions must record (`event`), with the memory and the error or note.
--- `event` is null if the memory of the version does not exist.
+-- p_event is the event that settled_versions found for the version, or `stored`. In the result, `event` is the event
+-- that must be recorded, with the memory and the error or note. `event` is null if the memory of the version no longer
+-- exists.
 CREATE OR REPLACE FUNCTION place_version(
     p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
     p_published timestamptz, p_labels jsonb, OUT event text, OUT memory_id uuid, OUT error text, OUT note text
@@ -231,9 +230,8 @@ BEGIN
             UPDATE source_keys k
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
-            -- The expired version has no memory, so the successor of the current memory is a random id, which no memory
-            -- has. Likewise, a version that was stored and then removed after its expiry is a successor that no longer
-            -- exists.
+            -- The expired version has no memory, so give the current memory a random id as its successor. A stored
+            -- version that was removed after its expiry would also be a successor that does not exist.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

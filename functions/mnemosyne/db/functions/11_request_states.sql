@@ -11,8 +11,8 @@
 --   redriven   the message of the dead letter was published again
 --
 -- The states stored, duplicate and deleted are final: no event changes them. The states failed and dead_lettered are
--- not final. If such a request is delivered again, it may still be stored, duplicate or deleted. The event redriven
--- changes dead_lettered to queued. Other events leave the states failed and dead_lettered as they are.
+-- not final: the events stored, duplicate and deleted change them. The event redriven changes dead_lettered to queued.
+-- Other events leave the states failed and dead_lettered as they are.
 CREATE OR REPLACE FUNCTION next_request_state(p_state text, p_event text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -24,13 +24,13 @@ RETURN CASE
     WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
 END;
 
--- Return the state and the error to report for a request. The arguments are columns of the request, except p_existing:
--- the id of the request's memory, or null if that memory was deleted.
+-- Return the state and the error to report for a request. p_existing is the id of the request's memory, or null if that
+-- memory was deleted or has expired. The other arguments are columns of the request.
 --
 -- The reported state differs from the stored state in two cases:
---   * A request whose memory was deleted is reported as deleted.
---   * A request that was redriven at least 24 hours ago and has had no attempt since is reported as dead_lettered. In
---     this case the redrive crashed before it published the message, and the dead letter may be redriven again (see
+--   * A request whose memory was deleted or has expired is reported as deleted.
+--   * A request that was redriven at least 24 hours ago and has not changed since is reported as dead_lettered. In this
+--     case the redrive crashed before it published the message, and the dead letter may be redriven again (see
 --     dead_letter_due).
 --
 -- The function returns a set, because the planner inlines a function in FROM only if the function returns a set.
@@ -50,9 +50,8 @@ SELECT CASE
 $$;
 
 -- Return the origin (column `provenance`) to store for a request that now has a memory. The result is p_new, the origin
--- that was sent with the request. If p_new is null, the result is p_old, the stored origin, without the fields
--- first_words and dead_letter. These fields describe only a request without a memory: the beginning of its content, and
--- the dead letter that has its message.
+-- that was sent with the request. If p_new is null, the result is p_old, the stored origin. The fields first_words (the
+-- beginning of the content) and dead_letter are removed from p_old, because only a request without a memory has them.
 CREATE OR REPLACE FUNCTION known_provenance(p_new jsonb, p_old jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_new, p_old - ARRAY['first_words', 'dead_letter']);

@@ -26,18 +26,17 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 --
 -- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A neighbour is
 -- similar if all these conditions are true:
---   * The neighbour is one of the eight nearest.
---   * Neither the neighbour nor the memory is more than four times as long as the other.
+--   * The neighbour is one of the eight nearest neighbours.
+--   * The longer of the two memories is at most four times as long as the shorter one.
 --   * Both have the same polarity words (such as "not") and the same symbols (such as "$").
 --   * The content words of the neighbour are a subset or a superset of the memory's content words.
 --   * The smaller of the two sets has at least three words, and at least three quarters as many words as the larger
 --     set.
 -- Therefore a neighbour that differs by one replaced word ("on Monday", "on Friday") is not similar.
 --
--- `content` has the first 20,000 characters of the memory itself, and the complete content of each neighbour with an
--- earlier timestamp. An earlier memory may state another value of the same fact, so the caller compares the contents.
--- The contents of neighbours are limited to a total of 64,000 bytes, the nearest first. `content` is null for all other
--- neighbours.
+-- For the memory itself, `content` has the first 20,000 characters. For a neighbour with an earlier timestamp,
+-- `content` is complete, because an earlier memory may state another value of the same fact. All contents of neighbours
+-- together have at most 64,000 bytes, the nearest first. For all other neighbours, `content` is null.
 CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)
 RETURNS TABLE (
     id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, is_similar boolean, content text

@@ -16,8 +16,8 @@
 --   * A dead letter that failed again after a redrive must wait 10 minutes. The wait doubles with each further redrive,
 --     up to one day.
 --   * A dead letter in flight must wait 24 hours from its redrive, because Pub/Sub may still deliver the message: the
---     maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. After the 24 hours it can also be redriven if
---     the redrive crashed before it published the message.
+--     maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. The wait ends even if the redrive crashed before
+--     it published the message.
 CREATE OR REPLACE FUNCTION dead_letter_due(p_redriven_at timestamptz, p_last_failed_at timestamptz, p_redrives integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -68,9 +68,9 @@ $$;
 
 -- Raise insufficient_privilege if the session must not change a dead letter.
 --   p_namespace  the namespace of the dead letter; it must be the session's namespace
---   p_into       the namespace of the requests in the message; if p_namespace is not empty, both must be equal
+--   p_into       the namespace of the requests in the message; it must equal p_namespace, if p_namespace is not empty
 --
--- If a message names no namespace, its dead letter has the empty namespace, and its requests may belong to any
+-- The dead letter of a message without a namespace has the empty namespace, and its requests may belong to any
 -- namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -167,8 +167,8 @@ $$;
 -- row if the dead letter does not exist. p_namespace is empty if the namespace of the message could not be read. p_lost
 -- is true if a part of the message has no row in ingest_requests.
 --
--- After the first failure that follows a redrive, the dead letter is no longer in flight, and its number of failures is
--- one higher. If the failed message is delivered a second time, only `cause` and `lost` change.
+-- The first failure after a redrive ends the flight of the dead letter, and increases its number of failures. If the
+-- failed message is delivered a second time, only `cause` and `lost` change.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

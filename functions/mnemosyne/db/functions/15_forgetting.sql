@@ -123,9 +123,9 @@ BEGIN
 END
 $$;
 
--- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests
--- without a memory that were created before the forgetting began and have a content with a hash in p_hashes. Add the
--- numbers of removed rows to the counts of the forgetting.
+-- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests that
+-- have one of the contents p_hashes and no memory, and are older than the forgetting. Add the numbers of removed rows
+-- to the counts of the forgetting.
 CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -205,9 +205,9 @@ BEGIN
 END
 $$;
 
--- End a forgetting, if all its memories are deleted. Otherwise do nothing. If the forgetting has selected all memories
--- of the namespace, also delete the namespace's word statistics, and clear the texts of requests in the states queued,
--- failed and dead_lettered that were created before the forgetting began.
+-- End a forgetting, if all its memories are deleted. Otherwise do nothing. After a forgetting of all memories, also
+-- delete the namespace's word statistics, and clear the texts of older requests in the states queued, failed and
+-- dead_lettered.
 CREATE OR REPLACE FUNCTION finish_forgetting(p_namespace text, p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -236,8 +236,8 @@ BEGIN
 END
 $$;
 
--- Compute PostgreSQL's statistics of the table `memories` and of its expression indexes again. The statistics then have
--- no tags, sessions or words of forgotten memories. But if the table is empty, ANALYZE keeps the old statistics.
+-- Compute PostgreSQL's statistics of the table `memories` and of its expression indexes again, so that they have no
+-- tags, sessions or words of forgotten memories. If the table is empty, ANALYZE keeps the old statistics.
 CREATE OR REPLACE FUNCTION refresh_statistics() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

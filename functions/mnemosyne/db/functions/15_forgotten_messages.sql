@@ -107,12 +107,13 @@ END
 $$;
 
 -- Remove forgotten memories from a dead letter. p_data is the message without these memories, and replaces the message
--- of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted. The function
--- also gives the requests of these memories the state 'deleted', except requests whose state is 'stored' or
--- 'duplicate'. p_requests is [{"request_id": …, "content_hash": …}, …].
+-- of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted.
 --
--- p_message is the SHA-256 of the message from which p_data was made. If the dead letter now has another message, the
--- function returns false and changes nothing. Otherwise it returns true.
+-- p_requests has the requests of these memories: [{"request_id": …, "content_hash": …}, …]. These requests get the
+-- state 'deleted', except requests whose state is 'stored' or 'duplicate'.
+--
+-- p_message is the SHA-256 of the message from which p_data was made. If the dead letter has another message by now,
+-- the function returns false and changes nothing. Otherwise the function returns true.
 CREATE OR REPLACE FUNCTION forget_in_letter(
     p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_requests jsonb
 ) RETURNS boolean
