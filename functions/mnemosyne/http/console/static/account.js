@@ -10,8 +10,8 @@ import { setTheme, theme, THEME_NAMES, themeAfter } from "./preferences.js";
 const EARLY_SECONDS = 60;
 const RETRY_SECONDS = 10;
 
-// The log-in at the authorization server. `current` has the server, the tokens and the timer of the next renewal; it is
-// null if nobody is logged in this way. `renewal` is the running renewal, or null.
+// The log-in at the authorization server. `current` has the server, the tokens and the timer of the next renewal.
+// `current` is null without such a log-in, for example with an API key. `renewal` is the running renewal, or null.
 const session = { current: null, renewal: null };
 
 // Use the tokens of a log-in, and renew them before they expire.
@@ -27,8 +27,8 @@ function end() {
 }
 
 // Renew the access token and return whether it was renewed. If the server is unavailable at the moment, the log-in is
-// kept, and the renewal is tried again later. Renewals never overlap, because the use of a refresh token for a second
-// time revokes the grant.
+// kept, and the renewal is tried again later. Renewals never overlap, because using a refresh token twice revokes the
+// grant.
 export function renew() {
   session.renewal ??= renewOnce().finally(() => { session.renewal = null; });
   return session.renewal;
@@ -74,7 +74,7 @@ export function checkKey(key) {
   return key;
 }
 
-// The form for logging in. `isExpired` is true if a person was logged in before: their page is kept behind the form.
+// The form for logging in. `isExpired` is true if a log-in has ended; the person's page is then kept behind the form.
 export function LogIn({ refused, isExpired, onCredential }) {
   const isCredential = refused.status === 401 || refused.status === 403;
   const body = isCredential

@@ -69,8 +69,8 @@ export function Activity({ address, may }) {
     ${question}</div>`;
 }
 
-// Load the list again: the first page, then further pages until there are `count` requests, but at most MOST_REFRESHED.
-// One page is not enough for a list of one state, because any of its requests may have left the state.
+// Load the list again, page by page, until there are `count` requests, but at most MOST_REFRESHED. If the list shows
+// only one state, the first page is not enough, because any loaded request may have left this state.
 export async function loadAgain(load, count) {
   const items = [];
   let next;
@@ -82,8 +82,8 @@ export async function loadAgain(load, count) {
   return { items, next };
 }
 
-// The requests that the person has picked, and the bar with buttons that retry or delete them. `picks` is null if the
-// caller has no right to retry or to delete requests.
+// The requests that the person has picked, and the bar with buttons that retry or delete these requests. `picks` is
+// null if the person may neither retry nor delete requests.
 function usePicks({ requests, may, redriving, onChanged }) {
   const [picked, setPicked] = useState(new Set());
   const [isAsking, setIsAsking] = useState(false);
@@ -116,8 +116,8 @@ function usePicks({ requests, may, redriving, onChanged }) {
 }
 
 // Update the loaded requests from a newer first page, in the order of the server. An unchanged request stays the same
-// object. A loaded request that the newer page should contain, but does not, is removed: its state has changed, so it
-// no longer belongs to the list. `isWhole` is true if the page is the whole list.
+// object. A loaded request that belongs in the newer page, but is missing there, is removed: the list shows one state,
+// and the request has left this state. `isWhole` is true if the page is the whole list.
 export function mergeRequests(before, newest, isWhole) {
   const old = new Map(before.map((request) => [request.request_id, request]));
   const changed = newest.map((request) => {
@@ -129,9 +129,9 @@ export function mergeRequests(before, newest, isWhole) {
   return [...changed, ...before.slice(end)];
 }
 
-// Publish the messages of dead-lettered requests again. Up to MOST_SINGLE messages are published one by one, even if
-// they must still wait after a failed retry. More messages are published with fewer calls, which skip messages that
-// must still wait.
+// Publish the messages of dead-lettered requests again. Up to MOST_SINGLE messages are published one by one, even
+// during the wait after a failed retry. More messages are published with fewer calls, which skip messages in such a
+// wait.
 function useRedrive(may, onChanged) {
   const redriving = useAction(async (ids) => {
     const singly = ids.length <= MOST_SINGLE;

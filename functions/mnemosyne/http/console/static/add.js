@@ -42,8 +42,8 @@ export function argumentsOf({ content, title, tags, when, session, metadata }, s
   return args;
 }
 
-// A copy of the form with a date in place of a time in words. If the form is sent again tomorrow, "yesterday" would
-// mean another day.
+// A copy of the form with a date in place of a time in words. Otherwise "yesterday" would mean another day when the
+// form is sent again tomorrow.
 const withTime = (form, start) => (start ? { ...form, when: start } : form);
 
 // Ask the server which period a time in words means, such as "last week", and return its start. The result is null if
@@ -135,7 +135,7 @@ function startForm({ searchParams }) {
 function Known({ similar, form, change, may }) {
   const memory = form.content.trim() ? similar?.same ?? similar?.similar[0] : null;
   const isReplaced = memory?.id === form.replaces;
-  // Name the memory that will be replaced, because the similar memory below may be another one.
+  // Show the memory that the new text will replace. The similar memory below may be a different one.
   return html`${form.replaces && !isReplaced && html`<${Note} kind="info" icon="swap"><p>It replaces <a
       href=${`/memories/${form.replaces}`}>
       this memory</a>. <button class="link" type="button"
@@ -188,9 +188,9 @@ const update = (id, fields) =>
 
 const isOpen = ({ state }) => state === "queued" || state === "unknown";
 
-// Wait for the outcomes of requests, and show them. Each entry has the id of a request and the form of its memory.
-// `replaces` is the id of the memory that a single request corrects, or empty. This memory is then superseded by the
-// new memory.
+// Wait for the outcomes of requests, and show them. Each entry has the id of a request and the form of its memory. If a
+// single request corrects a memory, `replaces` is the id of this memory, which is then superseded. Otherwise `replaces`
+// is empty.
 async function follow(entries, replaces, may) {
   const callTool = client.retrying();
   const most = Math.max(MOST_ADDED, entries.length);

@@ -6,8 +6,8 @@ import { observable } from "./observable.js";
 const WAIT_MS = 10_000;
 const MOST_LISTS = 10;
 
-// The state of the navigation, with these fields among others:
-//   hasPages  whether the person has come to this page from another page of the console
+// The state of the navigation. Some of its fields:
+//   hasPages  whether the person has opened another page of the console before this one
 //   lists     the loaded items of lists, by address and name
 //   results   the list from which a memory was opened
 const navigation = { isBack: false, hasPages: false, onChange: () => {}, lists: new Map(), results: null };
@@ -31,8 +31,8 @@ export function go(address, { isReplaced = false, link = null } = {}) {
   navigation.onChange(isSame);
 }
 
-// Go to the page that this one belongs to, for example from a memory to its list. If that page was the one before, go
-// back in the history, which restores the place in it.
+// Go to the page above this one, for example from a memory to its list. If the person came from that page, go back in
+// the history, which restores the scroll position.
 export function goUp(address, options) {
   if (history.state?.from === new URL(address, location.href).href) history.back();
   else go(address, options);
@@ -44,8 +44,8 @@ export const goBack = () => (navigation.hasPages ? history.back() : go("/"));
 // Replace the address of the current page in the browser's history, without loading the new address.
 export const renameAddress = (address) => history.replaceState(history.state, "", address);
 
-// Record in the browser's history that the parameters of the current address were used. Return whether they were used
-// before: the person has then gone back to this page.
+// Record in the browser's history that the parameters of the current address were used. Return true if they had been
+// used before, which means that the person has gone back to this page.
 export function markRead() {
   const { isRead = false } = history.state ?? {};
   keep({ isRead: true });
@@ -109,8 +109,8 @@ function scrollBack({ y, height: before, link }) {
   }
   const look = () => {
     if (stop.signal.aborted) return;
-    // Scroll only when the page is high enough. A long list grows with each frame, and a scrolling in each frame would
-    // make the browser lay out other rows.
+    // Scroll only once, when the page is high enough. A long list grows with each frame, and scrolling in each frame
+    // would make the browser lay out rows that are not visible in the end.
     if (height() >= before || performance.now() > deadline) {
       scrollTo(0, y);
       stop.abort();
@@ -120,7 +120,7 @@ function scrollBack({ y, height: before, link }) {
   requestAnimationFrame(look);
 }
 
-// Whether a click on a link leads to another address of the console in this tab.
+// Whether a click opens a link in this tab: a click with the main mouse button and without a key such as Ctrl.
 const isPlainClick = ({ defaultPrevented, button, ctrlKey, metaKey, shiftKey }) =>
   !(defaultPrevented || button || ctrlKey || metaKey || shiftKey);
 

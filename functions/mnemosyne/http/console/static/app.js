@@ -102,7 +102,7 @@ function useAccount() {
       const { namespace } = person.get() ?? {};
       const loading = loadPerson(names);
       // After another log-in, the page is kept only if the namespace is the same. So wait until the namespace is
-      // loaded. If that fails, the button `Try again` repeats it.
+      // loaded. If the loading fails, the button `Try again` repeats it.
       if (waiting.current.length) await loading.then(() => resumeCalls(namespace));
       else loading.catch(() => null); // Watch asks again
       setMay(names);
@@ -123,7 +123,7 @@ function useAccount() {
   return { may, refused, logIns, load };
 }
 
-// Log out and load the page again. Memories whose deletion still waits are kept, because a closed page sends nothing.
+// Log out and load the page again. A deletion that still waits does not happen, because a closed page sends nothing.
 const leave = () => logOut().then(() => location.reload());
 
 function focusSearch() {

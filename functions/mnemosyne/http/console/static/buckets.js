@@ -35,14 +35,14 @@ export function bucketEnd(time, per) {
   return date.getTime();
 }
 
-// Filters for the time from `start` until just before `end`, limited to the years 1 to 9999. The server includes the
-// time `before` itself, so `before` is one microsecond earlier than `end`.
+// Filters for the time from `start` until just before `end`, limited to the years 1 to 9999. The server includes
+// memories of the time `before`, so `before` is one microsecond earlier than `end`.
 export const timeFilters = (start, end) => ({
   after: new Date(Math.max(start, EARLIEST)).toISOString(),
   before: new Date(Math.min(end - 1, LATEST)).toISOString().replace("Z", "999Z"),
 });
 
-// Add the periods without memories, so that distances in the chart are distances in time. If there would be more than
+// Add the periods without memories, so that equal distances in the chart are equal times. If this would give more than
 // MOST_BUCKETS periods, add none.
 export function fillBuckets({ per, buckets }) {
   const counts = new Map(buckets.map(({ start, memories }) => [midnight(start), memories]));
@@ -86,7 +86,7 @@ export function coarsen({ per, buckets }, most) {
 // Name of a bucket in the chart, in the language of the browser.
 export const bucketLabel = (time, per) => new Intl.DateTimeFormat(undefined, LABELS[per]).format(new Date(time));
 
-// Filters for all buckets that the time from `start` until `end` touches.
+// Filters for all buckets that overlap the time from `start` until `end`.
 export function filtersOfSelection(filled, per, start, end) {
   const within = filled.filter(({ time }) => time <= end);
   const first = within.findLast(({ time }) => time <= start) ?? filled[0];

@@ -18,8 +18,7 @@ export const Time = ({ at, name = dayAndTime, ...rest }) =>
 const headings = { hadFocus: false };
 
 // Heading of a page. Its text is also the title of the window. After a click on a link to the page, the heading gets
-// the focus. While a page loads, it shows another heading. If that heading has the focus, the final heading takes it
-// over.
+// the focus. A loading page has another heading; if it has the focus, the final heading takes over the focus.
 export function Heading({ children, ...rest }) {
   const heading = useRef(null);
   useLayoutEffect(() => {
@@ -55,8 +54,8 @@ export const Problem = ({ error }) =>
 
 const RETRY_MS = 5000;
 
-// Show the error of a failed loading. If the call may succeed later, a button repeats the call. If the server could not
-// be reached and now answers other calls, the call is repeated without a click.
+// Show the error of a call that should have loaded a page. If the call may succeed later, a button repeats the call. If
+// the server could not be reached and now answers other calls, the call is repeated without a click.
 export function LoadProblem({ error, onRetry }) {
   const isThere = useValue(isReachable);
   const isTemporary = Boolean(error) && isRetryable(error);
@@ -189,7 +188,7 @@ export function useAction(work) {
 //   more    loads the next page
 //   reload  loads the first page again
 //   change  replaces the items by the result of a function of the items
-// If the address changes in the meantime, a reload or change for the list of the earlier address is ignored.
+// A reload or change is ignored if the address has changed since it began.
 export function usePages(name, loadPage) {
   const shown = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
   const [list, setList] = useState(shown.current);

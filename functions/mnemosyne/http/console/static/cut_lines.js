@@ -5,8 +5,8 @@ import { useEffect, useRef } from "./vendor/htm-preact.js";
 // The lines that are visible on the screen (`visible`), and the lines that must be measured (`waiting`).
 const lines = { visible: new Set(), waiting: new Set(), observers: null };
 
-// The offset of the ellipsis from the edge to the last whole word of a cut line, in pixels. It is negative if the text
-// runs from left to right.
+// The distance from the edge of a cut line to its last whole word, where the ellipsis is shown. The distance is in
+// pixels, and negative if the text runs from left to right.
 function dotsOf(line) {
   const box = line.getBoundingClientRect();
   const isRtl = getComputedStyle(line.firstElementChild).direction === "rtl";

@@ -32,8 +32,8 @@ export function momentName(timestamp, now = new Date()) {
   return daysBetween(date, now) === 0 ? TIME.format(date) : dayWithYear(date, now);
 }
 
-// Date in a row of the list of memories, below headings such as "Today". The older the date, the less precise: the time
-// of day (today, yesterday), weekday and time (this week), the day, and the day with its year (other years).
+// Date in a row of the list of memories, below headings such as "Today". Older dates are less precise: the time of day
+// (today, yesterday), weekday and time (this week), day (this year), or day and year (other years).
 export function rowDate(timestamp, now = new Date()) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return timestamp;
@@ -82,7 +82,7 @@ export const dayAndTime = (timestamp, now = new Date()) =>
 export const fullDate = (timestamp) =>
   (Number.isNaN(Date.parse(timestamp)) ? timestamp : FULL.format(new Date(timestamp)));
 
-// Name of the group of a row: Today, Yesterday, This week, Earlier in November, October, 2025.
+// Heading of the group to which a row belongs, for example Today, This week, Earlier in November, October or 2025.
 export function groupName(timestamp, now = new Date()) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return "Without a date";

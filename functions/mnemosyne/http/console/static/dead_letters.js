@@ -108,8 +108,8 @@ function Results({ actions: { redriving, deleting, asking } }) {
     ${[redriving, asking, deleting].map(({ error }) => html`<${Problem} error=${error} />`)}`;
 }
 
-// The buttons Redrive and Delete for one or more dead letters. `redrive` and `drop` are the arguments of the two tools.
-// If `redrive` is missing, there is no button Redrive.
+// The buttons Redrive and Delete for one or more dead letters. `redrive` and `drop` are the arguments of the tools that
+// the buttons call. If `redrive` is null, there is no button Redrive.
 function Actions({ name, redrive, drop, actions: { redriving, deleting, asking, mayRedrive, mayDelete } }) {
   return html`<div class="btns">
     ${mayRedrive && redrive && html`<${Button} class="btn small" icon="retry" busy=${redriving.busy}

@@ -1,5 +1,5 @@
-// Delete memories after ten seconds, because the server has no undo. The deletions still happen if the person opens
-// another page of the console. If the tab is closed before, the memories are kept.
+// Delete memories after ten seconds, because the server has no undo. The memories are deleted even if the person opens
+// another page of the console, but are kept if the tab is closed within the ten seconds.
 import { forgetLists } from "./address.js";
 import { client } from "./mcp.js";
 import { observable } from "./observable.js";
@@ -8,7 +8,7 @@ import { isToastShown, showToast } from "./toast.js";
 
 const MOST_IDS = 100; // maximum ids of a call of delete_memory
 
-// Ids of memories that wait for their deletion or were deleted: lists leave them out.
+// Ids of memories that were deleted or wait for their deletion. Lists leave these memories out.
 export const deletedIds = observable(new Set());
 
 const keep = (ids) => deletedIds.set(deletedIds.get().difference?.(new Set(ids)) ?? without(ids));
@@ -22,7 +22,7 @@ export function deletionText(memories) {
   return `“${name}” deleted. Closing the tab keeps it.`;
 }
 
-// Delete memories after ten seconds, unless the person undoes it. Each memory has `id` and `title`.
+// Delete memories after ten seconds, if the person has not clicked on Undo. Each memory has `id` and `title`.
 export function deleteLater(memories, { onUndo = () => {} } = {}) {
   const ids = memories.map(({ id }) => id);
   const callTool = client.retrying(); // fails after another person has logged in
@@ -45,8 +45,8 @@ async function commit(ids, callTool) {
   return showToast(`${count} deleted: ${error.message}`);
 }
 
-// When a deleted memory had replaced other memories, offer to make these current again. Do nothing if the page already
-// shows a message, because it may be the Undo of another deletion.
+// If the deleted memories had replaced others, offer to make the replaced memories current again. Do nothing if the
+// page already shows a message, because that message may have the Undo of another deletion.
 function offerReplaced(ids, replaced, callTool) {
   if (!replaced.length || isToastShown()) return;
   const onAction = () => bringBack(replaced, callTool);

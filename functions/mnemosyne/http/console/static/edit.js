@@ -1,5 +1,5 @@
-// Edit the title, tags, metadata and expiry of a memory. Its content cannot be changed: a correction is a new memory
-// that supersedes this one.
+// Edit the title, tags, metadata and expiry of a memory. The content of a memory never changes: a correction is a new
+// memory that supersedes this one.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists, goUp } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, Note, Problem, useAction } from "./components.js";
@@ -10,7 +10,8 @@ import { formatMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
 
-// The fields of the form, from a memory. A title that the server has taken from the text is left empty.
+// The fields of the form, from a memory. The field for the title is empty if the server has taken the title from the
+// text.
 export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_at: expiresAt, pinned = false }) => ({
   title: isGiven === false ? "" : title,
   tags,

@@ -1,5 +1,5 @@
-// Split a file into parts that are small enough for one request. A part has whole lines, or whole chronicles (texts
-// between a start mark and an end mark), and the number of its first line.
+// Split a file into parts that are small enough for one request. A part consists of whole lines, or of whole chronicles
+// (texts between a start mark and an end mark). Each part has the number of its first line.
 const START = "[[[CHRONICLE_START]]]";
 const END = "[[[CHRONICLE_END]]]";
 const MOST_MEMORIES = 100;
@@ -20,7 +20,7 @@ export const isKnown = (name) => KNOWN.test(plainName(name));
 export const emptyReason = (name) =>
   (isChronicles(plainName(name)) ? `it has no chronicle; a chronicle begins with ${START}` : "it has no memories");
 
-// The text of a file, piece by piece. Throws if it is not UTF-8 or not a complete gzip file.
+// The text of a file, piece by piece. Throws if the file is not UTF-8, or is an incomplete gzip file.
 async function* texts(file) {
   const isPacked = isGzip(file.name);
   const bytes = isPacked ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
@@ -44,8 +44,8 @@ function bounded(text, name) {
   return text;
 }
 
-// An upper bound of the number of JSON values in a line: each value comes after a comma or an opening bracket, so count
-// these characters.
+// The maximum number of JSON values that a line can have. Each value comes after a comma or an opening bracket, so
+// count these characters.
 const valuesOf = (line) => line.match(/[,[{]/gu)?.length ?? 0;
 
 async function* lines(file) {

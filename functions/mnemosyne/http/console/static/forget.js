@@ -70,7 +70,8 @@ function usePreview(chosen) {
     setPreview({ chosen, selection, ...(await page(selection)) });
   });
   const more = useAction(async () => {
-    // Send the token of the first page, so that a time in words such as "last week" keeps its meaning.
+    // Send the token of the first page, so that a time in words, such as "last week", means the same period on every
+    // page.
     const { selection, next_cursor: cursor, token } = preview;
     const next = await page({ ...selection, token }, cursor);
     if (next.token !== token) throw new Error("The memories have changed: show them again.");

@@ -3,11 +3,11 @@ import { observable } from "./observable.js";
 import { call } from "./mcp.js";
 
 export const isReachable = observable(true);
-// The namespace, scopes, name and expiry of the credential; null if they are unknown.
+// The namespace, scopes, name and expiry of the credential; null if unknown.
 export const person = observable(null);
 // Numbers of requests in the states `failed` and `dead_lettered`; null until they are known.
 export const failures = observable(null);
-// Numbers of the failures that the person has already seen on the page Activity, by the same states.
+// Numbers of requests in these two states that the person has already seen on the page Activity.
 export const seen = observable({ failed: 0, dead_lettered: 0 });
 
 // Load the data of the person from the server. If the server does not answer, throw an error and keep the earlier data.
@@ -25,9 +25,9 @@ export async function countFailures(may) {
   return needsLook(failures.get()) !== before;
 }
 
-// Store the server's counts of failed requests. `isSeen` is true if the page Activity shows them. When a count falls,
-// because failures were retried or deleted, the count of seen failures falls too. Otherwise the badge would miss the
-// next failure.
+// Store the server's counts of failed requests. `isSeen` is true if the page Activity shows the counts. When a count
+// falls because failures were retried or deleted, lower the count of seen failures, too. Otherwise the badge would miss
+// the next failure.
 export function setFailures({ failed = 0, dead_lettered: given = 0 }, isSeen = false) {
   const before = isSeen ? { failed, dead_lettered: given } : seen.get();
   seen.set({ failed: Math.min(before.failed, failed), dead_lettered: Math.min(before.dead_lettered, given) });

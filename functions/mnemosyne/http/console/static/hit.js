@@ -1,4 +1,4 @@
-// A result of a search, with its matched words marked, and the groups of results by confidence.
+// Show the results of a search in groups by confidence, with the matched words marked.
 import { html } from "./vendor/htm-preact.js";
 import { useKept } from "./address.js";
 import { Button, Marked } from "./components.js";

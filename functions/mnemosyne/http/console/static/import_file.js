@@ -4,7 +4,7 @@ import { plainName, splitFile } from "./file_chunks.js";
 
 const MOST_PARTS = 4; // maximum parts that are sent at the same time
 
-// Number of memories in a file. Throws if it cannot be read, before anything is sent.
+// Count the memories in a file before anything is sent. Throws if the file cannot be read.
 export async function count(file) {
   let memories = 0;
   for await (const part of splitFile(file)) memories += part.memories;
@@ -27,13 +27,13 @@ export class Import {
     this.updates = []; // items with labels that only update_memory can set
   }
 
-  // Stop sending parts. The import still waits for the outcomes of the parts that were sent.
+  // Stop sending parts, but still wait for the outcomes of the parts that were sent.
   stop() {
     this.isStopped = true;
   }
 
-  // Import until the end of the file, or until `stop` is called. Return whether the end was reached. Throws if the
-  // server is unavailable for some minutes, or if somebody logs in again during the import.
+  // Import until the end of the file, or until `stop` is called. Return whether the whole file was imported. Throws if
+  // the server is unavailable for some minutes, or if somebody logs in again during the import.
   async run() {
     this.isStopped = false;
     let isComplete = true;

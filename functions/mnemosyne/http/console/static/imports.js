@@ -8,7 +8,8 @@ import { counted, number } from "./text.js";
 const REFRESH_MS = 250; // the page is updated at most this often, because a line may end every millisecond
 const MOST_FILES = 4; // maximum files that are imported at the same time
 
-// `list` has the imports. An import changes in place, so `version` is raised with each change to render the list again.
+// `list` has the imports. Because an import is changed in place, each change also increases `version`, so that the list
+// is rendered again.
 export const imports = observable({ list: [], version: 0 });
 
 const redraw = () => imports.set({ list: imports.get().list, version: imports.get().version + 1 });
@@ -36,8 +37,8 @@ export async function importFiles(files) {
   await Promise.all(Array.from({ length: MOST_FILES }, work));
 }
 
-// Whether a file is hidden, or is in a hidden subfolder such as `.trash`, which has deleted notes. The folder that the
-// person has chosen may itself be hidden.
+// Whether a file is hidden, or is in a hidden subfolder such as `.trash`, which has deleted notes. The files of a
+// hidden folder that the person has chosen are not hidden.
 const isHidden = ({ name, webkitRelativePath: path }) =>
   (path || `/${name}`).split("/").slice(1).some((part) => part.startsWith("."));
 
@@ -97,7 +98,7 @@ export function countsOf(lines) {
   return counts;
 }
 
-// The remaining time in words; empty until 5 % are done.
+// The remaining time in words. Empty until 5% of the file is done, because the speed is unknown before.
 export function timeLeft({ total, done, doneBefore = 0, start }, now = performance.now()) {
   const advance = done - doneBefore;
   if (!total || done >= total || advance < total / 20) return "";

@@ -7,8 +7,8 @@ const TYPING = "input:not([type=checkbox], [type=radio], [type=file]), textarea,
 // Shortcuts of the mounted components. The shortcuts of the component that was mounted last take precedence.
 const layers = [];
 
-// The Latin letter on a pressed key. Keys with Cyrillic, Greek, Hebrew or Arabic letters have Latin letters, too;
-// `code` names them.
+// The Latin letter on a pressed key. A key with a Cyrillic, Greek, Hebrew or Arabic letter also has a Latin letter,
+// which `code` contains.
 const latin = (key, code) => (/^[^\0-\x7f]$/u.test(key) && /^Key(.)$/.exec(code)?.[1].toLowerCase()) || key;
 
 // Name of a pressed key: "j", "Shift+x", "Ctrl+k", "?", "Delete".
@@ -23,7 +23,7 @@ export function keyName({ key: pressed, code, ctrlKey, metaKey, altKey, shiftKey
 
 const isSingleKey = (name) => name.replace("Shift+", "").length === 1;
 
-// Whether a shortcut applies where the focus is.
+// Whether a shortcut works at the present focus, for example in a text field or a dialog.
 export function applies(name, { isTyping, isInDialog, singleKeys }) {
   if (isInDialog) return false;
   if (name.startsWith("Ctrl+")) return true;

@@ -41,7 +41,7 @@ export async function challengeOf(verifier) {
   return base64url(new Uint8Array(digest));
 }
 
-// Log in and return the tokens. Call this in the handler of a click, or the browser blocks the window.
+// Log in and return the tokens. Call this in the handler of a click. Otherwise the browser blocks the window.
 export async function logIn(server) {
   const opened = window.open("about:blank", "_blank", "popup,width=520,height=680");
   if (!opened) throw new Error("The browser blocked the log-in window: allow windows for this page.");
@@ -68,7 +68,7 @@ export async function logIn(server) {
   return requestTokens(server, { ...grant, client_id: clientId });
 }
 
-// Use the refresh token.
+// Get new tokens for the refresh token.
 export const refresh = (server, tokens) =>
   requestTokens(server, {
     grant_type: "refresh_token",

@@ -113,8 +113,8 @@ function parseList(lines, index, depth) {
   return { block: { tag: first[3] ? "ol" : "ul", ...(start !== 1 && { start }), children: items }, next };
 }
 
-// The lines of a list item have already lost two spaces of indentation. Below a number such as "10." they are indented
-// further: remove the further indentation that all lines have, but at most two spaces.
+// Remove up to two spaces of indentation that all further lines of a list item share. The caller has already removed
+// two spaces, but the lines below a number such as "10." are indented further.
 function dedent([first, ...rest]) {
   const indents = rest.filter((line) => !isBlank(line)).map((line) => line.match(/^ */)[0].length);
   const least = Math.min(...indents, 2);

@@ -1,5 +1,5 @@
-// Inline Markdown as a tree of { tag, children, ... }: code, emphasis, links. Text is a string. HTML and images stay
-// text.
+// Parse inline Markdown (code, emphasis, links) into a tree of { tag, children, ... }. Text is a string. HTML and
+// images stay text.
 
 const MOST_DEPTH = 6;
 const ESCAPE = /\\([\\`*_{}[\]()#+\-.!~>|])/y;
@@ -38,7 +38,8 @@ function withoutPunctuation(text) {
 
 const isWordCharacter = (character) => /[\p{L}\p{N}]/u.test(character ?? "");
 
-// Parse a paragraph. Every search for a closing mark is made once per kind of mark, so the time is linear.
+// Parse a paragraph. If the search for a closing mark fails, it is not repeated for this kind of mark, so the time
+// stays linear.
 export function parseInline(text, depth = 0) {
   const nodes = [];
   const missing = new Set(); // marks that are not closed in the rest of the text

@@ -8,9 +8,9 @@ const ERROR_META = "mnemosyne/error"; // docs/reference/errors.md
 
 const sleep = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
-// An error that the server or a tool has answered; its message is shown to the person.
-//   status   the HTTP status; 0 if the server cannot be reached; for the error of a tool 200, or 503 if the call may
-//            succeed later
+// An error in the answer of the server or of a tool. Its message is shown to the person.
+//   status   the HTTP status; 0 if the server cannot be reached. The error of a tool has 503 if the call may succeed
+//            later, and otherwise 200.
 //   seconds  when to try again; 0 if unknown
 //   code     the code of a tool's error
 export class Refused extends Error {
@@ -45,8 +45,8 @@ export class Client {
     this.calls = 0;
     this.readOnly = new Set(); // names of the tools that change nothing
     // Called with (error, attempt) when the server rejects the credential. The function returns when the client has a
-    // new credential for the same memories, so that the call can be repeated. It throws after a log-in for other
-    // memories.
+    // new credential for the same namespace, so that the call can be repeated. After a log-in for another namespace,
+    // the function throws.
     this.onUnauthorized = null;
     this.onReach = () => {}; // called with true or false: whether the server could be reached
   }
@@ -82,8 +82,8 @@ export class Client {
   }
 
   // Return a function that calls tools as `call` does, and repeats a call for some minutes if the server is
-  // unavailable. After a new log-in, the function throws, because the work belongs to the person who was logged in
-  // before. `onWait` is called with the reason before each wait, and with "" when a call has succeeded.
+  // unavailable. After a new log-in, the function throws, because another person may have logged in. `onWait` is called
+  // with the reason before each wait, and with "" when a call has succeeded.
   retrying(onWait = () => {}) {
     const logIn = this.logIns;
     return async (name, args) => {
@@ -148,8 +148,8 @@ export class Client {
     return answer.result;
   }
 
-  // Send a request and return the response. If the server is silent for SILENT_SECONDS, throw an error. A connection
-  // may be lost without an error: the page would then wait for ever, and loading it again would end the log-in.
+  // Send a request and return the response. If the server is silent for SILENT_SECONDS, throw an error. Otherwise the
+  // page would wait forever for a connection that was lost, and loading the page again would end the log-in.
   async send(options, signal) {
     const end = new AbortController();
     const timer = setTimeout(() => end.abort(), SILENT_SECONDS * 1000);

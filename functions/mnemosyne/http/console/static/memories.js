@@ -139,7 +139,8 @@ function Recent({ form, may, facets, onTimes }) {
     <${More} pages=${pages} />${selection.dialog}`;
 }
 
-// The groups of the list. While more memories will follow, the last group is incomplete (`isWhole` is false).
+// Put the shown memories in groups by date. If further memories are not shown yet, the last group is incomplete
+// (`isWhole` is false).
 const groups = (shown, items, { next }) =>
   groupsOf(shown).map((group, index, all) => {
     const isWhole = index < all.length - 1 || (next === "" && shown.length === items.length);
@@ -152,7 +153,8 @@ export const withTags = (items, ids, added, removed) =>
     ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removed.includes(tag)), ...added])] }
     : item));
 
-// New memories: they are inserted if the top of the list is in view. Otherwise a button announces them.
+// Look for new memories. If the top of the list is in view, they are inserted. Otherwise a button announces their
+// number.
 function useFresh(pages, load) {
   const [fresh, setFresh] = useState([]);
   const known = new Set([...pages.items, ...fresh].map(({ id }) => id));
@@ -201,7 +203,7 @@ const NoMatch = ({ form }) => html`<div class="panel pad stack none" role="statu
     ${!form.old && html`<a class="btn" href=${addressOf({ ...form, old: "yes" })}><${Icon} name="clock" small />
       Include replaced memories</a>`}</div></div>`;
 
-// An empty list: there are no memories, or all of them were replaced.
+// Explain an empty list: either there are no memories, or all memories were replaced.
 function Nothing({ may, form }) {
   const counting = useAction(() => call("memory_stats"));
   useEffect(() => void counting.run(), []);

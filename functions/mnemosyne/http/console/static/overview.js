@@ -38,14 +38,14 @@ export function limitsOf(quota) {
     .map((entry) => ({ ...entry, used: entry.used ?? 0, share: entry.limit ? (entry.used ?? 0) / entry.limit : 1 }));
 }
 
-// Number of failures to look at: failed requests and dead letters. A dead-lettered request usually has a dead letter,
-// so only the larger of these two numbers counts. A message that could not be read is a dead letter without a request.
-// `counts` is null until the requests are counted.
+// Number of failures that need a look: failed requests, and dead-lettered requests or dead letters. Most dead-lettered
+// requests have a dead letter, so only the larger of their two numbers is added. `counts` is null until the requests
+// are counted.
 export const looksNeeded = (counts, { dead_lettered: given, dead_letters: letters }) =>
   (counts?.failed ?? 0) + Math.max(counts?.dead_lettered ?? 0, given, letters);
 
-// Address of the list on the page Activity that shows the failures counted by looksNeeded. A dead letter without a
-// request is in none of these lists; the page shows it below each list.
+// Address of the page Activity, with the list that shows the failures. Below each list, the page also shows the dead
+// letters without a request.
 export function looksAddress(counts, { dead_lettered: given }) {
   const [hasFailed, hasGivenUp] = [counts?.failed > 0, Math.max(counts?.dead_lettered ?? 0, given) > 0];
   if (hasFailed === hasGivenUp) return "/activity";

@@ -11,8 +11,8 @@ export function nextPause(pause, { hasChanged = false, seconds = 0 } = {}) {
   return hasChanged ? FIRST_SECONDS : Math.min(Math.max(pause * FACTOR, seconds), MOST_SECONDS);
 }
 
-// Call `work` again and again while the page is visible, and never twice at the same time. `work` returns whether
-// something has changed; the next pause is then short. The result of `poll` is a function that ends the calls.
+// Call `work` again and again while the page is visible, and never twice at the same time. If `work` returns true,
+// something has changed, and the next pause is short. The result of `poll` is a function that ends the calls.
 export function poll(work, first = FIRST_SECONDS) {
   const state = { timer: null, pause: first, isRunning: false, isLeft: false };
   const schedule = () => { state.timer = setTimeout(run, state.pause * 1000); };

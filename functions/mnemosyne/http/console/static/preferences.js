@@ -17,7 +17,7 @@ function write(name, value) {
     if (value) localStorage.setItem(name, value);
     else localStorage.removeItem(name);
   } catch {
-    // If the browser refuses to store the choice, it lasts until the tab is closed.
+    // The browser refuses to store the choice, so the choice lasts only until the tab is closed.
   }
 }
 

@@ -1,5 +1,5 @@
-// The rating of a memory. Each person has one rating per memory. Another rating replaces it, and the same rating again
-// withdraws it.
+// The rating of a memory. Each person has one rating per memory. A different rating replaces the earlier one, and the
+// same rating again withdraws it.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Button, Problem, useAction } from "./components.js";
 import { person } from "./health.js";

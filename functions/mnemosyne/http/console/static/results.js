@@ -26,7 +26,7 @@ export function resultText(hits) {
   return weak ? name(weak, "weak") : "No matches";
 }
 
-// `before` is an element to show until the search has answered.
+// Search and show the results. `before` is the element that is shown until the server answers.
 export function Results({ form, may, facets, onTimes, before = null }) {
   const hidden = useValue(deletedIds);
   const [limit, setLimit] = useKept("limit", LIMIT);

@@ -46,12 +46,13 @@ export function searchArguments(form, limit) {
   return args;
 }
 
-// Filters of the tools that list and count memories. Unlike a search, they include replaced memories by default.
+// Filters of the tools that list and count memories. These tools include replaced memories by default, so the filters
+// always set include_superseded.
 export const listFilters = (form) => ({ include_superseded: Boolean(form.old), ...filtersOf(form) });
 
 // Filters of the timeline: the filters of the list, without the time. If there are no other filters, the timeline also
-// counts replaced memories, because the database then reads only an index. This saves time if the namespace has a
-// million memories.
+// counts replaced memories. The database then reads only an index, which saves time in a namespace of a million
+// memories.
 export function timelineFilters(form) {
   const filters = listFilters({ ...form, time: "", after: "", before: "" });
   return Object.keys(filters).length > 1 ? filters : { include_superseded: true };

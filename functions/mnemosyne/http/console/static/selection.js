@@ -14,7 +14,7 @@ export function idsBetween(ids, from, until) {
 }
 
 // The ids of the picked rows, and functions that pick one row or a range of rows. `list` refers to the element of the
-// list. A range consists of the rows between two rows as the page shows them.
+// list. A range is all rows between two rows, in the order of the page.
 function usePicks(list) {
   const [picked, setPicked] = useState(new Set());
   const [isPicking, setIsPicking] = useState(false);

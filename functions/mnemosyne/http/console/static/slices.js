@@ -18,8 +18,8 @@ export function useSlices(count) {
 }
 
 // Make a function that returns the element of an item. While the item and its state are the same objects, the function
-// returns the same element, which Preact does not compare again. On a new day, all elements are made again, because
-// they show dates such as "Today".
+// returns the same element, so Preact does not render the element again. On a new day, all elements are made again,
+// because they show dates such as "Today".
 export function useElements(make) {
   const cache = useRef({ day: "", elements: new WeakMap() });
   const day = new Date().toDateString();
@@ -34,9 +34,9 @@ export function useElements(make) {
   };
 }
 
-// Divide a list into parts for the CSS property `content-visibility`. The browser skips a part outside the window as a
-// whole, so the work for a frame does not grow with the list. `known` maps the id of each item to its part. An item
-// stays in its part: if its row moved to another element, the row would be created again and lose the focus.
+// Divide a list into parts for the CSS property `content-visibility`. The browser skips each part that is outside the
+// window, so a frame takes no longer when the list grows. `known` maps the id of each item to its part. An item stays
+// in its part. Otherwise its row would be created again and lose the focus.
 export function partsOf(items, known) {
   const isKnown = ({ id }) => known.has(id);
   const counts = new Map();

@@ -68,8 +68,8 @@ function Plot({ timeline, counted, selection, onSelect }) {
     </figcaption></figure>`;
 }
 
-// Let a person select a period by dragging over the chart. The result has the period during the drag, and the handlers
-// for the pointer's events.
+// Let a person select a period by dragging over the chart. The result has the selected period while the person drags,
+// and the handlers for the pointer's events.
 function useDrag(plot, timeOf, onEnd) {
   const [range, setRange] = useState(null); // the times where the drag started and where the pointer is
   const timeAt = ({ clientX }) => {

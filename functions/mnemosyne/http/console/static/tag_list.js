@@ -103,7 +103,7 @@ function Table({ tags, picked, toggle, mayChange, setOpen }) {
     </tbody></table></div>`;
 }
 
-// Change a tag on all memories, up to 200 with each call. `onProgress` gets the number of changed memories.
+// Change a tag on all memories, up to 200 memories with each call. `onProgress` gets the number of changed memories.
 async function changeTag(args, onProgress = () => {}) {
   const callTool = client.retrying();
   let total = 0;

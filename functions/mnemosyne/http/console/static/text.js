@@ -7,8 +7,8 @@ const LEAD = 60; // characters of a passage before its first match
 const MOST_PASSAGE = 400;
 const MARKDOWN = /\*\*|__|`|(?:^|(?<=\n))[ \t]*#{1,6}[ \t]+/gu; // marks of Markdown that are left out of a passage
 
-// Length of the leading lines that a chronicle has before its text: a start mark, time, title and tags. The page shows
-// these values elsewhere.
+// Number of characters in the lines that a chronicle has before its text: a start mark, time, title and tags. The page
+// shows these values elsewhere.
 function headerLength(content) {
   let length = 0;
   for (let count = 0; count < MOST_HEADERS; count += 1) {
@@ -20,7 +20,7 @@ function headerLength(content) {
   return length + (body?.[0].length ?? 0);
 }
 
-// The content without the lines that the page shows elsewhere. Content that has only such lines is returned whole.
+// The content of a chronicle without its marks and the lines before its text. Content without a text is returned whole.
 export function bodyOf(content) {
   const body = content.slice(headerLength(content));
   const trimmed = body.trimEnd(); // a pattern with \s* before the mark takes quadratic time for a run of spaces
@@ -59,7 +59,8 @@ export function unitRanges(text, ranges = []) {
   return converted;
 }
 
-// Split a text at its marked ranges, within `start` and `end` (all in UTF-16 units).
+// Split the text from `start` to `end` into segments that are marked or not. `ranges` are the marked ranges. All
+// positions are in UTF-16 units.
 export function markSegments(text, ranges, start = 0, end = text.length) {
   const segments = [];
   const add = (from, until, isMark) => {
@@ -83,7 +84,7 @@ const wholePlace = (text, place) => (/[\uDC00-\uDFFF]/.test(text.charAt(place)) 
 // half a character is shown as � and is refused in a request.
 export const beginning = (text, most) => text.slice(0, wholePlace(text, most));
 
-// The start of the word at `place`, or `place` if the word starts 40 or more characters before it.
+// The start of the word at `place`. If the word starts 40 or more characters earlier, the result is `place`.
 function wordStart(text, place) {
   for (let start = place; start > Math.max(0, place - 40) && start < text.length; start -= 1) {
     if (/\s/u.test(text[start - 1])) return start;

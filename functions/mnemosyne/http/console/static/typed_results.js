@@ -8,7 +8,7 @@ import { addressOf } from "./search_form.js";
 import { useSelection } from "./selection.js";
 import { counted } from "./text.js";
 
-// A sentence about the list: the number of results in bold, and the rest.
+// A sentence about the list in two parts: the number of results, which is shown in bold, and the rest.
 function typedText(count, isSearching) {
   const next = isSearching ? "Searching by meaning too …" : "Press Enter to search by meaning too.";
   if (!count) return ["No memory has these words.", next];

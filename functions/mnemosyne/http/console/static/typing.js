@@ -18,8 +18,8 @@ export function pauseAfter(starts, refusedUntil, now) {
   return Math.max(recent.length < MANY_IN_A_MINUTE ? PAUSE_MS : LONG_PAUSE_MS, refusedUntil - now);
 }
 
-// Arguments of memory_search for a query that is still being typed. The result is null if the query is too short, or if
-// the mode `exact` is chosen, which searches only after Enter.
+// Arguments of memory_search for a query that is still being typed. The result is null if the query is too short. In
+// the mode `exact`, the result is also null, because this mode searches only after Enter.
 export function typingArguments(form, typed) {
   if (typed.trim().length < LEAST || form.mode === "exact") return null;
   const args = { query: typed.trimStart(), typing: true, limit: LIMIT, matches: true, ...filtersOf(form) };
@@ -47,8 +47,8 @@ async function search(args, signal) {
   }
 }
 
-// Search for the typed text, and return the answer: `query`, `filters` and `memories`, or null. When the text changes,
-// the running request is aborted. `isPaused` is true if the server has refused a request because of its rate limit.
+// Search for the typed text. `answer` has `query`, `filters` and `memories`, or is null. When the text changes, the
+// running request is aborted. `isPaused` is true if the server has refused a request because of its rate limit.
 export function useTyping(form, typed) {
   const [answer, setAnswer] = useState(null);
   const [isPaused, setIsPaused] = useState(false);

@@ -1,4 +1,4 @@
-// Why a memory was found, in words and as bars. Each bar has its own scale, which its text names.
+// Why a memory was found, in words and as bars. Each bar has its own scale; the text of the bar gives the maximum.
 import { html } from "./vendor/htm-preact.js";
 import { Icon } from "./components.js";
 import { number } from "./text.js";
@@ -6,7 +6,7 @@ import { number } from "./text.js";
 const MEANING = { strong: "close in meaning", related: "related in meaning", weak: "loosely related in meaning" };
 const score = (value) => value.toFixed(2);
 
-// For each part of the score, the largest value among all results. A bar for this value has the full length.
+// The largest value of each part of the score among all results. A bar with this value has the full length.
 export function scalesOf(why) {
   const most = (name) => Math.max(0, ...Object.values(why).map((parts) => parts[name] ?? 0));
   return { words: most("lexical_score"), context: most("neighbours") };

@@ -25,7 +25,7 @@ export function crc32(bytes) {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-// Little-endian numbers: pairs of a value and its number of bytes.
+// Encode numbers in little-endian order. Each field is a pair of a value and its number of bytes.
 function header(...fields) {
   const bytes = [];
   for (const [value, size] of fields) {
@@ -34,8 +34,7 @@ function header(...fields) {
   return Uint8Array.from(bytes);
 }
 
-// The records at the end of a zip file. If there are MOST files or more, the number of files is in an additional record
-// of ZIP64.
+// The records at the end of a zip file. From MOST files on, an additional record (ZIP64) has the number of files.
 export function ending(count, size, offset) {
   const many = count < MOST ? [] : [
     header([END_64, 4], [44, 8], [VERSION_64, 2], [VERSION_64, 2], [0, 4], [0, 4], [count, 8], [count, 8], [size, 8],
