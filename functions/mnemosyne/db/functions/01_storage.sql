@@ -1,10 +1,10 @@
 -- Set the fill factor of the table `memories`, so that the new version of an updated row fits on the page of the old
 -- version. The fill factor depends on the dimension of the embeddings (p_dimension).
 --
--- PostgreSQL updates a row by writing a new version of the row. A memory's row is updated when the same content is sent
--- again, and when the memory is rated. If the page of the old version has room for the new version, the update is a HOT
--- update, which changes no index. Otherwise PostgreSQL inserts the new version into the HNSW index, which costs a
--- hundred times as much as a HOT update.
+-- PostgreSQL updates a row by writing a new version of the row, for example when the same content is sent again or the
+-- memory is rated. If the page of the old version has room for the new version, the update is a HOT update, which
+-- changes no index. Otherwise PostgreSQL inserts the new version into the HNSW index, which costs a hundred times as
+-- much as a HOT update.
 --
 -- With up to 1,000 dimensions, a page has room for three row versions, and a third of the page is left free for new
 -- versions. With 1,001 to 1,700 dimensions, a page has room for two row versions, and half of the page is left free.

@@ -2,10 +2,10 @@
 -- before or after a candidate in the same session. The Python module functions/mnemosyne/domain/ranking.py ranks the
 -- candidates.
 
--- Return the neighbours of some candidates in their sessions. These candidates are called heads. The neighbours of a
--- head are the two memories before it and the two memories after it in the same session. `place` is the distance from
--- the head: -1 and -2 for the memories before it, 1 and 2 for the memories after it. If p_as_of is not null, a memory
--- that was stored after p_as_of is not a neighbour.
+-- Return the neighbours of some candidates, the heads (p_heads). The neighbours of a head are the two memories before
+-- and the two memories after the head in its session. `place` is the distance from the head: -1 and -2 for the memories
+-- before the head, 1 and 2 for the memories after it. If p_as_of is not null, a memory that was stored after p_as_of is
+-- not a neighbour.
 CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[], p_as_of timestamptz)
 RETURNS TABLE (head uuid, id uuid, place bigint)
 LANGUAGE plpgsql STABLE
