@@ -55,8 +55,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    If `any_space` is true, the memories may have been embedded with another model than the settings name. Operators'
-    commands set `any_space`, so that the commands work in this case, too.
+    With `any_space`, the embedding model of the memories may differ from the model in the settings. Operators' commands
+    set `any_space`, because operators also manage such memories.
     """
 
     def __init__(
@@ -65,8 +65,7 @@ class ConfiguredServices:
         self.settings = settings
         self._statement_seconds = statement_seconds
         self._any_space = any_space
-        # With `any_space` and no embedder in the settings, do not expect the default model of the settings: the
-        # memories may have been embedded with another one.
+        # With `any_space`, do not expect the default embedder: the memories may have been embedded with another model.
         self.expected_space = (
             None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
         )

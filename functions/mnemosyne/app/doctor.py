@@ -174,7 +174,7 @@ def check_queue(queue: IngestQueue) -> Check:
 
 
 def _failed_check(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
-    """Return a failed check. Its remedy is the next step of the error or, if the error has none, `otherwise`."""
+    """Return a failed check. The remedy is the error's next step, or `otherwise` if the error has none."""
     detail = exc.detail or detail
     cause = f"{exc.cause} ({detail})" if detail else exc.cause
     return Check(name, cause, exc.next_step or otherwise)
@@ -212,8 +212,8 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
         with services.pool.connection() as connection:
             yield from checks(connection)
     except ServiceError as exc:
-        # Show the exception that caused this error. It names the address and the reason, which the error's own message
-        # leaves out because callers see it.
+        # Show the exception that caused the error, which has the address and the reason. The error's own message leaves
+        # them out, because callers see that message.
         is_unreachable = isinstance(exc, Unavailable) and not error_fields(exc)
         yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if is_unreachable else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
@@ -233,9 +233,8 @@ def examine_database(services: ConfiguredServices) -> Iterator[Check]:
 def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:
     """Check the settings, the database and the services of a function, for `/health?deep=1`.
 
-    The services are the embedder, if the function `embeds` texts, and the issuer of tokens, if there is one. The check
-    of the database role fails if the function logs in as the owner of the schema, because row-level security does not
-    apply to the owner.
+    The services are the embedder, if `embeds` is true, and the issuer of tokens, if there is one. The check of the
+    database role fails for the owner of the schema, because row-level security does not apply to the owner.
     """
     yield check_settings()
     database = list(examine_database(services))

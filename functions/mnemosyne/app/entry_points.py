@@ -102,9 +102,8 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
     """Return a function that checks the sender of a push, given the push's Authorization header.
 
-    The function raises Unauthorized if the push does not come from this deployment. Cloud Run removes the signature of
-    a token that it has checked; the function accepts such a token only if `checked` is true. Raises Misconfigured if
-    settings are missing.
+    The function raises Unauthorized if the push does not come from this deployment. With `checked`, the function also
+    accepts a token whose signature Cloud Run has checked and removed. Raises Misconfigured if settings are missing.
     """
     if settings.push_secret:
         from mnemosyne.service.callers import check_secret
@@ -184,7 +183,8 @@ def _canary_route(services: ConfiguredServices) -> "Route | None":
         checks = _examine(services)
         return [*checks, check_canary(services)] if all(check.ok for check in checks) else checks
 
-    # Cloud Run checks the signatures of tokens only if AUTH_MODE is iam, because only then must every call have one.
+    # Cloud Run checks the signatures of tokens only if AUTH_MODE is iam. In the other modes, Cloud Run also admits
+    # calls without a token.
     return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 

@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unav
 from mnemosyne.observability import EventLog, configure_logging, grouped
 from mnemosyne.settings import Settings
 
-log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is "__main__": that logger would drop info events
+log = EventLog("mnemosyne.app.migrate")  # with __name__, a job's logger would be "__main__" and drop info events
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
@@ -68,8 +68,8 @@ _NEXT_STEPS: Final = {
 def migrate(settings: Settings, *, repair: bool = False) -> list[str]:
     """Apply pending files of the schema, and grant roles to the functions' database users.
 
-    Returns the applied files. Repeatable files, such as SQL functions, are applied again if they have changed or, with
-    `repair`, in any case. Raises MigrationFailed, or Misconfigured if a user does not exist.
+    Returns the applied files. Repeatable files, such as SQL functions, are applied again if they have changed. With
+    `repair`, all of them are applied again. Raises MigrationFailed, or Misconfigured if a user does not exist.
     """
     with closing(connection_factory_for(settings, socket_timeout=None)()) as connection:
         space = embedding_space(settings)

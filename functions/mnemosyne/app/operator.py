@@ -42,7 +42,7 @@ log = EventLog(__name__)
 EXPIRY_SECONDS: Final = 60.0
 """Seconds after which a run that removes expired memories does not begin another batch."""
 ANNOUNCED_AT_ONCE: Final = 1_000
-"""Number of events of change feeds that are read, published and marked together."""
+"""Number of events of change feeds that are read, published and marked as published at a time."""
 ANNOUNCING_SECONDS: Final = 45.0
 """Seconds after which `announce` does not begin another batch. The next run continues."""
 EXPIRY_PRINCIPAL: Final = "system:expiry"
@@ -169,7 +169,7 @@ class SystemOperator(OwnerStores, MemoryStores):
 def expire_memories(connect: Callable[[], Connection], clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """Remove expired memories and old events of change feeds, and return the number of removed memories.
 
-    After EXPIRY_SECONDS, no further batch begins, and the next run continues. A longer run would delay operators'
+    No further batch begins after EXPIRY_SECONDS, and the next run continues. A longer run would delay operators'
     commands, because `migrate` runs one request at a time. A run that removes memories adds one row to the audit trail.
     """
     retention, feeds = Retention(connect), ChangeFeeds(connect)
@@ -210,9 +210,8 @@ def announce_changes(settings: Settings) -> dict[str, Any]:
 def announce(feeds: ChangeFeeds, topic: ChangeTopic) -> int:
     """Publish the events of the change feed that are not published yet, and return the number of events.
 
-    The events of a memory are published in the order of its changes. After a crash between publishing and marking,
-    events are published again under the same ids. If another process is publishing, the result is 0. Raises
-    Unavailable.
+    The events of a memory are published in the order of its changes. After a crash, events may be published again,
+    under the same ids. If another process is publishing, the result is 0. Raises Unavailable.
     """
     deadline, count = time.monotonic() + ANNOUNCING_SECONDS, 0
     with feeds.announcer() as announcer:

@@ -55,7 +55,7 @@ def read_operation(action: object, arguments: object) -> Operation:
 def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str, Any]:
     """Run an operation for a caller, and record the caller and the operation in the audit trail.
 
-    Returns the answer in JSON types: times, for example, are text.
+    Returns the answer in JSON types. For example, times are text.
     """
     principal = Principal(id=caller, namespace="", scopes=frozenset())
     try:

@@ -66,7 +66,7 @@ class ListDeadLetters(DeadLetterSelection):
 
 
 class CountDeadLetters(DeadLetterSelection):
-    """Count dead letters by cause. Causes that differ only in ids and numbers count as one: # replaces these."""
+    """Count dead letters by cause. In a cause, # replaces ids and numbers, so that similar causes count as one."""
 
     action = "dead_letter_causes"
 

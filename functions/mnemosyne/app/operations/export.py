@@ -29,8 +29,8 @@ class ExportMemories(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         page = operator.memories_of(self.namespace).export(PAGE, after=self.after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
-        # `extras` are the values that only a restore needs. A memory without extras was deleted after the page was
-        # read, so leave the memory out.
+        # `extras` are the values that only a restore needs. If a memory has no extras, it was deleted after the page
+        # was read. Leave out such a memory.
         present = [memory for memory in page if memory.id in extras]
         return {
             "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],

@@ -27,7 +27,7 @@ class ListHolds(Operation):
 
 
 class PlaceHold(Selecting):
-    """Place a legal hold. SuspendExpiry must follow, which stops the expiry of memories that are already stored."""
+    """Place a legal hold. The caller must then run SuspendExpiry, so that no memory under the hold expires."""
 
     action = "hold_place"
     changes = True
@@ -66,7 +66,7 @@ class SuspendExpiry(Operation):
 
 
 class ReleaseHold(Operation):
-    """Release a legal hold. ApplyRetention must follow, so that the memories can expire again."""
+    """Release a legal hold. The caller must then run ApplyRetention, so that the memories can expire again."""
 
     action = "hold_release"
     changes = True

@@ -15,7 +15,7 @@ from mnemosyne.domain.search import Filters
 
 KeyPosition = Annotated[KeysetCursor, BeforeValidator(TypeAdapter(KeysetCursor).validate_python)]
 IdPosition = Annotated[Cursor, BeforeValidator(TypeAdapter(Cursor).validate_python)]
-"""Position in a list of ids. Callers can pass the JSON value `after` of an earlier answer unchanged."""
+"""Position in a list of ids. The value `after` of an earlier answer is accepted."""
 Namespace = Annotated[Text, Field(max_length=200)]
 FilledName = Annotated[Text, Field(min_length=1, max_length=200)]
 
@@ -34,10 +34,10 @@ class Operation(Input):
     as_owner: ClassVar[bool] = False
     """Whether the operation needs the rights of the role that owns the schema."""
     count_field: ClassVar[str] = ""
-    """Name of the answer's field from which the audit trail takes a count: a number, or a list whose length is the
-    count. If the name is empty, the audit trail records neither a count nor the namespace."""
+    """Field of the answer from which the audit trail takes a count. The field is a number, or a list whose length is
+    the count. If the name is empty, the audit trail records no count and no namespace."""
 
-    if not TYPE_CHECKING:  # type checkers must not see this __init__: they would not check the fields as parameters
+    if not TYPE_CHECKING:  # hidden from type checkers, which would otherwise not check the fields as parameters
 
         def __init__(self, **values: Any) -> None:
             """Build the operation from the values of its fields. Raises InvalidRequest."""

@@ -88,8 +88,8 @@ class CountWaiting(Operation):
 def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
     """Return the row for an unreadable message, for the list of outcomes.
 
-    The data of the message may be large. Therefore the data is read only if the list is filtered by `source` and the
-    attributes of the message have no source.
+    The data of the message may be large. Therefore the data is read only if the list is filtered by `source`, and only
+    if the attributes of the message have no source.
     """
     letter = None
     if source is not None and "source" not in dead_letter.attributes:

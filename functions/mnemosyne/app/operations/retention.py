@@ -51,7 +51,7 @@ class PreviewRetention(Operation):
 
 
 class SetRetention(PreviewRetention):
-    """Set the lifetimes of a namespace. ApplyRetention must follow, which changes the expiry of stored memories.
+    """Set the lifetimes of a namespace. The caller must then run ApplyRetention to update stored memories.
 
     The namespace '' means all namespaces without their own lifetimes.
     """
@@ -65,7 +65,7 @@ class SetRetention(PreviewRetention):
 
 
 class ClearRetention(Operation):
-    """Remove the lifetimes of a namespace. ApplyRetention must follow, which changes the expiry of stored memories."""
+    """Remove the lifetimes of a namespace. The caller must then run ApplyRetention to update stored memories."""
 
     action = "retention_clear"
     changes = True
