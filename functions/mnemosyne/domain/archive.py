@@ -1,7 +1,7 @@
 """Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
 
-Each line describes a memory, an ingest request, or a record (an object in a publisher's system). For a record, the line
-has the id of the current version, the times of this version, and the times of the latest deletion.
+Each line describes a memory, an ingest request, or a record (an object in a publisher's system). The line of a record
+has the id and the times of the current version, and the times of the latest deletion.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from mnemosyne.errors import InvalidRequest
 EXTRAS: Final = "mnemosyne_export"
 """Name of the field with the values that only a restore needs. An ordinary import ignores this field."""
 SMALLEST_ID: Final = UUID(int=0)
-"""Smallest UUID. A list of rows in the order of their ids starts after this id. A memory that is read from an archive
-gets this id as its request id, because an archive has requests on separate lines."""
+"""Smallest UUID. A list of rows in the order of their ids starts after this id. Memories from an archive also have this
+id as their request id, because an archive has requests on separate lines."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,7 +80,7 @@ def between(model: type[BaseModel], location: Location, context: Mapping[str, An
 def _model_of_objects(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
     """Return the model of the object at a location, or of the objects in the array at the location.
 
-    None if the location has neither an object nor an array of objects.
+    None if the location has another value.
     """
     names = [index for index, part in enumerate(location) if isinstance(part, str)]
     nested = model_at(model, location)

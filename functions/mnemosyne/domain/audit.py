@@ -11,8 +11,8 @@ from uuid import UUID
 from mnemosyne.domain.principal import Principal
 
 ACCESS: Final = "access"
-"""Name of the event that describes a call in the audit trail. The log does not have this event. In the log, the events
-`tool_called` and `audit` describe the call."""
+"""Name of the event that records a call in the audit trail. In the log, the events `tool_called` and `audit` record the
+call instead."""
 IDS: Final = 100
 """Maximum ids that an event lists. The event's `count` also includes the ids that are not listed."""
 
@@ -69,7 +69,7 @@ def logged_caller(principal: Principal) -> dict[str, str]:
 
 
 def ids_of(result: Mapping[str, Any]) -> list[str]:
-    """Return the ids in a tool's result: of the result itself, and of the objects in its lists."""
+    """Return the ids in a tool's result, including the ids of the objects in its lists."""
     ids: dict[str, None] = {}
     for name, value in result.items():
         if name == "id" or name.endswith("_id"):

@@ -25,17 +25,16 @@ class Candidate(NamedTuple):
     statement: str | None
     """Key of a group of near-duplicates; None if the memory has no near-duplicate among the candidates."""
     eligible: bool
-    """Whether the memory may be a result of the search. Any other candidate is included only because its scores count
-    for its neighbours in the session."""
+    """Whether the memory may be a result of the search. Other candidates only add to the scores of their neighbours in
+    the session."""
     length: int = 0
     """Bytes of the content."""
     passage_score: float | None = None
     """Lexical score of the best passage of 100 words. None if the memory has only one passage, or if the search is not
     by words."""
     words_share: float | None = None
-    """Share of the query's words that the memory contains, at most 1. A word counts in any inflected form. Rare words
-    count more. The share of a long memory is reduced, because a long text contains more words by chance. None if not
-    computed."""
+    """Share of the query's words that the memory contains in any inflected form, at most 1. Rare words count more. Long
+    memories get a reduced share, because a long text contains more words by chance. None if not computed."""
     lacks_name: bool = False
     """Whether the memory lacks a name (of a person or thing) that the query has."""
 
@@ -44,10 +43,9 @@ class Candidate(NamedTuple):
 class Candidates:
     """The memories that one query of the database finds for a search.
 
-    The first `listed` elements of `rows` are memories that match the search. The other elements are neighbours of these
-    memories in their sessions. An element (head, offset, row) of `neighbours` says that `rows[row]` comes `offset`
-    places after `rows[head]` in the same session. A negative offset means before. `full` is true if the database may
-    have more candidates.
+    The first `listed` elements of `rows` match the search. The other elements are neighbours of matches in their
+    sessions. An element (head, offset, row) of `neighbours` says that `rows[row]` is `offset` places after `rows[head]`
+    in the session. A negative offset means before. `full` is true if the database may have more candidates.
     """
 
     rows: Sequence[Candidate]
@@ -73,4 +71,4 @@ class RankedCandidate:
     score: float = 0.0
     confidence: Confidence | None = None
     folded: tuple[str, ...] = ()
-    """Ids of the near-duplicates of this candidate, best first. The results leave them out."""
+    """Ids of the near-duplicates of this candidate, best first. The results leave out these near-duplicates."""

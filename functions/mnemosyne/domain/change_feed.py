@@ -55,9 +55,9 @@ class ChangeEvent:
     def ordering_key(self) -> str:
         """Pub/Sub's ordering key, the same for all events of a memory.
 
-        The key consists of the namespace and the last hexadecimal digit of the memory's id. Pub/Sub requires that all
-        messages of one publish request have the same key. A namespace has only 16 keys, so that one request can contain
-        the events of many memories.
+        The key consists of the namespace and the last hexadecimal digit of the memory's id. All messages of one publish
+        request must have the same key. With only 16 keys for a namespace, one request can contain the events of many
+        memories.
         """
         return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
@@ -83,9 +83,8 @@ class ChangeEvent:
 class ChangeCursor(Input):
     """Position of a reader in the change feed. Clients receive and send the position as JSON.
 
-    A reader makes passes. Each pass consists of one or more pages, and returns the events that are new since the
-    previous pass. A pass reads the events between two database snapshots. The result therefore depends neither on
-    clocks nor on the order of commits.
+    A reader makes passes. Each pass has one or more pages, and returns the events since the previous pass. A pass reads
+    the events between two database snapshots, so that clocks and the order of commits do not matter.
     """
 
     since: float | None = None

@@ -97,12 +97,11 @@ OLD_FOLLOWS: Final = _words("""
 """Words before a value that is no longer true, such as "from" in "from 7 to 9"."""
 
 NO_LONGER: Final = _words("no_longer ya_no n_plus non_più")
-"""Expressions such as "no longer". The value at the end of a clause with such an expression is no longer true, such as
-the 7 in "no longer runs on 7"."""
+"""Expressions such as "no longer". The value at the end of the clause is no longer true, such as 7 in "no longer runs
+on 7"."""
 
 CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
-"""Words that separate a value that is no longer true from the rest of the sentence. The "to" in "from 7 to 9" shows
-that only the 7 is no longer true."""
+"""Words that end the mention of a value that is no longer true, such as "to" in "from 7 to 9"."""
 
 EVENTS: Final = _words("today yesterday tonight heute gestern hoy ayer hier aujourd'hui oggi ieri hoje ontem 今日 昨日")
 DETERMINERS: Final = _words(

@@ -6,8 +6,9 @@ states another value than an earlier statement if
 
 - it negates the earlier statement, or
 - it says that the earlier value is no longer true ("from 7 to 9", "no longer on 7"), or
-- the two differ in only one value (a number, a name, or a word that follows the subject), and either the new statement
-  says that something has changed ("now"), or both describe a lasting state ("is", "costs").
+- only one value differs (a number, a name, or a word after the subject), and the new statement reports a change
+  ("now"), or
+- only one value differs, and both statements describe a lasting state ("is", "costs").
 """
 
 import re
@@ -125,8 +126,7 @@ def _has_similar_name(new: Statement, old: Statement) -> bool:
 def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_old: Sequence[Word]) -> bool:
     """Whether one statement is the negation of the other.
 
-    All their content words are equal. Either only one statement has a negation, or one has "on" or "up" where the other
-    has "off" or "down".
+    Both have the same content words. Only one has a negation, or one has "on" or "up" and the other "off" or "down".
     """
     if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2:
         return False
@@ -151,8 +151,8 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
     """Whether a noun begins with this word.
 
-    A noun begins with an ordinary word that is the first content word, or that follows a word such as "the". A word in
-    `shared` does not count, because both compared statements contain this word.
+    A noun begins with an ordinary word that is the first content word, or that follows a word such as "the". The result
+    is false for words in `shared`, which both compared statements contain.
     """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
@@ -174,7 +174,7 @@ def _names_old_value(
     if not (value or new.is_negated) or not _share_definite_noun(shared, new, old):
         return False
     if any(span[-1] in new.keys for span in old.old):
-        return False  # the earlier statement reports the same change, so its value is not another one
+        return False  # both statements report the same change
     values = [word for word in value if word.kind is not Kind.WORD] or value
     for key in {span[-1] for span in new.old} & shared:
         kind = old.by_key[key].kind
@@ -204,7 +204,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, old_keys: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value follows the subject and ends the statement. The rest of a noun may follow: "24 nodes"."""
+    """Whether the value ends the statement, after the subject. The rest of a noun may follow, as in "24 nodes"."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in old_keys]
@@ -282,8 +282,7 @@ def _is_definite(word: Word) -> bool:
 
 
 def _is_part_of_name(value: Sequence[Word], new: Statement) -> bool:
-    """Whether the value ends a name or noun that begins before it: "gateway" in "the billing gateway", "Lind" in "Anna
-    Lind"."""
+    """Whether the value ends a longer name or noun: "gateway" in "the billing gateway", "Lind" in "Anna Lind"."""
     previous = new.words[value[0].place - 1]
     if value[0].before:
         return False

@@ -11,13 +11,13 @@ from mnemosyne.domain.visible import one_line
 
 TITLE_LENGTH = 50
 UNTITLED = "untitled"
-"""Title of a memory if neither a `TITLE:` line nor the first 50 characters have a visible character."""
+"""Title of a memory without a visible character in a `TITLE:` line or in the first 50 characters."""
 TITLE_LIMIT = 500
 """Maximum characters of a title. A longer title in the content is cut."""
 TAG_LIMIT = 100
 """Maximum characters of a tag. A longer tag in the content is ignored."""
 TAG_COUNT = 50
-# The pattern does not trim the value, because it would then need quadratic time on a line of spaces.
+# The pattern does not trim the value. Trimming would need quadratic time on a line of spaces.
 _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 

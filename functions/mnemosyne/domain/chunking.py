@@ -72,7 +72,7 @@ class ChunkLimit:
     """None means that the model has no limit of tokens."""
 
     def share(self, text: str) -> float:
-        """Return the size of the text as a fraction of the limit. A text that is larger than 1 does not fit."""
+        """Return the size of the text as a fraction of the limit. A text with a fraction above 1 does not fit."""
         share = len(text) / self.characters
         return share if self.tokens is None else max(share, most_tokens(text) / self.tokens)
 
@@ -118,10 +118,10 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[str]], Sequence[_V]]) -> list[list[_V]]:
     """Embed the chunks of each text with one call of `embed`, and return the vectors per text.
 
-    The model may reject a chunk as too long, because its length in tokens is only estimated. In this case each half of
-    the texts is embedded with a separate call, and divided again if necessary. If a call with a single text is
-    rejected, this text is split into chunks of half the size. Raises the errors of `embed`, including TextTooLong if
-    the model rejects even the smallest chunks.
+    The length of a chunk in tokens is only estimated, so the model may reject a chunk as too long. Each half of the
+    texts is then embedded with a separate call, and divided again if necessary. A single text that is rejected is split
+    into chunks of half the size. Raises the errors of `embed`, including TextTooLong if the model rejects even the
+    smallest chunks.
     """
     cut = [chunks(text, limit) for text in texts]
     try:

@@ -1,9 +1,9 @@
 """Confidence of a search that a hit is about the query.
 
-The score only orders the hits of one search. The confidence can be compared between searches. It is computed from the
-sum of two numbers: the cosine to the query, and the share of the query's words that the memory contains, in which rare
-words count more. The sum separates questions with an answer from questions without an answer better than either number
-alone (docs/benchmarks.md). The share is lower if the memory lacks a name of the query.
+The score only orders the hits of one search. The confidence can be compared between searches. The confidence is
+computed from the sum of two numbers: the cosine to the query, and the share of the query's words that the memory
+contains. Rare words count more. The share is lower if the memory lacks a name of the query. The sum separates questions
+with and without an answer better than either number alone (docs/benchmarks.md).
 """
 
 from collections.abc import Mapping
@@ -90,7 +90,7 @@ def confidence(model: str, cosine: float | None, words: float | None, *, lacks_n
     words = words and reduced_share(words, lacks_name=lacks_name)
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:
-        return Confidence.STRONG  # an exact search computes neither: every hit contains the query
+        return Confidence.STRONG  # an exact search: every hit contains the query
     if cosine is None:
         return WORDS.confidence(words or 0.0)
     if words is None:

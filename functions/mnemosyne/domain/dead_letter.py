@@ -100,8 +100,8 @@ class DeadLetterSummary:
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """Time at which the message was published again. Only a dead letter in flight (published again, but without an
-    outcome yet) has this time. Otherwise None."""
+    """Time at which the message was published again, while it has no outcome yet (the dead letter is in flight).
+    Otherwise None."""
     due_at: datetime
     """Earliest time to publish the message again."""
 
@@ -127,10 +127,10 @@ class Redrivable(StrEnum):
     """Filter for dead letters that may be redriven, that is, published again."""
 
     DUE = "due"
-    """Dead letters that are not in flight (published again, but without an outcome yet), and whose waiting time after a
-    failed redrive is over."""
+    """Dead letters that may be published again now. Dead letters in flight (published again, but without an outcome
+    yet) and dead letters that wait after a failed redrive are left out."""
     NOW = "now"
-    """Dead letters that are not in flight, even if their waiting time after a failed redrive is not over."""
+    """Dead letters that are not in flight, including dead letters that wait after a failed redrive."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +162,8 @@ class DeadLetter:
     cause: str
     dead_lettered_at: datetime
     has_unreported_part: bool = False
-    """Whether `ingest_requests` has no row for a part of the message. In this case, only the dead letter reports the
-    part's failure. The column is `dead_letters.lost`."""
+    """Whether a part of the message has no row in `ingest_requests`. Only the dead letter reports the failure of such a
+    part. The column is `dead_letters.lost`."""
     letter_id: UUID | None = None
     """Id of the stored dead letter from which the message was redriven. None if the message was not redriven."""
     failures: int = 1

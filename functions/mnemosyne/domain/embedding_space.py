@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 DIMENSIONS: Final = (128, 3072)
-"""Smallest and largest dimension of Gemini's models. Terraform refuses other dimensions, too."""
+"""Smallest and largest dimension of Gemini's models. Terraform enforces the same limits."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ _NO_ZONE = re.compile(r"localtime|posixrules|Factory|(posix|right)/.*")
 
 FIRST_SECOND: Final = 315_532_800
 """Start of the Unix times that are parsed: 1980-01-01, in seconds since 1970. An earlier Unix time could be mistaken
-for a date in digits, such as 20260711 (see BASIC_NUMBERS). From this start to END_SECOND, a number is either a Unix
-time or a date, never both."""
+for a date in digits, such as 20260711 (see BASIC_NUMBERS)."""
 END_SECOND: Final = 4_102_444_800
 """End of the Unix times that are parsed (exclusive): 2100-01-01, in seconds since 1970."""
 UNITS: Final = (1, 1_000, 1_000_000)

@@ -112,8 +112,7 @@ class ForgettingEffects:
     """Effects of a namespace's forgettings on requests that are not stored yet."""
 
     covered: Collection[UUID] = ()
-    """Ids of the requests whose memories were forgotten. These requests must be neither stored as memories nor kept in
-    dead letters."""
+    """Ids of the requests whose memories were forgotten. The contents are not stored, not even in dead letters."""
     forgettings: int = 0
     """Number of the namespace's forgettings at the time of reading. If the number is higher later, another forgetting
     has begun since."""

@@ -22,8 +22,8 @@ SHORTEST_PART = 2
 occurs in too many words."""
 
 LONGEST_FORM = 4
-"""Maximum factor by which a part of a text may become longer in NFKC. A part that would exceed the factor is left
-unchanged, so a query in NFKC does not find it."""
+"""Maximum factor by which NFKC may lengthen a part of a text. A part that would become longer is left unchanged, so a
+query in NFKC does not find it."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class NormalText:
 
 
 def _normalize(text: str) -> str:
-    """Convert a text to NFKC, unless the result would be more than LONGEST_FORM times as long.
+    """Convert a text to NFKC. Return the text unchanged if the result would be more than LONGEST_FORM times as long.
 
-    A single character can become long: U+FDFA has 18 characters in NFKC.
+    For example, the single character U+FDFA has 18 characters in NFKC.
     """
     normal = unicodedata.normalize("NFKC", text)
     return normal if len(normal) <= LONGEST_FORM * len(text) else text

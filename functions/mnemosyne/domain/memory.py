@@ -19,7 +19,7 @@ from mnemosyne.domain.visible import one_line
 CONTENT_LIMIT = 100_000
 """Maximum characters of a memory's content."""
 EXPORT_BYTES = 2_000_000
-"""Bytes of content after which a page of an export ends, even if it has fewer memories than its limit."""
+"""Bytes of content after which a page of an export ends, even if the page has fewer memories than allowed."""
 FIRST_WORDS = 100
 """Number of characters of a content that are stored with its request, until the content is stored as a memory."""
 BATCH_LIMIT = 100
@@ -38,7 +38,7 @@ def content_hash(content: str, session: str | None = None) -> str:
 
 
 def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
-    """Return the text to embed: content and tags, preceded by the title unless the content contains it.
+    """Return the text to embed: title, content and tags. The title is left out if the content contains the title.
 
     The parts are joined with spaces, because a line break is a separate token for some embedding models.
     """
@@ -153,8 +153,8 @@ class Deletion:
     """Time of the deletion; the default is the time of publishing. Versions of the record with this or an earlier
     timestamp are deleted."""
     published: datetime | None = None
-    """Time at which the message was first published. Versions that were published earlier are deleted, even if their
-    timestamp is later. A deleted version that arrives later is not stored."""
+    """Time at which the message was first published. Versions that were published earlier are deleted, whatever their
+    timestamps. If such a version arrives after the deletion, it is not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +203,7 @@ class IngestStatus:
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
     content_hash: str | None = field(default=None, compare=False)
-    """The hash of the request's content. None if the content is unknown, or if the status was read without the hash:
-    only the store's method `statuses` reads the hash."""
+    """The hash of the request's content; None if it is unknown. Only the store's method `statuses` sets this field."""
 
     def belongs_to(self, request: Request) -> bool:
         """Return whether this is the status of `request`, and not of another request with the same id."""

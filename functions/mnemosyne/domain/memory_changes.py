@@ -14,7 +14,7 @@ class DeletedMemory:
 
     title: str
     superseded: tuple[UUID, ...] = ()
-    """Up to 20 memories that the deleted memory superseded. They remain superseded and hidden from searches."""
+    """Up to 20 memories that the deleted memory superseded. These memories stay superseded and hidden from searches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,8 @@ class DeletedMemories:
 
     ids: tuple[UUID, ...]
     superseded: tuple[UUID, ...] = ()
-    """Up to 100 memories that the deleted memories superseded. They remain superseded and hidden from searches."""
+    """Up to 100 memories that the deleted memories superseded. These memories stay superseded and hidden from
+    searches."""
 
 
 NO_TAGS = "none"

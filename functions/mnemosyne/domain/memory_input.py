@@ -57,7 +57,7 @@ class Defaults:
     """Default values for a record's fields, taken from its message, file or call."""
 
     new_id: Callable[[], UUID]
-    """Function that makes the request id of a record that has neither a request id nor a key."""
+    """Function that makes the request id of a record without request id and key."""
     namespace: str | None = None
     """The only namespace that a record may name. None on a client, because only the server checks the namespace."""
     source: str = ""
@@ -65,7 +65,7 @@ class Defaults:
     key: str = ""
     """Key of a record without a key."""
     key_problem: str = ""
-    """Error for a record without a key, if the default key in its message is invalid."""
+    """Error for a record without a key, if the default key is invalid."""
     place: ExternalId | None = None
     """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None

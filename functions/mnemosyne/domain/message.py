@@ -25,8 +25,8 @@ MESSAGE_BYTES = 9_000_000
 """Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
 envelope."""
 MAX_OUTCOMES = 10_000
-"""Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored; each other memory fails. A
-message with more than MAX_OUTCOMES becomes a dead letter, and only its memories with a request id get an outcome."""
+"""Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored, and the others fail. A larger
+message becomes a dead letter, and only its memories with a request id get an outcome."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
@@ -49,11 +49,11 @@ class IngestMessage:
     """Namespace of the message; empty if the message names none."""
     requests: tuple[IngestRequest, ...]
     rejected: tuple[FailedRequest, ...] = ()
-    """The invalid requests or, if the whole message must be retried (`retry_reason`), all its requests."""
+    """The invalid requests or, if `retry_reason` is set, all requests of the message."""
     dead_letter_reason: str = ""
     """Reason to store the message as a dead letter. Empty if the failed requests already report every error."""
     retry_reason: str = ""
-    """Reason to retry the message: its schema version is newer than this server. Empty if there is none."""
+    """Reason to retry the message: its schema version is too new for this server. Otherwise empty."""
     deletions: tuple[Deletion, ...] = ()
     """Records to delete. They are deleted before the message's memories are stored."""
     published: datetime | None = field(default=None, compare=False)
@@ -119,8 +119,8 @@ def _encode_record(reading: Reading) -> dict[str, Any]:
 def decode(message: Published, *, allowed_namespace: str | None = None) -> IngestMessage:
     """Decode a message. An invalid memory does not affect the other memories.
 
-    `allowed_namespace` is the only namespace that the publisher may write to. This function never raises an error.
-    Instead, the result contains the errors, and every request id in the message.
+    `allowed_namespace` is the only namespace that the publisher may write to. Errors are returned in the result, and
+    never raised. The result has every request id in the message.
     """
     unwrapped = unwrap(message)
     namespace, wrong = unwrapped.destination(allowed_namespace)
@@ -229,8 +229,8 @@ def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
 def redacted(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
     """Return the data of a message without the texts of its forgotten memories.
 
-    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Of a
-    forgotten memory, only the request id remains. The other memories keep their request ids, sources, keys and
+    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Only
+    the request id of a forgotten memory remains. The other memories keep their request ids, sources, keys and
     positions. Returns None if all memories are forgotten.
     """
     if len(positions) == len(entries):
@@ -245,7 +245,7 @@ def redacted(entries: Sequence[tuple[Any, Reading]], positions: Collection[int])
 
 
 def _republished_record(item: Any, reading: Reading) -> Any:
-    """Return a record of a redacted message. To an invalid record, only request id, source and key are added."""
+    """Return a record of a redacted message. An invalid record only gets a missing request id, source and key."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
         return _encode_record(reading)
     id_fields = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}

@@ -14,8 +14,8 @@ from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 _NO_NUL = "^[^\\u0000]*$"
 _NOT_BLANK = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
-# Invisible characters. The pattern leaves out joiners and variation selectors: they are visible next to some characters
-# (see `domain.visible`), which a pattern cannot express.
+# Invisible characters. The pattern leaves out joiners and variation selectors, because they are visible next to some
+# characters (see `domain.visible`).
 _INVISIBLE = (
     "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u200b\\u200e\\u200f\\u2028-\\u202e"
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"

@@ -19,8 +19,8 @@ ACCESS_TOKEN_SECONDS = 24 * 3600
 """Default lifetime of an access token. It is long, because some clients do not refresh tokens. A token ends earlier if
 its grant is revoked."""
 REPEAT_SECONDS = 60
-"""Time in which a client may send a used refresh token again, and then gets the same new token again. This time is
-longer than the time after which clients retry, and shorter than the lifetime of any access token."""
+"""Time in which a client may send a used refresh token again. The client then gets the same new token as the first
+time. The time is longer than clients wait before a retry, and shorter than the lifetime of any access token."""
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
 """Lifetime of a refresh token. A grant that is not used for this time expires with its last refresh token."""
 CLIENT_SECONDS = 90 * 24 * 3600
@@ -103,7 +103,7 @@ class Grant:
     expires_at: datetime
     client_name: str = ""
     valid: bool = True
-    """Whether the grant is neither revoked nor expired, and neither its person nor its client is blocked."""
+    """Whether the grant can be used. False if it is revoked or expired, or if its person or client is blocked."""
     last_used_at: datetime | None = None
     """Time of the last use, with an accuracy of a minute. None before the first use. Only the account page uses this
     field."""

@@ -33,10 +33,9 @@ class StoredObject:
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
         """Return the object of a notification; None if there is nothing to import.
 
-        There is nothing to import if the notification is not about new content (but about a deletion, for example), or
-        if the object is the report of an import. Attributes:
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the message is
-        not a notification.
+        There is nothing to import if the object has no new content (for example, if it was deleted), or if the object
+        is the report of an import. Attributes: https://cloud.google.com/storage/docs/pubsub-notifications#attributes.
+        Raises InvalidRequest if the message is not a notification.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
@@ -57,7 +56,7 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """Source of the records that name no source. Their keys are their line numbers."""
+        """Source of the records that name no source. The keys of these records are their line numbers."""
         return f"gs://{self.bucket}/{escaped(self.name)}#{self.generation}"
 
     @property

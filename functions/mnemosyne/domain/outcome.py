@@ -22,9 +22,8 @@ NO_REQUEST = UUID(int=0)
 class OutcomeCursor(Input):
     """Position of a reader in the list of outcomes. Clients receive and send the position as JSON.
 
-    A reader makes passes. Each pass consists of one or more pages, and returns the outcomes that are new since the
-    previous pass. A pass reads the outcomes between two database snapshots. The result therefore depends neither on
-    clocks nor on the order of commits.
+    A reader makes passes. Each pass has one or more pages, and returns the outcomes since the previous pass. A pass
+    reads the outcomes between two database snapshots, so that clocks and the order of commits do not matter.
     """
 
     since: float | None = None
@@ -47,8 +46,8 @@ class OutcomePage:
 
     outcomes: Sequence[IngestStatus]
     unreported: Sequence[DeadLetter]
-    """Dead letters (messages that could not be stored) with a failure that no request reports. Their data are left out.
-    Only the last page of a pass has them."""
+    """Dead letters (messages that could not be stored) with a failure that no request reports, without their data. Only
+    the last page of a pass has such dead letters."""
     after: OutcomeCursor
 
     @property

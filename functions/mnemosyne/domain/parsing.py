@@ -74,7 +74,7 @@ def _check_not_blank(text: str) -> str:
 
 
 def _check_visible_line(text: str) -> str:
-    """Return the text unchanged. Raises ValueError unless it is one line of visible characters."""
+    """Return the text unchanged. Raises ValueError if the text is not one line of visible characters."""
     if problem := first_invisible(storable(text)):
         raise ValueError(f"must contain visible characters on one line, found {problem}")
     return _check_not_blank(text)
@@ -111,7 +111,7 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must contain finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
-        # Floats beyond 64-bit integers are rejected, too. Such floats have no fraction, so PostgreSQL would return them
+        # Also reject floats that exceed 64-bit integers. Such floats have no fraction, so PostgreSQL would return them
         # as integers.
         raise ValueError("must contain numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):

@@ -7,8 +7,8 @@ from mnemosyne.domain.visible import one_line
 
 PREVIEW_CHARACTERS = 200
 READ_CHARACTERS = 1_000
-"""Characters of a content that are read to make a preview. They are more than the preview has, because it leaves out
-titles, marks and white space."""
+"""Characters of a content that are read to make a preview. More characters are read than shown, because a preview
+leaves out titles, marks and white space."""
 _FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MULTILINE)
 

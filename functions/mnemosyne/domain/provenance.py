@@ -7,8 +7,8 @@ from typing import Any
 CLIENT = "client"
 IMPORT_NAME = "import_name"
 IMPORT_LINES = "import_lines"
-"""Name of the message attribute with the lines of the records: the line of the first record, then the distance from
-each line to the next."""
+"""Name of the message attribute with the line numbers of the records in the imported file. The first number is a line.
+Each further number is the distance from the previous line."""
 NAME_CHARACTERS = 200
 ATTRIBUTE_BYTES = 1_024
 """Maximum bytes of an attribute: https://cloud.google.com/pubsub/quotas#resource_limits"""

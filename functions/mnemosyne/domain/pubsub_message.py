@@ -23,7 +23,7 @@ VALUE_BYTES = 1024
 
 
 def check_attributes(attributes: Mapping[str, str]) -> None:
-    """Raise InvalidRequest if Pub/Sub would reject attributes. The error names them."""
+    """Raise InvalidRequest, with the names of the attributes, if Pub/Sub would reject them."""
     if len(attributes) > COUNT_LIMIT:
         raise InvalidRequest(f"a message must have at most {COUNT_LIMIT} attributes, got {len(attributes)}")
     problems = [problem for name, value in sorted(attributes.items()) if (problem := _attribute_problem(name, value))]
@@ -196,8 +196,8 @@ def unwrap(message: Published) -> MessageBody:
 def _first_key(*values: object) -> tuple[str, str]:
     """Return the key, which is the first value that is present, and an empty error.
 
-    If this value is not a valid key, the result is an empty key and an error. Without the error, the memory would be
-    stored without a key, and the next version of the memory would become a second memory.
+    If this value is not a valid key, return an empty key and an error. Without the error, the memory would be stored
+    without a key, and its next version would become a second memory.
     """
     for value in values:
         if key := storable_name(value, characters=KEY_LIMIT):
@@ -216,8 +216,8 @@ def cloud_event(
 ) -> tuple[bytes, dict[str, str]]:
     """Encode a CloudEvent of the type `kind` in binary mode, and return the message's data and attributes.
 
-    `copied` has the names of fields of the data that also become attributes, so that subscriptions can filter by them.
-    An attribute that is empty or too long is left out.
+    `copied` has the names of fields of the data that also become attributes, so that subscriptions can filter by these
+    attributes. An attribute that is empty or too long is left out.
     """
     attributes = {
         "ce-specversion": "1.0",

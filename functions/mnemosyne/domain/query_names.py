@@ -8,8 +8,8 @@ _TIMES = frozenset(MONTHS) | frozenset(WEEKDAYS) | {"q1", "q2", "q3", "q4"}
 _WORD = re.compile(r"\w{3,}")
 _SENTENCE_START = re.compile(r"(?:^|[.?!:]\s)\W{,3}(?=\w)")
 _MOST_NAMES = 4
-"""Maximum names that are used. If a query has more names, none is used, because such a query (for example a prompt for
-a coding agent) has several topics, and a good hit is about only one topic."""
+"""Maximum names that are used. If a query has more names, none is used. Such a query, for example a prompt for a coding
+agent, has several topics, and a good hit is about only one of them."""
 _IDENTIFIER = re.compile(r"\b[^\W\d_]+[-.]?\d\w*")
 
 

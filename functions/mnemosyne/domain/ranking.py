@@ -3,8 +3,8 @@
 The database returns candidates with their raw scores (`db/functions/09_find_candidates.sql`). The steps are:
 
 1. `score_hybrid` computes the relevance in a search by meaning and words. `fuse` combines the vector score and the
-   lexical score, each scaled to [0, 1], to a weighted mean. `add_context` adds scores of neighbours in the same
-   session. A time and a speaker that the query names give a bonus. Other searches use `score_plain` instead.
+   lexical score to a weighted mean. `add_context` adds scores of neighbours in the session. A time and a speaker that
+   the query names give a bonus. Other searches use `score_plain` instead.
 2. `diversify` subtracts a penalty for similarity to a better candidate.
 3. `order` combines relevance and quality, and folds near-duplicates into the best of them.
 """
@@ -25,8 +25,8 @@ from mnemosyne.domain.time.window import TimeWindow
 POOL = 20
 """Number of best candidates that `diversify` compares with each other."""
 DIVERSIFIED = 10
-"""Number of candidates that `diversify` chooses one by one. The penalty of a candidate depends on its similarity to the
-candidates chosen before it."""
+"""Number of candidates that `diversify` chooses one by one. Each choice adds to the penalty of similar
+candidates."""
 WITH_NEIGHBOURS = 20
 """Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,8 +89,8 @@ def best_share(rows: Iterable[Candidate]) -> float:
 
 
 def weight_of_words(lexical_weight: float, share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the weight of the lexical score, at most 1. The embedder's weight is raised if memories contain many words
-    of the query (`share`, see `best_share`), and lowered if they contain few."""
+    """Return the weight of the lexical score, at most 1. This is the embedder's weight, raised if memories contain many
+    words of the query (`share`, see `best_share`), and lowered if they contain few."""
     change = weights.lexical_by_share * (share - weights.usual_share)
     return min(1.0, lexical_weight * (1 + max(-weights.lexical_change, min(weights.lexical_change, change))))
 
@@ -132,8 +132,8 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale scores so that the first `listed` scores range from 0 to 1. Scores below this range become 0.
 
-    If the first `listed` scores are all equal, each score becomes either 0 or 1. A score becomes 1 if it is above
-    `flat` or, without `flat`, if it is at least as large as these equal scores.
+    If the first `listed` scores are all equal, each score becomes either 0 or 1. With `flat`, scores above `flat`
+    become 1. Without `flat`, scores become 1 if they are at least as large as the equal scores.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -153,8 +153,8 @@ def add_context(
 ) -> list[float]:
     """Return a bonus for each row, from its neighbours' scores and the best score in its session; 0 without neighbours.
 
-    `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`. A long
-    content gets a share of its bonus (`context_share`) and, for the other share, a part of the mean bonus.
+    `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`. For a
+    long content, a part of the bonus is replaced by a fraction of the mean bonus (see `context_share`).
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own_scores, strict=True):
@@ -175,7 +175,7 @@ def add_context(
 
 
 def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the share of the bonus for its neighbours that a content of `length` bytes gets.
+    """Return the share of the bonus for neighbours that a content of `length` bytes gets.
 
     `adjacent` has the lengths of the memories directly before and after the content. A long answer between short
     requests gets a small share, because its own words name its topic. A long text among long texts, such as a paragraph
@@ -191,8 +191,8 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
 def _eligible_neighbours(
     candidates: Candidates, own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]]
 ) -> Iterable[int]:
-    """Return the rows directly before and after the WITH_NEIGHBOURS best rows in their sessions, without rows that the
-    search has found already, or that do not match the filters."""
+    """Return the rows next to the WITH_NEIGHBOURS best rows in their sessions. Rows that the search has found already,
+    and rows that do not match the filters, are left out."""
     ordered = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
     best = [index for index in ordered[:WITH_NEIGHBOURS] if index in adjacency]
     direct = {adjacency[index].get(offset, index) for index in best for offset in (-1, 1)}
@@ -231,8 +231,8 @@ def diversify(
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
     `cosines` has the cosine of each pair of candidates in the pool (`pool_ids`), or None if a memory was deleted
-    meanwhile. Candidates outside the pool get the full penalty. A memory without a session gets no penalty, because
-    users want to see similar documents, but not similar turns of a chat.
+    meanwhile. Candidates outside the pool get the penalty for a cosine of 1. A memory without a session gets no
+    penalty, because users want to see similar documents, but not similar turns of a chat.
 
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """

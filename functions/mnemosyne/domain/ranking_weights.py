@@ -24,10 +24,11 @@ class Weights:
     topic."""
     long_content: float = 440
     """Maximum bytes of a content that gets its whole context (the bonus for neighbours). This is about 40 words without
-    function words. A longer content is informative without context, so it gets only a share (see `context_share`)."""
+    function words. A longer content gets only a share (see `context_share`), because it is informative without
+    context."""
     mean_context: float = 0.25
-    """Fraction of the mean context of all candidates, with which the context of a long memory is filled up. A long
-    memory gets only a share of its own context. With 0, long memories would rank too low."""
+    """Weight of the mean context of all candidates, which replaces a part of a long memory's own context. With 0, long
+    memories would rank too low."""
     lexical_by_share: float = 2.5
     """How much the lexical weight depends on `best_share` (the share of the query's words that the best memories
     contain). The weight is multiplied by 1 + `lexical_by_share` * (`best_share` - `usual_share`). If no memory contains

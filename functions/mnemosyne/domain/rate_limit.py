@@ -59,7 +59,8 @@ def cost_of_search(arguments: Mapping[str, Any]) -> float:
     """Return the cost of a search, in addition to the cost of any request. A search without a query costs as much as a
     list."""
     mode = arguments.get("mode", "hybrid")
-    # Indexes have only the present titles, tags and metadata, so a search as of an earlier time reads all memories.
+    # Indexes have only the current titles, tags and metadata. Therefore a search as of an earlier time reads all
+    # memories.
     earlier = COUNTING if arguments.get("as_of") else 0.0
     if not arguments.get("query"):
         return max(earlier, cost_of_list(arguments))
@@ -117,9 +118,9 @@ class TokenBucket:
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
         """Take tokens. Return the new bucket and 0, or the unchanged bucket and the seconds to wait.
 
-        `paid` is the part of the request's cost that was taken before this call. The seconds to wait include this part,
-        because the client must send the whole request again and pay this part again. If the total cost of a request
-        exceeds the capacity, the request needs a full bucket, and the balance becomes negative.
+        `paid` is the part of the request's cost that was taken before this call. The client must send the whole request
+        again and pay this part again, so the seconds to wait include this part. A request that costs more than the
+        capacity needs a full bucket, and makes the balance negative.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):

@@ -102,9 +102,9 @@ class RelevanceParts:
     """Parts of a hit's relevance, before normalisation to [0, 1]. None means not computed.
 
     `vector_score` is the cosine similarity to the query. `lexical_score` is the BM25 score of the memory and its best
-    passage. `neighbours` is a bonus for neighbours in the session, and `time` and `speaker` are bonuses for a time and
-    a speaker that the query names. `redundancy` is the cosine similarity to a better hit; one ninth of it is subtracted
-    from the relevance.
+    passage. `neighbours` is a bonus for neighbours in the session. `time` and `speaker` are bonuses for a time and a
+    speaker that the query names. `redundancy` is the cosine similarity to a better hit. One ninth of `redundancy` is
+    subtracted from the relevance.
     """
 
     matched_words: tuple[str, ...]
@@ -121,7 +121,7 @@ class Hit(MemoryFields):
     """A search result. `relevance` is None without a query.
 
     `truncated` is true if content was cut or metadata were omitted to fit the requested size. In this case `snippet`
-    may have a part of the omitted content with words of the query.
+    may show words of the query in the omitted content.
     """
 
     id: UUID
@@ -139,4 +139,4 @@ class Hit(MemoryFields):
     snippet: str | None = None
     why: RelevanceParts | None = None
     near_duplicates: tuple[UUID, ...] = ()
-    """Memories with the same wording (see `domain.wording`), best first. The results leave them out."""
+    """Memories with the same wording (see `domain.wording`), best first. The results leave out these memories."""

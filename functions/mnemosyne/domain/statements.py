@@ -21,8 +21,8 @@ MOST_WORDS = 30
 MOST_CHARACTERS = 600
 """Maximum characters of a sentence that is parsed."""
 SPEAKER = "speaker "
-"""Words that refer to the speaker, such as "I", have a common key for comparisons: this text, followed by the speaker's
-name if the name is known."""
+"""Beginning of the common key of all words that refer to the speaker, such as "I". The speaker's name follows if it is
+known."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？])")
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")

@@ -1,7 +1,7 @@
 """Find invisible characters in texts that are displayed on one line. Pure.
 
-Letters, marks, numbers, punctuation, symbols and spaces are visible, unless they have Unicode's property
-Default_Ignorable_Code_Point. All other characters are invisible, with one exception: joiners, variation selectors and
+Letters, marks, numbers, punctuation, symbols and spaces are visible, except characters with Unicode's property
+Default_Ignorable_Code_Point. All other characters are invisible. As an exception, joiners, variation selectors and
 tags count as visible next to characters whose appearance they change.
 """
 
@@ -75,7 +75,8 @@ def is_visible(text: str, at: int) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line. Breaks and control characters become spaces; invisible characters are removed."""
+    """Return the text on one line. Line breaks and control characters become spaces. Invisible characters are
+    removed."""
     if _is_plain(text):
         return text
     return _replace_invisible(text, lambda character: " " if _BREAKS.match(character) or character == "\u2800" else "")

@@ -60,7 +60,7 @@ class Calendar:
         return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
 
     def clock(self, day: date, hour: float, *, minute: bool = False) -> Span:
-        """Return the hour that begins at a local time of a day or, with `minute`, the minute. The time is in hours
+        """Return the hour that begins at a local time of a day. With `minute`, return the minute. The time is in hours
         after midnight."""
         span = self.hours(day, hour, hour + (1 / 60 if minute else 1))
         return Span(start=span.start, end=span.end, is_hour=not minute)

@@ -64,7 +64,7 @@ class MatchBudget:
 class Grammar:
     """Parses time expressions relative to a moment.
 
-    Without a year, "March" means the latest March that has begun by the day `horizon`, by default today.
+    Without a year, "March" means the latest March that begins on or before the day `horizon`, by default today.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Grammar:
         """Yield the years in which a date without a year may be: the year of the horizon (by default today) and the
         eight years before.
 
-        Eight years are necessary, because 29 February can be eight years apart.
+        Eight years are necessary, because two leap days can be eight years apart.
         """
         yield from range(self.horizon.year, self.horizon.year - 9, -1)
 

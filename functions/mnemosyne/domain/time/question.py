@@ -28,7 +28,7 @@ _HAS_DIGIT = re.compile(r".*\d")
 _WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
 _NAMED_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
-# An expression without these words, such as "in March", may also mean an earlier year.
+# Words that name a period. An expression without such a word, such as "in March", may also mean an earlier year.
 _NAMED_PERIOD = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )

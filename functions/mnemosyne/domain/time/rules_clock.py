@@ -109,9 +109,9 @@ def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
 
 
 def _in_part(hour: float | None, part: str) -> float | None:
-    """Return the hour, or the hour plus 24 (the next day), whichever is in the part of the day.
+    """Return the hour that is in the part of the day: the given hour, or the same hour of the next day (plus 24).
 
-    None if neither is in the part.
+    None if both are outside the part.
     """
     first, last = _HOURS.get(part, (0, 24))
     return None if hour is None else next((time for time in (hour, hour + 24) if first <= time <= last), None)

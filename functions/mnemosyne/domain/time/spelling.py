@@ -142,7 +142,8 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    """Return the compiled patterns, at the first call: compiling them at import would slow down every start."""
+    """Return the patterns. They are compiled at the first call, because compiling at import would slow down every
+    start."""
     return _Patterns(
         re.compile(_YEAR_IN_WORDS),
         tuple(map(re.compile, _DAY_IN_WORDS)),

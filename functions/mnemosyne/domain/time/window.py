@@ -170,7 +170,7 @@ def _parse_expression(text: str, calendar: Calendar, budget: MatchBudget) -> Spa
 def _endpoint(text: str, grammar: Grammar) -> Span | None:
     """Return the span of an expression that is the start or end of another span.
 
-    In this place, "3 p.m." means a point in time, and not an hour.
+    As a start or end, "3 p.m." means a point in time, and not an hour.
     """
     span = _start_or_end(text, grammar) or grammar.span(text)
     return Span(start=span.start, end=span.start) if span and span.is_hour else span
