@@ -22,8 +22,8 @@ from mnemosyne.ids import note_version_id
 FAILURE = "import_failure"
 """Field that an import adds to each record in its file of failures: the record's location and error."""
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash", EXTRAS, FAILURE)
-"""Fields that `export` adds to records, and that an import adds in its file of failures. An import does not report them
-as unknown."""
+"""Fields that `export` and the file of failures of an import add to records. An import does not report these fields as
+unknown."""
 ITEM_BYTES = 2_000_000
 """Maximum size of a line, chronicle or note. The largest memory is smaller, even if all its characters are escaped."""
 
@@ -61,8 +61,8 @@ class Item:
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
         """Return the tags to set after storing, so that the memory has exactly the exported tags.
 
-        None if no tags must be set. Storing a memory adds the tags in the `TAGS:` line of the content. The exported
-        memory may lack some of these tags, and only then its tags must be set.
+        Storing a memory adds the tags in the `TAGS:` line of the content. If the exported memory lacks one of these
+        tags, its tags must be set again. Otherwise the result is None.
         """
         exact = self.exact_tags
         return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None
@@ -116,7 +116,7 @@ def _note_request_id(reading: IngestRequest, external_id: ExternalId, modified: 
 
 
 def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
-    """Return the sorted names of unknown fields: neither fields of a record nor in `known_names`."""
+    """Return the sorted names of unknown fields. The fields of a record and `known_names` are known."""
     return tuple(
         sorted(_replace_unstorable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names})
     )

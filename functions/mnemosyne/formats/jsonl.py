@@ -9,15 +9,14 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
 
 _NOT_A_RECORD = ({EXTRAS}, {FAILURE})
-"""Sets of fields by which lines without a record are recognised. A line with only the field EXTRAS belongs to an
-export, and only `--restore` reads it. A line with only the field FAILURE reports a failure without a record to import
-again, for example if the memory was stored."""
+"""Fields of lines without a record, which are skipped. A line with only EXTRAS belongs to an export, and only
+`--restore` reads it. A line with only FAILURE reports a failure, but has no record to import again."""
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
     """Yield one item per line that is not blank, after the first `skip` items. A line over ITEM_BYTES becomes an error.
 
-    Lines without a record are skipped: lines of an export that only `--restore` reads, and reports of failures.
+    Lines without a record are skipped (see `_NOT_A_RECORD`).
     """
     number = 0
     while line := stream.readline(ITEM_BYTES):

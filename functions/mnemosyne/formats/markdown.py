@@ -45,7 +45,7 @@ def too_large(name: str, path: str) -> Item:
 
 
 def _is_exported(properties: Properties) -> bool:
-    """Whether the properties are those of a memory written by `mnemosyne export`.
+    """Whether a note with these properties was written by `mnemosyne export`.
 
     The content hash alone is not enough, because other programs write hashes, too.
     """

@@ -93,9 +93,9 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
 
 
 def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
-    """Remove the properties with these names, in any case, and yield their values.
+    """Remove the properties with these names, and yield their values. The case of the names is ignored.
 
-    `read` converts each value. A property stays if `read` returns nothing for its value.
+    `read` converts each value. If `read` returns nothing for a value, the property is not removed.
     """
     for name in [name for name in values if name.casefold() in names]:
         if value := read(values[name]):

@@ -75,8 +75,8 @@ def _lines_within_texts(block: str) -> set[int]:
     with suppress(*_yaml_errors()):
         for token in yaml.scan(f"{block}\n", Loader=yaml.SafeLoader):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
-                # The end mark of a block text is on the line after the text, and that of a quoted text on the text's
-                # last line.
+                # The end mark of a block text is on the line after the text. The end mark of a quoted text is on the
+                # text's last line.
                 end = token.end_mark.line + (token.style not in ("|", ">"))
                 within.update(range(token.start_mark.line + 1, end))
     return within
@@ -182,9 +182,8 @@ _FORMS = {
     _float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
     _boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
 }
-"""Patterns of unquoted values that are read as numbers or booleans. An export quotes text that matches them. 1.10 stays
-text, because a number would lose the final zero.
-"""
+"""Patterns of unquoted values that are read as numbers or booleans. An export puts matching texts in quotation marks.
+1.10 stays text, because a number would lose the final zero."""
 
 
 def _to_json_value(value: object) -> object:

@@ -56,9 +56,8 @@ def read(
     """Yield the records of the stream in order, after the first `skip`. An empty note yields nothing.
 
     `packed` says whether the data is compressed with gzip. By default the extension of the name decides. `path` is the
-    path of a note in its folder, by default the name. A text file is one note, unless it contains chronicles (blocks
-    from CHRONICLE_START to CHRONICLE_END). Raises InvalidRequest if the gzip data is damaged or larger than
-    UNPACKED_BYTES.
+    path of a note in its folder, by default the name. A text file without chronicles (blocks from CHRONICLE_START to
+    CHRONICLE_END) is one note. Raises InvalidRequest if the gzip data is damaged or larger than UNPACKED_BYTES.
     """
     stream = unpacked(stream, name, packed=packed)
     if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
@@ -77,7 +76,7 @@ def read(
 def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
     """Yield the chronicles of a stream.
 
-    A text file without chronicles is read here only if it is too large to be a note. In this case, yield an error.
+    If a text file has no chronicles, the file is too large to be a note. In this case, yield an error.
     """
     has_chronicles = False
     for item in chronicle.read(stream, name):
@@ -99,7 +98,7 @@ def unpacked(stream: BinaryIO, name: str, *, packed: bool | None = None) -> Bina
 
 
 def _detect_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
-    """Return a stream that begins at the same place, and whether the stream is a note.
+    """Return a stream with the same bytes, and whether the stream is a note.
 
     A note is small enough to be one memory, and contains no chronicles.
     """

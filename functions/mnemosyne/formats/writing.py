@@ -58,7 +58,7 @@ def _to_yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
 
 @cache
 def _build_dumper() -> Any:
-    """Build a dumper from PyYAML's safe dumper that also escapes line breaks, which YAML would fold into spaces."""
+    """Build a safe dumper of PyYAML that escapes line breaks, because YAML would fold line breaks into spaces."""
     import yaml
 
     def represent(dumper: Any, text: str) -> Any:
