@@ -44,7 +44,7 @@ def call(
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
     if outcome == "done" and tool.scope is not Scope.READ:
-        caller = {}  # not logged twice: the event `audit` of the same call names the caller
+        caller = {}  # the event `audit` of the same call already names the caller
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
         audit.ACCESS,
@@ -71,7 +71,7 @@ def _run(
         parsed = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed, principal, services)
-        except EmbeddingModelChanged:  # the call can succeed now, because the error makes `services` change embedders
+        except EmbeddingModelChanged:  # run again: `services` now has the new embedder
             reply = tool.run(parsed, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _handle_error(exc, tool, principal)
@@ -142,7 +142,7 @@ def _trace_id() -> str:
 def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
     """Build the MCP result from a reply: its text and its structured content.
 
-    With `has_stored_text`, a second block of text follows. It has a notice that others stored the text, and the
+    With `has_stored_text`, a second block of text follows. This block warns that others stored the text, and has the
     server's notes.
     """
     structured = reply.result.model_dump(mode="json")

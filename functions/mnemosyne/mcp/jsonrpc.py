@@ -31,9 +31,8 @@ def read(text: str | bytes) -> Any:
 def problem(payload: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
     """Return the reason why the JSON is not a valid JSON-RPC message; None if it is valid.
 
-    Two arguments save time. `escaped` is whether the JSON text has escapes. Without escapes, the message cannot have
-    lone surrogates, and is not searched for them. `brackets` is the number of opening brackets in the text. If there
-    are at most DEPTH brackets, the depth of nesting is not measured.
+    Two arguments save checks. If the JSON text has no escapes (`escaped` is false), the message cannot have lone
+    surrogates. If the text has at most DEPTH opening brackets (`brackets`), the nesting cannot be too deep.
     """
     if isinstance(payload, list):
         return None

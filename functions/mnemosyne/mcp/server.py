@@ -32,7 +32,7 @@ from mnemosyne.ports.services import Services
 
 
 class IdentifiedServer(Server[Any]):
-    """The SDK's server, but answers of revision 2026-07-28 have only the server's name and version in their `_meta`.
+    """The SDK's server. In revision 2026-07-28, the `_meta` of an answer has only the server's name and version.
 
     The SDK would add the icons, 1,300 bytes, to each answer. Only `server/discover` and `initialize` return the icons.
     """
@@ -83,8 +83,8 @@ def build_server(services: Services, *, database: ThreadLimiter, principal: Prin
     Each request runs for the principal (caller) that the transport has authenticated. If the transport authenticates
     nobody, the request runs for `principal`. If `principal` is None, the request is rejected.
     """
-    # At every call, the SDK reads all schemas that it has, to compare arguments with the Mcp-Param headers of the
-    # request. To save time, give the SDK only the schemas of tools that use these headers.
+    # At every call, the SDK reads the schemas of all tools that it knows, to compare arguments with the Mcp-Param
+    # headers of the request. To save time, give the SDK only the tools that use these headers.
     with_headers = {
         name: tool.listing.input_schema
         for name, tool in AGENT_TOOLS.items()

@@ -72,7 +72,7 @@ class CountingSemaphore(asyncio.Semaphore):
         """Number of callers that wait."""
 
     async def acquire(self) -> Literal[True]:
-        """Wait until the semaphore is free, that is, fewer than `number` callers have it. Then acquire it."""
+        """Wait until fewer than `number` callers have the semaphore, and then acquire it."""
         self.waiting += 1
         try:
             return await super().acquire()

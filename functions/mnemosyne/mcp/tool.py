@@ -73,7 +73,7 @@ class Reply:
     result: Result
     text: str | None = None
     notes: tuple[str, ...] = ()
-    """Notes of the server. They are a separate block, so that stored text cannot imitate them."""
+    """Notes of the server, in a separate block that stored text cannot imitate."""
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
@@ -97,25 +97,25 @@ class Tool(Generic[ArgumentsT]):
     operates: bool = False
     """Whether a call of the tool needs the scope `operate`."""
     needs_database: bool = True
-    """Whether the tool needs the database. Tools that only publish messages do not need it, so they run in separate
-    threads and do not wait for the database."""
+    """Whether the tool needs the database. Other tools only publish messages. They run in separate threads, so that
+    they do not wait for the database."""
     returns_stored_text: bool = False
     """Whether the tool's answers contain text of memories. If so, a notice to the model follows each answer."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
     """Function that computes the cost of a call in units of the rate limit, in addition to the cost of the request
     itself. Its arguments are not validated yet."""
     unlisted: tuple[str, ...] = ()
-    """Arguments that are not listed for agents, to save tokens. The tool accepts them, and the documents describe
+    """Arguments that the tool accepts, but that are not listed for agents, to save tokens. The documents describe
     them."""
     has_view: bool = False
     """Whether the MCP App shows the tool's results, in hosts that support apps."""
     asks_first: "Tool[ArgumentsT] | None" = None
-    """For a call that cannot be undone: a tool that builds the `question` for the user. If the client can show a form,
-    the user must confirm before the call."""
+    """Tool that builds the `question` to the user, for a call that cannot be undone. If the client can show a form, the
+    user must confirm before the call."""
     outcome: Look | None = None
     """Function that looks up the outcome of a request, for calls with `wait`."""
     refused: str = ""
-    """Sentence that is appended to errors about arguments, for example that nothing of a batch was stored."""
+    """Sentence that is appended to errors about arguments. For example, no memory of a batch was stored."""
     deprecated: str | None = None
     """For a deprecated tool, a sentence that names its replacement."""
 
@@ -150,7 +150,7 @@ class Tool(Generic[ArgumentsT]):
             output_schema={"type": "object"},
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # Leave out hints about changes for read-only tools: MCP gives these hints no meaning there.
+                # MCP defines hints about changes only for tools that are not read-only.
                 destructive_hint=None if self.read_only else self.destructive,
                 idempotent_hint=self.idempotent or None,
                 open_world_hint=False,
@@ -161,12 +161,11 @@ class Tool(Generic[ArgumentsT]):
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
 """Limits that are enforced but not listed, to save tokens. Errors and some descriptions name them."""
 SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "="), ("default", []))
-"""Default values of arguments that the listed schemas leave out. The descriptions name these defaults, or the
-defaults are usual."""
+"""Default values that the listed schemas leave out. Each is usual, or is named in the argument's description."""
 
 
 def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
-    """Remove unlisted arguments, BOUNDS and SAID_IN_WORDS from a schema."""
+    """Remove unlisted arguments, limits (BOUNDS) and default values (SAID_IN_WORDS) from a schema."""
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:

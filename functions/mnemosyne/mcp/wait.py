@@ -18,7 +18,7 @@ log = EventLog(__name__)
 Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
 """Function that reports progress to the client: the seconds passed, the total seconds, and a message."""
 FIRST_LOOK = 0.05
-"""Seconds before the first poll. No memory is stored in a shorter time."""
+"""Seconds before the first poll. Storing a memory always takes longer."""
 GROWTH = 1.5
 """Factor by which each pause is longer than the previous pause."""
 

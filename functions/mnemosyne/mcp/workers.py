@@ -15,7 +15,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Workers:
-    """At most `threads` threads. They are started on demand, and end when this object is deleted."""
+    """At most `threads` threads, which are started on demand and end when this object is deleted."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads

@@ -129,4 +129,5 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     SIMILAR_MEMORIES,
     LIST_AUDIT,
 )
-"""Tools that are listed only on request (`CONSOLE_META`), because agents do not need them and they cost tokens."""
+"""Tools that are listed only on request (`CONSOLE_META`). Agents do not need these tools, and each listed tool costs
+tokens."""

@@ -58,7 +58,7 @@ class Deleted(Result):
 class DeletedMemories(Result):
     """Number and ids of the deleted memories, and the given ids that belong to no memory.
 
-    `still_superseded` has memories that the deleted memories had superseded. Searches still leave them out.
+    `still_superseded` has memories that the deleted memories had superseded. Searches still leave out these memories.
     """
 
     deleted: int

@@ -28,7 +28,8 @@ UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", 
 LONGEST_WAIT = 10
 """Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
 TICK = timedelta(microseconds=1)
-"""Time between consecutive memories of a batch that have no time of their own. The database stores no shorter time."""
+"""Time between consecutive memories of a batch that have no time of their own: the shortest time that the database
+stores."""
 UNFINISHED = (IngestState.QUEUED, IngestState.UNKNOWN)
 """States of a request without an outcome."""
 FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -81,8 +82,8 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
-    # A request that the caller sends again has the same id, and may have an earlier outcome. This requires that the
-    # caller gave the id, or gave a key and a time, from which the id is derived. All other requests get new ids.
+    # Only a request that was sent before can have an earlier outcome. A repeated request has the same id only if the
+    # caller gives the id, or gives a key and a time, from which the id is derived.
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
     ingest.accept(principal.namespace, [request], services, Publisher(client=principal.name))
@@ -92,9 +93,9 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
     """Return the time of the request's last outcome, so that the call waits for a later outcome.
 
-    If the database is unavailable, the result is the current time, because the memory can be accepted without the
-    database. Raises InvalidRequest if the id already belongs to another request with a final outcome. Without this
-    error, the new request would become a dead letter, and the call would return the outcome of the other request.
+    If the database is unavailable, return the current time, because the memory can be accepted without the database.
+    Raises InvalidRequest if the id already belongs to another request with a final outcome. Otherwise the new request
+    would become a dead letter, and the call would return the other request's outcome.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
@@ -132,8 +133,8 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
     requests: list[Request] = []
     first: dict[UUID, Request] = {}
     for index, memory in enumerate(arguments.memories):
-        # A memory without a time gets a later time than the memory before it. With equal times, the content hash would
-        # decide which version of a record is current, and a deletion would also delete a version that follows it.
+        # Each memory without a time gets a later time than the memory before. With equal times, the content hash would
+        # decide which version of a record is current, and a deletion would also delete the version after it.
         default_time = now + index * TICK
         try:
             requests.append(memory.request_at(principal.namespace, default_time))

@@ -8,7 +8,7 @@ from mnemosyne.domain.search import Hit
 from mnemosyne.mcp.record import MemoryRecord, SearchHit
 
 SHOWN_DUPLICATES = 5
-"""Maximum number of near-duplicates whose ids are listed for a hit. A note has the number of the others."""
+"""Maximum number of near-duplicates whose ids are listed for a hit. If there are more, a note has their number."""
 
 
 def truncation_note(memories: Sequence[SearchHit], budget: int) -> str | None:

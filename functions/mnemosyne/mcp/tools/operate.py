@@ -188,7 +188,7 @@ class RedriveResult(Result):
     request_ids: list[UUID]
     problems: list[str]
     remaining: int
-    """Number of chosen dead letters that are due, but that this call has not reached. Another call redrives them."""
+    """Number of chosen dead letters that are due, but that this call has not reached. Another call redrives these."""
 
 
 def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:

@@ -87,7 +87,8 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
     notes = (as_of and f"As of {rfc3339(as_of)}.", state_note([record]))
     if arguments.neighbours:
         around = memories.session_neighbours(arguments.id)
-        # Only callers that may delete the memory see the hold's reason. They also see it in the error of a deletion.
+        # Only callers that may delete the memory see the hold's reason, because the error of a deletion names the
+        # reason anyway.
         hold = memories.hold(arguments.id) if principal.may(Scope.WRITE) else None
         record = record.model_copy(
             update={

@@ -191,8 +191,8 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     weight = arguments.quality_boost
     if weight is None:
         weight = HYBRID_QUALITY_WEIGHT if hybrid else 0.0
-    # White space at the ends of the query is kept in two cases. An exact search looks for it. In a query that is being
-    # typed, a space shows that the last word is complete.
+    # White space at the ends of the query is kept in two cases. An exact search looks for the white space, too. In a
+    # query that is being typed, a space shows that the last word is complete.
     untrimmed = arguments.mode is SearchMode.EXACT or arguments.typing
     return SearchQuery(
         query=arguments.query if text and untrimmed else text or None,

@@ -19,8 +19,8 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
 
 YAML_CHARACTERS = 1_000
-"""Number of characters of YAML that cost one unit of the rate limit. Parsing them takes about ten milliseconds of CPU
-time."""
+"""Number of characters of YAML that cost one unit of the rate limit. Parsing this number takes about ten milliseconds
+of CPU time."""
 MARKDOWN_PAGE = 10.0
 """Cost of a page of Markdown files, in units of the rate limit. Writing YAML is slow (see
 `transfer.FRONT_MATTER_CHARACTERS`)."""

@@ -55,7 +55,7 @@ def _parse_expiry(value: object) -> object:
 def _check_visible(label: str) -> str:
     """Return a title or tag unchanged. Raises ValueError if the text has no visible character.
 
-    A new memory may be sent with an invisible title: the memory then gets a title from its content.
+    A new memory may have an invisible title, which is replaced by a title from the content.
     """
     if not one_line(label).strip():
         raise ValueError(f"must contain at least one visible character, got {excerpt(label)}")
