@@ -14,7 +14,7 @@ log = EventLog(__name__)
 PREFIX = "mnk"
 ID_LENGTH = 12
 SECRET_LENGTH = 43
-"""Number of letters and digits of a secret. Each is one of 62 characters, so 43 of them have 256 random bits."""
+"""Number of letters and digits of a secret. With 62 possible characters, 43 characters have 256 random bits."""
 REPLACE_KEY = (
     "create a key with the same scopes with `mnemosyne keys create --name NAME --namespace NAMESPACE "
     "--project MY-PROJECT`, give it to the owner, then run `mnemosyne keys revoke ID --project MY-PROJECT`"

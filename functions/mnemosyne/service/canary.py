@@ -31,7 +31,7 @@ PAUSE_SECONDS = 0.5
 OLD = timedelta(minutes=10)
 LEFT_OVER = 100
 """Maximum number of old canary memories that a check deletes. They are left over from checks that failed after
-publishing a memory. A memory counts as old when its age exceeds OLD."""
+publishing. A memory is old if its age exceeds OLD."""
 
 
 _READ_INGEST = "read the log of ingest: push_postponed, push_crashed or a refused push has the cause"
@@ -78,7 +78,7 @@ def _run_steps(services: Services, wait: float) -> float:
     stored_ms = milliseconds(started)
     with _name_failed_step("search", _READ_MCP):
         query = SearchQuery(query=content, limit=3)
-        # Search without the reranker: it may be slow after a cold start, and the memory is also found without it.
+        # Search without the reranker, which may be slow after a cold start. A search also finds the memory without it.
         result = search.search(query, memories=memories, embedder=services.embedder)
         if result.degraded:
             raise _FailedStepError("search", result.degraded, _READ_MCP)

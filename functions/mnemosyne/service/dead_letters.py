@@ -4,7 +4,8 @@ A dead letter is redriven in four steps. A crash between two steps loses nothing
 
 1. In one transaction, the dead letter is marked as in flight and its requests are queued.
 2. The message is published again, with the id of the dead letter as an attribute.
-3. The subscriber commits the outcomes of the requests. If the message fails again, it updates the dead letter.
+3. The subscriber commits the outcomes of the requests. If the message fails again, the subscriber updates the dead
+   letter.
 4. If every request has an outcome, the subscriber deletes the dead letter before it acknowledges the message.
 """
 
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 OVER_QUOTA_LIMIT = 200
-"""If a namespace has this number of dead letters, further messages over the quota are not kept."""
+"""If a namespace has this number of dead letters, further messages that exceed the quota are not stored."""
 CONFLICT_LIMIT = 200
-"""If a namespace has this number of dead letters, further messages of the kind CONFLICT are not kept. The request id of
-such a message belongs to another content. Dead letters do not count towards the quota, so without this limit any caller
-that may store could fill the database with such messages."""
+"""If a namespace has this number of dead letters, further messages of the kind CONFLICT are not stored. The request id
+of such a message belongs to another content. Without this limit, callers could fill the database with such messages,
+because dead letters do not count towards the quota."""
 MOST_UNAVAILABLE = 5
 """Number of consecutive failures after which `redrive_chosen` ends. Only failures of the queue or the database
 count."""
@@ -78,9 +79,9 @@ def _log_dead_letter(dead_letter: DeadLetter, namespace: str) -> None:
 def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> None:
     """Store a message that exceeded the quota as a dead letter.
 
-    The operator can redrive the dead letter when the namespace has room. Dead letters need space, too: if the namespace
-    has OVER_QUOTA_LIMIT dead letters, the message is not stored. In both cases the requests have the state `failed`
-    and report the reason.
+    The operator can redrive the dead letter when the namespace has room. If the namespace has OVER_QUOTA_LIMIT dead
+    letters, the message is not stored, because dead letters need space, too. In both cases the requests have the state
+    `failed` and report the reason.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     message_id, newly = dead_letter.message_id, False
@@ -176,7 +177,7 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # also after Ctrl-C, remove the mark, which would prevent a redrive for 24 hours
+        except BaseException:  # also after Ctrl-C: otherwise the mark would prevent a redrive for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:

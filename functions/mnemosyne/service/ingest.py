@@ -88,8 +88,8 @@ class Stored:
     def dead_letter_reason(self) -> str:
         """The reason to keep the message as a dead letter; empty if there is none.
 
-        A part of such a message shares its request id with another request, so the failure cannot be recorded under
-        this id. Only the dead letter reports it.
+        There is a reason if a part of the message has the request id of another request. The failure of this part
+        cannot be recorded under the id, so only the dead letter reports the failure.
         """
 
         def name(ids: Sequence[UUID]) -> str:

@@ -41,7 +41,7 @@ log = EventLog(__name__)
 BUCKET = "bucket"
 """Name of the client that is recorded as the sender of the requests from an imported object."""
 BUDGET_SECONDS = 480.0
-"""Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer; the next delivery continues the
+"""Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer. The next delivery continues the
 import."""
 BATCH_BYTES = 3_000_000
 RECORD_SECONDS = 2.0
@@ -63,8 +63,8 @@ def import_object(
 ) -> None:
     """Continue the import of an object until its report is written.
 
-    Each record becomes a separate request. A record without source and key gets an id that is computed from the
-    generation of the object and the line, so that reading the object again gives the same request.
+    Each record becomes a separate request. A record without source and key gets an id from the object's generation and
+    the line, so that reading the object again makes the same request.
 
     Raises Unavailable if `budget` (in seconds) is used up or a service is unavailable. The message is then delivered
     again.

@@ -25,9 +25,8 @@ def announce(
 ) -> None:
     """Publish the outcomes that were not announced yet, and the dead letter, if there is one.
 
-    Call this function before the message is acknowledged. If it raises an error, the message is delivered again and the
-    call is repeated. After a crash between publishing an event and marking it as announced, the event is published
-    again under the same id. Raises Unavailable.
+    Call this function before the message is acknowledged. After an error, the message is delivered again and the call
+    is repeated. After a crash, an event may be published again, under the same id. Raises Unavailable.
     """
     waiting = memories.unannounced(request_ids) if request_ids else []
     outcomes = [Outcome(namespace=memories.namespace, message_id=message_id, status=status) for status in waiting]

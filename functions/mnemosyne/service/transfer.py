@@ -42,9 +42,9 @@ EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
 """Maximum number of characters of an exported page as lines of JSON. A page with a single memory may have more."""
 FRONT_MATTER_CHARACTERS = 100_000
-"""Maximum number of characters of the front matter (all fields but the content) in an exported page of Markdown files,
-counted as JSON. Writing these fields as YAML takes about a microsecond of CPU time a character, and up to ten for
-nested metadata. A page with a single memory may have more."""
+"""Maximum number of characters of the front matter in an exported page of Markdown files, counted as JSON. Front matter
+is all fields but the content. Writing it as YAML takes about one to ten microseconds of CPU time a character. A page
+with a single memory may have more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +59,8 @@ class ReadItem:
     """Content hash of this memory's successor, from a Mnemosyne export. The importer sets the successor when both
     memories are stored."""
     tags: tuple[str, ...] | None = None
-    """The tags of the memory in a Mnemosyne export, if the importer must set them after storing, otherwise None. They
-    must be set if the content names other tags, because storing the memory adds these tags."""
+    """The exported tags of the memory, if the importer must set them after storing, otherwise None. The importer must
+    set the tags if the content names other tags, because storing the memory adds those tags."""
     left_out: tuple[str, ...] = ()
     """Names of the unknown fields of the record."""
 
