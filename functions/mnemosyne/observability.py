@@ -86,8 +86,7 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
 
 
 _AS_TEXT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
-"""Options of orjson with which times and dataclasses become text: orjson passes them to the function `default`, and
-`default` is `str`."""
+"""Options with which orjson passes times and dataclasses to the function `default`. Here `default` is `str`."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":"))
 
 
@@ -147,7 +146,7 @@ def grouped(cause: str) -> str:
 def bug(exc: BaseException | None) -> dict[str, str]:
     """Return `cause`, `error` and `next_step` of a bug.
 
-    `error` is the bug's place, not its message, which may quote a memory.
+    `error` is the place of the bug in the code. The exception's message is left out, because it may quote a memory.
     """
     frames = traceback.extract_tb(exc.__traceback__) if exc else []
     ours = [frame for frame in frames if "mnemosyne" in frame.filename] or frames
@@ -244,7 +243,7 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
 
     `project` is the Google Cloud project of the traces.
     """
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # not needed: lines do not name them
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # lines name no thread or process
     handler = _LineHandler(stream)
     handler.setFormatter(JsonFormatter(project))
     root = logging.getLogger()

@@ -1,1 +1,1 @@
-"""Interfaces of the adapters that have several implementations. They are protocols, so adapters do not import them."""
+"""Protocols of the adapters that have several implementations. An adapter need not import its protocol."""

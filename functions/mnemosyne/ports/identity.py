@@ -34,8 +34,8 @@ class LogIn(Protocol):
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
         """Return the log-in URL and the code that the person types. Either may be empty.
 
-        Without a URL, the person logs in on the server's own page. `finish` needs the same `secret`, which only this
-        browser knows.
+        Without a URL, the person logs in on the server's own page. Only this browser knows `secret`, and `finish`
+        requires the same secret.
         """
 
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
