@@ -171,7 +171,7 @@ def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Chec
 
 
 def _canary_route(services: ConfiguredServices) -> "Route | None":
-    """Return the route that an uptime check calls to test the deployment. None if the settings let nobody call it."""
+    """Return the route that an uptime check calls to test the deployment. None if the settings allow no caller."""
     from mnemosyne.http.mcp.canary import canary_route
     from mnemosyne.service.canary import check_canary
 

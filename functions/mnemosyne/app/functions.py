@@ -1,6 +1,6 @@
-"""The deployed entry points for functions-framework. Each returns the ASGI app that serves the request.
+"""The deployed entry points for functions-framework. Each entry point returns the ASGI app that serves the request.
 
-The import opens no connection, because the framework imports this module before it forks its worker.
+The import of this module opens no connection, because the framework forks its worker afterwards.
 """
 
 import gc

@@ -1,7 +1,7 @@
 """Bring a deployment's database up to date, and check that the embedding model works.
 
-The job `python -m mnemosyne.app.migrate` does this in Cloud Run, with the settings of the `migrate` function. If it
-fails, it exits with 1 and writes one log line, `migration_failed`.
+The job `python -m mnemosyne.app.migrate` does this in Cloud Run, with the settings of the `migrate` function. If the
+job fails, it exits with 1 and writes one log line, `migration_failed`.
 """
 
 import sys

@@ -19,7 +19,7 @@ READ_AT_ONCE = 10
 """Number of dead letters that are read at a time. The number is low, because the message of a dead letter can have 10
 MB."""
 SECONDS = 30.0
-"""Seconds after which an operation ends its page. The caller continues with the next page."""
+"""Seconds after which an operation ends its page early. The caller continues with the next page."""
 IDS = 200
 """Maximum number of dead letters that one operation redrives or drops."""
 Seconds = Annotated[float, Field(ge=0)]

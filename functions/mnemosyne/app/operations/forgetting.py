@@ -24,7 +24,7 @@ LIST_LIMIT = 100
 IDS = 2_000
 """Number of ids in a page."""
 SECONDS = 30.0
-"""Seconds after which an operation ends its page."""
+"""Seconds after which an operation ends its page early. The caller continues with the next page."""
 
 
 class PreviewForgetting(Selecting):

@@ -12,7 +12,7 @@ from mnemosyne.domain.retention import RetentionCursor
 from mnemosyne.errors import NotFound
 
 SECONDS: Final = 30.0
-"""Seconds after which an operation ends its page."""
+"""Seconds after which an operation ends its page early. The caller continues with the next page."""
 Seconds = Annotated[int, Field(ge=1, le=int(LONGEST.total_seconds()))]
 
 
@@ -23,7 +23,7 @@ class ListRetention(Operation):
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the namespaces that have their own lifetimes or memories that expire."""
+        """Return the namespaces with their own lifetimes, and the namespaces with memories that expire."""
         return {"namespaces": operator.retention.every()}
 
 
