@@ -195,8 +195,7 @@ def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement)
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: at most three adjacent words, either all ordinary words, or all names or
-    numbers."""
+    """Whether the words are one value: at most three adjacent words, only ordinary words, or only names and numbers."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
         return False

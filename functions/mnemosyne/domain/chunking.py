@@ -57,8 +57,8 @@ _WORD_END = re.compile(r"\s+")
 OVERLAP: Final = 1 / 8
 """Fraction of a chunk that repeats the end of the previous chunk."""
 SMALLEST_CHARACTERS: Final = 100
-"""Smallest size of chunks to try, in characters, if the model rejects chunks as too long. Every model accepts chunks of
-this size."""
+"""Smallest size of chunks, in characters. If the model rejects larger chunks as too long, this size is tried last.
+Every model accepts chunks of this size."""
 
 _V = TypeVar("_V")
 

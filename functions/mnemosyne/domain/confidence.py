@@ -63,8 +63,8 @@ WORDS = Thresholds(related=0.35, strong=0.6)
 """Thresholds of the share of words alone, for searches without vectors. These thresholds do not depend on the embedding
 space."""
 UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
-"""Thresholds for models that were not measured, such as Gemini. The thresholds of the sum are so high that a hit is
-related or strong only if it also contains a large share of the query's words."""
+"""Thresholds for models that were not measured, such as Gemini. The thresholds of the sum are so high that only a hit
+with a large share of the query's words is related or strong."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
         both=Thresholds(related=0.67, strong=1.2), cosine=Thresholds(related=0.3, strong=0.45), words=1.4

@@ -153,8 +153,7 @@ ALL_DEAD_LETTERS = DeadLetterChoice()
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A message that could not be stored, or not be read completely, with the cause. The message itself is
-    unchanged."""
+    """An unchanged message that could not be stored, or not be read completely, with the cause."""
 
     message_id: str
     data: bytes

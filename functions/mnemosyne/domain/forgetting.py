@@ -103,8 +103,8 @@ class Forgetting:
     left: int
     """Number of memories that are not deleted yet."""
     letter: KeysetCursor | None = None
-    """The last dead letter that the forgetting has searched for texts of the memories. The search continues after
-    it."""
+    """The dead letter that the forgetting has searched last for texts of the memories. The search continues with the
+    next one."""
 
 
 @dataclass(frozen=True, kw_only=True)

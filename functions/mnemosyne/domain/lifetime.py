@@ -48,7 +48,7 @@ def _seconds_of_iso(text: str) -> float | None:
 
 
 def parse_boolean(value: object) -> object:
-    """Return the bool that a text or number means, because data warehouses export Booleans in these forms."""
+    """Return the bool that a text or number means. Data warehouses export Booleans in these forms."""
     values = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     text = str(int(value)) if isinstance(value, int) else value
     return values.get(text.strip().lower(), value) if isinstance(text, str) else value

@@ -74,8 +74,8 @@ class MemoryFields:
     """The conversation, document or run that contains the memory. The memory's neighbours in the session count in the
     ranking."""
     expires_at: datetime | None = None
-    """Time from which the memory is invisible; its row is removed later. In a request, the time that the publisher
-    requests."""
+    """Time from which the memory is invisible. The row of the memory is removed later. In a request, the time that the
+    publisher requests."""
     pinned: bool = False
     """Whether the memory is pinned: the namespace's default lifetime does not apply to it."""
 
@@ -150,8 +150,8 @@ class Deletion:
     external_id: ExternalId
     provenance: Provenance | None = None
     timestamp: datetime
-    """Time of the deletion; the default is the time of publishing. Versions of the record with this or an earlier
-    timestamp are deleted."""
+    """Time of the deletion, by default the time of publishing. Versions of the record with this timestamp or an earlier
+    one are deleted."""
     published: datetime | None = None
     """Time at which the message was first published. Versions that were published earlier are deleted, whatever their
     timestamps. If such a version arrives after the deletion, it is not stored."""

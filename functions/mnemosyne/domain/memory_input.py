@@ -54,7 +54,7 @@ _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "ex
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults:
-    """Default values for a record's fields, taken from its message, file or call."""
+    """Default values for a record's fields, taken from the record's message, file or call."""
 
     new_id: Callable[[], UUID]
     """Function that makes the request id of a record without request id and key."""
@@ -244,7 +244,7 @@ class MemoryInput(Input):
     def _expiry(self, defaults: Defaults) -> datetime | None:
         """Return the time at which the memory expires; None if it does not expire.
 
-        A ttl begins at the time of publishing or, if this is unknown, now.
+        A `ttl` begins at the time of publishing, or now if that time is unknown.
         """
         if self.ttl is None:
             return None if self.expires_at is None else self._in_utc("expires_at", self.expires_at, defaults)

@@ -41,7 +41,8 @@ _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
 
 def storable(text: str) -> str:
-    """Return the text unchanged. Raises ValueError if PostgreSQL cannot store it: NUL or a lone surrogate."""
+    """Return the text unchanged. Raises ValueError if PostgreSQL cannot store the text because of NUL or a lone
+    surrogate."""
     if (at := text.find("\x00")) >= 0:
         raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
     if not text.isascii() and (problem := surrogate_problem(text)):

@@ -97,7 +97,7 @@ def scopes_of(names: Iterable[str]) -> frozenset[Scope]:
 def hash_secret(secret: str) -> bytes:
     """Hash a key, token, code or cookie with SHA-256.
 
-    These secrets have 256 random bits, so the hash needs no salt and need not be slow. Only a log-in code has 40 bits,
-    but it is valid for ten minutes only.
+    These secrets have 256 random bits, so the hash needs no salt and need not be slow. A log-in code has only 40 bits,
+    but is valid for only ten minutes.
     """
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

@@ -32,7 +32,8 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class Publisher:
-    """The publisher of a message. For an import: the name of the imported file, and the lines of the records in it."""
+    """The publisher of a message. For an import, also the name of the imported file, and the lines of the records in
+    the file."""
 
     client: str = ""
     import_name: str = ""

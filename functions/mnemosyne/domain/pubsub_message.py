@@ -1,6 +1,6 @@
 """Pub/Sub messages, the limits of their attributes, and the envelopes around their data. Pure.
 
-`unwrap` never raises an error about the data of a message; its result has the error.
+`unwrap` never raises an error about the data of a message. Instead, the result has the error.
 """
 
 import base64

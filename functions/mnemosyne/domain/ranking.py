@@ -202,8 +202,8 @@ def _eligible_neighbours(
 def score_plain(candidates: Candidates) -> list[RankedCandidate]:
     """Return the candidates of a search that is not hybrid, with their relevance.
 
-    The relevance is the score relative to the largest score (in a search by words), the cosine (in a search by vector),
-    1 (in a search for a substring), or 0 (in a list of the newest memories).
+    In a search by words, the relevance is the score relative to the largest score. In a search by vector, it is the
+    cosine. In a search for a substring, it is 1, and in a list of the newest memories 0.
     """
     rows = candidates.rows[: candidates.listed]
     largest = max((combined_lexical_score(row) for row in rows), default=0.0) or 1.0

@@ -44,16 +44,16 @@ class Weights:
     If a memory contains most of the query's words, its neighbours add little."""
     sufficient_share: float = 0.45
     best_passage: float = 0.5
-    """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A
-    long memory has several topics, and words of the query close to each other are better evidence than scattered
-    ones."""
+    """Fraction of a long memory's lexical score that comes from its best passage. The rest comes from the whole text. A
+    long memory has several topics, so words of the query close to each other are better evidence than scattered
+    words."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
     """Bonus for a memory that begins with a name from the query and a colon."""
     redundancy: float = 1 / 9
-    """Weight of the penalty for similarity: a candidate loses this fraction of its cosine to the nearest better
-    candidate. It corresponds to λ = .9 in maximal marginal relevance."""
+    """Weight of the penalty for similarity. A candidate loses this fraction of its cosine to the nearest better
+    candidate. The weight corresponds to λ = .9 in maximal marginal relevance."""
 
     @property
     def by_offset(self) -> Mapping[int, float]:

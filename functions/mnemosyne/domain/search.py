@@ -62,7 +62,7 @@ EVERY_MEMORY = Filters(include_superseded=True)
 
 @dataclass(frozen=True, kw_only=True)
 class SearchQuery:
-    """A search. Without a `query`, it returns the newest memories that match the filters."""
+    """A search. Without a `query`, the search returns the newest memories that match the filters."""
 
     query: str | None
     mode: SearchMode = SearchMode.HYBRID

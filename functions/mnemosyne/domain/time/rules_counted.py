@@ -122,7 +122,7 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
 def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
     """Return the date if it falls on the weekday, otherwise None.
 
-    Without a year, return the latest such date on this weekday.
+    Without a year, return the latest date that falls on the weekday.
     """
     weekday, text = WEEKDAYS[match["weekday"]], match["text"].strip(" ,-")
     day = grammar.day(text)
@@ -213,7 +213,8 @@ def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
 def _weekend_of(grammar: Grammar, match: Match) -> Span | None:
-    """Return the weekend of a day, including the day itself if it is the Friday before or the Monday after."""
+    """Return the weekend of a day. If the day is the Friday before or the Monday after, the result includes that
+    day."""
     day = grammar.day(match["text"] + (match.groupdict().get("year") or ""))
     if day is None:
         return None
