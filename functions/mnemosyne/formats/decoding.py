@@ -95,7 +95,8 @@ codecs.register_error(_INVALID, _replace_by_surrogate)
 
 
 class _Utf8Stream(io.RawIOBase):
-    """A stream converted to UTF-8. Invalid input becomes invalid UTF-8, so that its record is refused."""
+    """A stream converted to UTF-8. Invalid input becomes invalid UTF-8, so that the record with this input is
+    refused."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
         super().__init__()

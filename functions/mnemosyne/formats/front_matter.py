@@ -23,8 +23,8 @@ CHARACTERS = 100_000
 def split(text: str) -> tuple[Properties, str]:
     """Split a note into its properties and the text after them.
 
-    Front matter that has no properties, such as text between horizontal rules, belongs to the text. Raises ValueError
-    if front matter is too long.
+    Front matter without properties, such as text between horizontal rules, belongs to the text. Raises ValueError if
+    front matter is too long.
     """
     for form, read in ((_YAML, properties_yaml.read), (_TOML, _parse_toml)):
         if match := form.match(text):

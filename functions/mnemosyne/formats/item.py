@@ -41,7 +41,7 @@ class Item:
     records."""
     line: int = 1
     place: int = 1
-    """Number of the item among the items that begin on its line, from 1."""
+    """Position of the item among the items that begin on the same line, from 1."""
     left_out: tuple[str, ...] = ()
     """Names of fields that are ignored: unknown fields, or properties of a note that could not be read."""
     path: str | None = None
@@ -87,8 +87,8 @@ def item_of(source: str, line: int, fields: Mapping[str, Any]) -> Item:
 def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
     """Validate the record and return its request, or a failed request with the error.
 
-    A note without source and key gets the source `vault` and its path as the key. Its request id depends on content,
-    properties and modification time, so that any change of the file makes a new request.
+    A note without source and key gets the source `vault` and its path as the key. The request id of such a note depends
+    on content, properties and modification time, so that any change of the file makes a new request.
     """
     if item.path is not None and vault:
         defaults = replace(defaults, source=vault, key=key_of_path(item.path))

@@ -18,7 +18,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> Item | None:
     """Read a note; None if the file is empty.
 
-    The timestamp is taken from the properties, else from the file's name, else from its modification time. Other
+    The timestamp is taken from the properties, the file's name or the modification time, in this order. Other
     properties become metadata. Properties that cannot be read are reported in a notice. A time property that is a
     number, but not a date, makes the note invalid.
     """

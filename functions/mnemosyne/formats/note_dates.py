@@ -67,8 +67,8 @@ def plain_name(name: str) -> str:
 def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     """Find the time of a note in its properties.
 
-    The time in `generated: {at: …}` (Open Knowledge Format) is preferred to all others, then a time of creation, then
-    of publication, then of change. Raises ValueError if a property that must be a time, such as `updated`, is a number
+    The time in `generated: {at: …}` (Open Knowledge Format) is preferred. Otherwise a time of creation, publication or
+    change is used, in this order. Raises ValueError if a property that must be a time, such as `updated`, is a number
     that is not a date. Other invalid values become notices.
     """
     generated = values.get("generated")

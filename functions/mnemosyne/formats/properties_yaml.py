@@ -140,9 +140,9 @@ def _load(text: str) -> Any:
 def _build_loader() -> Any:
     """Build a loader from PyYAML's safe loader.
 
-    It rejects aliases, because a few hundred bytes of aliases can expand to a billion values. Dates stay text. Booleans
-    and numbers follow YAML 1.2: `No` and `12:30` are text. Parsing a base-60 number of YAML 1.1 would also take time
-    quadratic in its length (https://yaml.org/type/int.html).
+    The loader rejects aliases, because a few hundred bytes of aliases can expand to a billion values. Dates stay text.
+    Booleans and numbers follow YAML 1.2: `No` and `12:30` are text. Parsing a base-60 number of YAML 1.1 would also
+    take time quadratic in its length (https://yaml.org/type/int.html).
     """
     import yaml
 
