@@ -156,7 +156,7 @@ def _with_separator(memory: SearchHit, content: str) -> str:
 def _with_title(memory: SearchHit, passage: str) -> str:
     """Put the title above the passage.
 
-    The title is left out if the passage contains it, or if it was taken from the content.
+    The title is left out if the passage contains the title, or if the title was taken from the content.
     """
     derived_title, _ = brief(title_of(memory.content), ())
     if memory.title == derived_title or " ".join(memory.title.split()) in " ".join(passage.split()):

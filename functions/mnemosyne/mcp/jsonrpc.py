@@ -93,7 +93,7 @@ def _params_problem(method: Any, params: Any) -> str | None:
 
 
 def drop_null_params(payload: Any) -> bool:
-    """Remove `"params": null` from a message or batch, because some clients send it.
+    """Remove `"params": null`, which some clients send, from a message or batch.
 
     Return whether anything was removed.
     """

@@ -33,7 +33,8 @@ _site: ContextVar[str] = ContextVar("site", default="")
 
 @contextmanager
 def site_context(origin: str) -> Iterator[None]:
-    """Set the origin of the current request, such as `https://memory.example`, within the context. Empty over stdio."""
+    """Set the origin of the current request, such as `https://memory.example`, within the context. Over stdio, the
+    origin is empty."""
     token = _site.set(origin)
     try:
         yield
@@ -157,4 +158,5 @@ RecordOrIds = create_model(
     truncated=(bool | None, None),
     **_OPTIONAL,
 )
-"""A MemoryRecord whose long fields are cut or left out. Callers without the scope `read` get only its ids."""
+"""A MemoryRecord whose long fields are cut or left out. Callers without the scope `read` get only the ids of the
+memory."""

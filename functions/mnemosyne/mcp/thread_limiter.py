@@ -63,7 +63,7 @@ class ThreadLimiter:
 class CountingSemaphore(asyncio.Semaphore):
     """A semaphore that counts its waiting callers. Callers acquire the semaphore in the order of their arrival.
 
-    Unlike anyio's limiter, a free semaphore is acquired without yielding to other tasks.
+    Unlike anyio's limiter, acquiring a free semaphore does not yield to other tasks.
     """
 
     def __init__(self, number: int) -> None:

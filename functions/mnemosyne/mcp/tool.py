@@ -185,7 +185,7 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Inline `$defs`, and drop generated titles, models' docstrings, null defaults and JSON Schema's own defaults.
 
-    The type null is removed from optional arguments. `_adapt_schema` adds it again in another form.
+    The type null is removed from optional arguments. `_adapt_schema` adds null again in another form.
     """
     definitions = schema.get("$defs", {})
     tidied: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)
@@ -195,9 +195,9 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _adapt_schema(schema: Any) -> Any:
     """Adapt the schema of arguments to the schema converters of model vendors.
 
-    Optional arguments may be null, for vendors that require all arguments; `mcp.coerce` drops nulls.
-    `additionalProperties: false` is left out, because google-genai's converter fails on booleans. Unknown arguments
-    are rejected nevertheless.
+    Optional arguments may be null, for vendors that require all arguments. `mcp.coerce` drops the nulls.
+    `additionalProperties: false` is left out, because google-genai's converter fails on booleans. Unknown arguments are
+    rejected nevertheless.
     """
     if not isinstance(schema, dict):
         return schema

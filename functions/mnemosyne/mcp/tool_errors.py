@@ -32,8 +32,8 @@ class ErrorCode:
 
     code: str
     retryable: bool = False
-    """Whether the same call may succeed later. This requires that the failed call has changed nothing, and that the
-    error may pass without action by an operator."""
+    """Whether the same call may succeed later, without action by an operator. False if the failed call may have changed
+    anything."""
     retry_after: int | None = None
     """Seconds to wait before the next attempt."""
 

@@ -34,9 +34,9 @@ class AuditArguments(Input):
 
 
 class ListedAuditEvent(Result):
-    """One call. `name` is the person's address or the name of the key, and `memories` the ids of existing memories.
+    """One call. `name` is the person's address or the name of the key. `memories` has the ids of existing memories.
 
-    An event has at most 100 ids; `count` is the number of all ids.
+    An event has at most 100 ids. `count` is the number of all ids.
     """
 
     at: datetime

@@ -31,7 +31,7 @@ SIMILAR_LIMIT = 3
 
 
 class SimilarArguments(Input):
-    """A text that is compared with the memories before it is stored."""
+    """A new text, to be compared with the stored memories."""
 
     content: Annotated[Text, Field(min_length=1, max_length=CONTENT_LIMIT, description="The text.")]
     session: Annotated[Session | None, Field(description="The session in which it would be stored.")] = None

@@ -143,7 +143,7 @@ class ListFilterArguments(FilterArguments):
 
 
 LIST_FILTERS = tuple(ListFilterArguments.model_fields)
-"""Names of the arguments of ListFilterArguments, for tools that accept these arguments, but do not list them."""
+"""Names of the arguments of ListFilterArguments. Some tools accept these arguments, but do not list them."""
 
 
 class Window(Result):

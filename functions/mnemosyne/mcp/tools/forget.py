@@ -51,8 +51,8 @@ class Preview(Result):
 
     memories: int
     token: str
-    """Token with which the next call confirms the selection. If the call has `time_expr`, the token also contains the
-    start and the end of the time that the words mean."""
+    """Token with which the next call confirms the selection. With `time_expr`, the token also contains the start and
+    the end of the time that the words mean."""
     page: list[SelectedMemory]
     holds: list[Hold]
     """Legal holds that keep some of the memories. With a hold, none of the memories can be forgotten."""

@@ -31,7 +31,7 @@ from mnemosyne.ports.services import Services
 RECALLED = 5
 """Number of memories. Their text has up to 2,100 characters, about a thousand tokens."""
 CONSIDERED = 2 * RECALLED
-"""Number of hits of the search. It is higher than the number of returned memories, because some hits may be too
+"""Number of hits of the search. The number is higher than the number of returned memories, because some hits may be too
 weak."""
 WORDS = 2
 """Minimum number of words of a prompt. Shorter prompts, such as "yes", "continue" and commands, are not searched

@@ -114,7 +114,8 @@ class DeadLettersArguments(Input):
 
 
 class ListedDeadLetter(Result):
-    """A dead letter: time of the first failure, cause of the last failure, and end of its backoff."""
+    """A dead letter: time of the first failure, cause of the last failure, and earliest time to publish the message
+    again."""
 
     message_id: str
     dead_lettered_at: datetime
