@@ -166,9 +166,9 @@ class Redrive:
         )
 
     def run(self, *, memories: "MemoryStore", queue: IngestQueue, now: bool = False) -> None:
-        """Publish the message of the dead letter again. `now` ignores the waiting time after a failed redrive.
+        """Publish the message of the dead letter again. With `now`, the waiting time after a failed redrive is ignored.
 
-        Raises Conflict if the dead letter is in flight or must wait, NotFound if it no longer exists,
+        Raises Conflict if the dead letter is in flight or must wait, NotFound if the dead letter no longer exists,
         InvalidRequest, and Unavailable.
         """
         message_id = self.letter.message_id

@@ -21,8 +21,8 @@ SOURCE_SUBSCRIPTION = "CloudPubSubDeadLetterSourceSubscription"
 """Attribute that Pub/Sub adds to a message in a dead-letter topic:
 https://cloud.google.com/pubsub/docs/handling-failures."""
 LAST_DAY = timedelta(days=1)
-"""Last part of the time for which Pub/Sub keeps a message. A message that cannot be stored in this time becomes a dead
-letter, so that it is not lost."""
+"""Time before Pub/Sub deletes a message. A message that still cannot be stored in this time becomes a dead letter, so
+that it is not lost."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class Push:
     message: Published
     attempt: int
     allowed_namespace: str | None = None
-    """Namespace of the subscription; its publishers may write only to this namespace. None if every namespace is
-    allowed."""
+    """The only namespace to which publishers of the subscription may write. None if every namespace is allowed."""
     of_bucket: bool = False
     """Whether the messages of the subscription are notifications about the objects of a bucket."""
     subscription: str = ""

@@ -155,8 +155,8 @@ def without_old_texts(
 ) -> Sequence[FailedRequest]:
     """Remove the beginning of the content (`first_words`) from requests that may have been forgotten.
 
-    The requests may have been forgotten if their message was first published before the latest forgetting. Otherwise
-    they are returned unchanged.
+    These are requests whose message was first published before the latest forgetting. Other requests are returned
+    unchanged.
     """
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 

@@ -57,8 +57,8 @@ class Stored:
     postponed: dict[UUID, str] = field(default_factory=dict)
     """Requests that could not be stored now, although other requests could, each with the reason."""
     progress: bool = False
-    """Whether this delivery has stored a memory. Until then, the deadline does not end the delivery, so that each
-    delivery makes progress."""
+    """Whether this delivery has stored a memory. Before that, the deadline is ignored, so that each delivery makes
+    progress."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return the results of some of the requests."""
@@ -116,7 +116,7 @@ def store(
     The message is stored in slices, each in its own transaction. `group_commit` joins a small slice with slices of
     other messages. A request that can never be stored is recorded as failed, and the other requests are stored.
 
-    Raises Unavailable in five cases; the message is then delivered again, and slices that were committed stay stored:
+    Raises Unavailable in five cases. The message is then delivered again, and slices that were committed stay stored:
 
     - The database or the embedder is unavailable.
     - A request cannot be stored now.
@@ -179,13 +179,14 @@ def _store_all(
 
 @dataclass
 class _Storing:
-    """Stores requests of a namespace in one transaction or, if a request makes it fail, in smaller parts."""
+    """Stores requests of a namespace in one transaction. If a request makes the transaction fail, stores smaller
+    parts."""
 
     memories: "MemoryStore"
     embedder: Embedder
     deadline: float
     embedded: dict[str, list[Vector]] = field(default_factory=dict)
-    """Vectors by content hash. With these, the smaller parts are not embedded again."""
+    """Vectors by content hash, so that the smaller parts are not embedded again."""
 
     def store(self, requests: Sequence[IngestRequest]) -> Stored:
         """Store the requests, and return the results. Raises Unavailable if parts are left after the deadline."""
