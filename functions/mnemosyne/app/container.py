@@ -55,8 +55,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    With `any_space`, the embedding model of the memories may differ from the model in the settings. Operators' commands
-    set `any_space`, because operators also manage such memories.
+    With `any_space`, the memories may have another embedding model than the settings name. Operators' commands set
+    `any_space`, so that these commands work in any case.
     """
 
     def __init__(
