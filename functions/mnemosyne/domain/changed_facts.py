@@ -272,8 +272,8 @@ _SWITCHES = tuple(
 _SWITCH_WORDS = frozenset(("on", "off", "up", "down"))
 _STATIVE_KEYS = frozenset(map(key_of, lists.STATIVE))
 _SEVERAL = frozenset(["for", "of", "with", "about", "für", "von", "mit", "para", "con", "pour", "avec"])
-"""Words that introduce one of several values. A subject can be "responsible for billing" and "responsible for support"
-at the same time, so these statements do not contradict each other."""
+"""Words before one of several values. "Responsible for billing" and "responsible for support" can both be true of a
+subject, so these statements do not contradict each other."""
 
 
 def _is_definite(word: Word) -> bool:

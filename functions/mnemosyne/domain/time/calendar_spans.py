@@ -76,7 +76,7 @@ class Calendar:
         return self.days(saturday, saturday + timedelta(days=2))
 
     def months(self, year: int, month: int, count: int) -> Span:
-        """Return `count` months beginning with `month`, which may be outside 1 to 12."""
+        """Return `count` months beginning with `month`. A `month` outside 1 to 12 is in another year."""
         return self.days(_month(year, month), _month(year, month + count))
 
     def unit(self, unit: Unit, wall: datetime) -> Span:
