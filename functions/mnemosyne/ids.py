@@ -31,7 +31,7 @@ def _uuid7(milliseconds: int) -> int:
 
 
 def issued_at(request_id: UUID, namespace: str) -> datetime | None:
-    """Return when `issue_request_id` made this id for the namespace, to the millisecond; None for other UUIDs.
+    """Return the time, to the millisecond, at which `issue_request_id` made the id. None for other UUIDs.
 
     The checksum is not a security feature. One in 4,096 other UUIDs passes it.
     """
