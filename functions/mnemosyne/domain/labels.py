@@ -36,7 +36,7 @@ def differing_labels(request: IngestRequest, stored_request: IngestRequest) -> l
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored_request, name)]
     # The memory gets the later expiry of both requests, so only an earlier requested expiry is a difference. If
-    # `stored_request` has no expiry, the memory may still have one, from the namespace's default lifetime. That expiry is
+    # `stored_request` has no expiry, the memory may still have one, from the namespace's default lifetime, which is
     # unknown here.
     is_earlier = expiry is not None and stored_request.expires_at is not None and stored_request.expires_at > expiry
     return sorted([*names, *(["expires_at"] if is_earlier else [])])
