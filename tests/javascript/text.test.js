@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  bodyOf, codeSegments, counted, markSegments, memories, passageOf, plain, shorten, unitRanges,
+  bodyOf, codeSegments, quantity, markSegments, memories, passageOf, plain, shorten, unitRanges,
 } from "../../functions/mnemosyne/http/console/static/text.js";
 
 const BODIES = [
@@ -85,6 +85,6 @@ test("a passage of a text without spaces begins and ends with whole characters",
 });
 
 test("counts agree with their nouns", () => {
-  assert.deepEqual([memories(1), memories(2318), counted(1, "tag"), counted(0, "tag")],
+  assert.deepEqual([memories(1), memories(2318), quantity(1, "tag"), quantity(0, "tag")],
     ["1 memory", "2,318 memories", "1 tag", "0 tags"]);
 });

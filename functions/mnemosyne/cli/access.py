@@ -14,7 +14,7 @@ from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import machine_zone, timezone_option
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 SHOWN_IDS = 3
 """Maximum number of ids in a printed line. --json prints up to 100."""
@@ -62,7 +62,7 @@ def _print_events(*, since: str | None, timezone: str, as_json: bool, **values: 
                 counts[event["action"]] += 1
                 say(json.dumps(event) if as_json else plain(_line(event)))
     total = ", ".join(f"{count:,} {action}" for action, count in sorted(counts.items()))
-    say(f"{counted(counts.total(), 'access', 'accesses')}{': ' if total else ''}{total}.", err=True)
+    say(f"{quantity(counts.total(), 'access', 'accesses')}{': ' if total else ''}{total}.", err=True)
 
 
 def _line(event: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from mnemosyne.cli.system import memory_system, pages, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import duration, minute
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 NAMESPACE = click.option(
     "--namespace",
@@ -89,7 +89,7 @@ def list_(
                     count += 1
                     say(json.dumps(letter) if as_json else plain(_line(letter)))
     if not as_json:
-        say(f"{counted(count, 'dead letter')}.", err=True)
+        say(f"{quantity(count, 'dead letter')}.", err=True)
 
 
 @dead_letters.command()
@@ -144,25 +144,25 @@ def drop(
                 raise not_found(namespace, missing[0])
             ids = [message_id for message_id in ids if message_id in message_ids]
         if dry_run:
-            say(f"{counted(len(ids), 'dead letter')} would be dropped.")
+            say(f"{quantity(len(ids), 'dead letter')} would be dropped.")
             return
         if ids and not message_ids and not yes:
             click.confirm(
-                f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
+                f"Drop {quantity(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
             )
         dropped = sum(
             system.run(DropDeadLetters(namespace=namespace, message_ids=batch))["dropped"] for batch in slices(ids)
         )
-    say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
+    say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {quantity(dropped, 'dead letter')}.")
 
 
 def _line(letter: Mapping[str, Any]) -> str:
     parts = [letter["message_id"], minute(letter["dead_lettered_at"])]
-    parts.append(counted(len(letter["request_ids"]), "memory", "memories"))
+    parts.append(quantity(len(letter["request_ids"]), "memory", "memories"))
     if letter["redrives"]:
         until = minute(letter["due_at"])
         parts += [
-            counted(letter["failures"], "failure"),
+            quantity(letter["failures"], "failure"),
             f"in flight until {until}" if letter["redriven_at"] else f"due {until}",
         ]
     return "  ".join([*parts, letter["cause"]])
@@ -170,4 +170,4 @@ def _line(letter: Mapping[str, Any]) -> str:
 
 def _group_line(group: Mapping[str, Any]) -> str:
     between = f"{minute(group['oldest'])} to {minute(group['newest'])}"
-    return f"{counted(group['letters'], 'letter')}  {group['in_flight']:,} in flight  {between}  {group['cause']}"
+    return f"{quantity(group['letters'], 'letter')}  {group['in_flight']:,} in flight  {between}  {group['cause']}"

@@ -18,7 +18,7 @@ from mnemosyne.cli.private import private
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import lines_of, plain, say
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.writing import to_jsonl, to_markdown
 
@@ -44,7 +44,7 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
         count = _export(format_, output, namespace, target_values)
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
-    summary = f"{counted(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."
+    summary = f"{quantity(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."
     say(f"{summary} Other namespaces are not exported: `mnemosyne quota list` shows them.", err=True)
 
 

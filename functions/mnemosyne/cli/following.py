@@ -16,7 +16,7 @@ from mnemosyne.cli.system import System
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import age, machine_zone, timezone_option
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 POLL_SECONDS = 0.5
 Row = dict[str, Any]
@@ -79,4 +79,4 @@ def print_rows(
         pass
     finally:
         total = ", ".join(f"{count:,} {value}" for value, count in sorted(counts.items()))
-        say(f"{counted(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)
+        say(f"{quantity(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)

@@ -17,7 +17,7 @@ from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import local_date
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import NotFound
 
 PREVIEW_SIZE = 20
@@ -68,7 +68,7 @@ def forget(
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**criteria, token=confirm or preview["token"]))["id"])
         count = _delete_memories(system, namespace, continued, target_options)
-        say(f"{counted(count, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
+        say(f"{quantity(count, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
             with private(receipt) as file:
                 file.write(json.dumps(fetch_receipt(system, namespace, continued), indent=1) + "\n")
@@ -99,7 +99,7 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     if preview["memories"] > PREVIEW_SIZE:
         say(f"… and {preview['memories'] - PREVIEW_SIZE:,} more; --dry-run lists all.")
     if number := preview["memories"]:
-        count = counted(number, "memory", "memories")
+        count = quantity(number, "memory", "memories")
         question = f"Forget {count} for good? Messages that were sent before will not store them again."
     else:  # ask nevertheless, because matching messages may still be in the queue
         question = "No stored memory matches. Forget the matching memories of messages that were sent before?"
@@ -115,7 +115,7 @@ def _list(
         if not page["cursor"]:
             break
         page = system.run(PreviewForgetting(**criteria, cursor=page["cursor"]))
-    say(f"{counted(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
+    say(f"{quantity(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
     for hold in preview["holds"]:
         say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of them, so none can be forgotten.")
         say(f"`mnemosyne holds release {target_options} {hold['id']}` releases the hold.")

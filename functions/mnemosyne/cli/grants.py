@@ -12,7 +12,7 @@ from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import minute
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 _PERSON = click.option("--person", metavar="WHO", help="Grants of this person: address or subject at the provider.")
 
@@ -54,5 +54,7 @@ def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **target_va
     with owners_system(**target_values) as system:
         revoked = system.run(RevokeGrants(ids=list(ids), person=person))["revoked"]
     say(
-        json.dumps({"revoked": revoked}) if as_json else f"Revoked {counted(len(revoked), 'grant')}, within 30 seconds."
+        json.dumps({"revoked": revoked})
+        if as_json
+        else f"Revoked {quantity(len(revoked), 'grant')}, within 30 seconds."
     )

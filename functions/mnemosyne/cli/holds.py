@@ -14,7 +14,7 @@ from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import NotFound
 
 
@@ -54,7 +54,7 @@ def place_(reason: str, **options: Any) -> None:
         hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
         suspending = pages(system, SuspendExpiry(namespace=options["namespace"], id=hold_id))
         suspended = sum(page["suspended"] for page in suspending)
-    say(f"Placed the hold {hold_id}. The expiry of {counted(suspended, 'memory', 'memories')} is suspended.")
+    say(f"Placed the hold {hold_id}. The expiry of {quantity(suspended, 'memory', 'memories')} is suspended.")
 
 
 @holds.command()
@@ -72,4 +72,4 @@ def release(hold: UUID, namespace: str, **target_values: Any) -> None:
         count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     if missing and not count:
         raise missing
-    say(f"The hold {hold} is released. {counted(count, 'memory has', 'memories have')} an expiry again.")
+    say(f"The hold {hold} is released. {quantity(count, 'memory has', 'memories have')} an expiry again.")

@@ -34,7 +34,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import timezone_option
 from mnemosyne.domain.batches import batches
 from mnemosyne.domain.parsing import read_json
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES
 from mnemosyne.formats.reading import unpacked_name
@@ -127,7 +127,7 @@ def _import(
 ) -> None:
     if journal.resumed:
         say(
-            f"Continuing an interrupted import after {counted(journal.resumed, 'batch', 'batches')}. "
+            f"Continuing an interrupted import after {quantity(journal.resumed, 'batch', 'batches')}. "
             f"To import from the beginning, delete {plain(journal.path)}",
             err=True,
         )
@@ -168,11 +168,11 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
         for source, error, record in journal.failures()
     )
     if count:
-        say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
+        say(f"{quantity(count, 'failure')} with causes: {plain(failures.path)}", err=True)
         say(f"Correct the records in {plain(failures.path)} or in {plain(path)}, and import again.", err=True)
     totals = journal.totals()
     if kept_out := totals.states[importer.NOT_STORED]:
-        number = f"{plain(path.name)}: {counted(kept_out, 'memory', 'memories')} not stored"
+        number = f"{plain(path.name)}: {quantity(kept_out, 'memory', 'memories')} not stored"
         say(f"{number}: each was deleted or has expired; to store it, give it a later timestamp", err=True)
     _print_notices(listing, totals.left_out)
     for notice in listing.notices():
@@ -189,7 +189,7 @@ def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
 
     names = {name: count for name, count in left_out.items() if not is_notice(name)}
     if names:
-        fields = [f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())]
+        fields = [f"{plain(name)} ({quantity(count, 'memory', 'memories')})" for name, count in sorted(names.items())]
         say(f"{plain(path.name)}: left out, because memories have no such fields: {', '.join(fields)}", err=True)
     notices = sorted(set(left_out) - set(names))
     for notice in notices[:NOTICES]:
@@ -263,8 +263,8 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
         say(json.dumps(totals))
         return
     left_out = totals["memories"] - totals["stored"]
-    restored = counted(totals["stored"], "memory", "memories")
-    rows = counted(totals["rows"], "outcome or record", "outcomes and records")
+    restored = quantity(totals["stored"], "memory", "memories")
+    rows = quantity(totals["rows"], "outcome or record", "outcomes and records")
     why = "because they were stored already, have expired or were forgotten"
     say(f"{restored} restored, {left_out:,} left out {why}; {rows}.")
 

@@ -11,7 +11,7 @@ from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import minute
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 _KIND = click.argument("kind", type=click.Choice(["person", "client", "key"]))
 _WHO = click.argument("who", metavar="WHO")
@@ -54,7 +54,7 @@ def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
     """
     with owners_system(**target_values) as system:
         answer = system.run(LockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
-    suffix = f"; {counted(len(answer['revoked']), 'grant')} end" if kind != "key" else ""
+    suffix = f"; {quantity(len(answer['revoked']), 'grant')} end" if kind != "key" else ""
     say(json.dumps(answer) if as_json else f"Locked out the {kind} {plain(answer['who'])}{suffix} within 30 seconds.")
 
 

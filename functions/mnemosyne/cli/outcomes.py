@@ -12,7 +12,7 @@ from mnemosyne.cli.options import check_source
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.outcome import OutcomeCursor
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.formats.decoding import read_unicode
 
 
@@ -63,7 +63,7 @@ def _print_waiting(system: System, namespace: str) -> None:
     if answer["waiting"] and answer["error"]:
         verb = "was" if answer["waiting"] == 1 else "were"
         say(
-            f"{counted(answer['waiting'], 'request')} {verb} attempted and will be delivered again. The last attempt "
+            f"{quantity(answer['waiting'], 'request')} {verb} attempted and will be delivered again. The last attempt "
             f"failed: {plain(answer['error'])}",
             err=True,
         )

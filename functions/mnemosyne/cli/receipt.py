@@ -17,7 +17,7 @@ from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.parsing import read_json
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
 
 
@@ -44,7 +44,7 @@ def list_(namespace: str, **target_values: Any) -> None:
     with memory_system(**target_values) as system:
         forgettings = system.run(ListForgettings(namespace=namespace))["forgettings"]
     for forgetting in forgettings:
-        count = counted(forgetting["memories"], "memory", "memories")
+        count = quantity(forgetting["memories"], "memory", "memories")
         finished = forgetting["finished_at"]
         state = f"finished {finished}" if finished else f"not finished, {forgetting['left']:,} left"
         selection = plain(json.dumps(forgetting["selection"]))
@@ -73,7 +73,7 @@ def verify(file: Path, key: Path | None) -> None:
     document = _json(file)
     thumbprint = verified(document, _trusted_keys(_json(key)) if key else [])
     content = document["receipt"]
-    count, namespace = counted(content["memories"], "memory", "memories"), plain(content["namespace"])
+    count, namespace = quantity(content["memories"], "memory", "memories"), plain(content["namespace"])
     when = f"from {content['started_at']} to {content['finished_at']}"
     say(f"Valid: {count} of the namespace {namespace} forgotten {when}.")
     say(f"Signed by the key {thumbprint}." + ("" if key else " Compare it with your deployment's, or give --key."))

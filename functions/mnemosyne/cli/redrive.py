@@ -15,7 +15,7 @@ from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import minute
 from mnemosyne.domain.dead_letter import Redrivable
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 
 @click.command()
@@ -74,7 +74,7 @@ def redrive(
         say(json.dumps({**kinds, "problems": problems}))
     else:
         verb = "would be" if dry_run else "was" if len(letters) == 1 else "were"
-        say(f"{counted(len(letters), 'dead letter')} {verb} published again.")
+        say(f"{quantity(len(letters), 'dead letter')} {verb} published again.")
         _print_unpublished(0 if message_ids else waiting, len(ids) - len(letters) - len(problems))
     if problems:
         say(f"{len(problems)} could not be published again.", err=True)
@@ -116,7 +116,7 @@ def _redrive(
 
 
 def _line(letter: Mapping[str, Any]) -> str:
-    count = counted(letter["memories"], "memory", "memories")
+    count = quantity(letter["memories"], "memory", "memories")
     return plain(f"{letter['message_id']}  {minute(letter['dead_lettered_at'])}  {count}  {letter['cause']}")
 
 

@@ -12,7 +12,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import local_date, local_time, machine_zone, timezone_option
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.confidence import Confidence
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.decoding import read_unicode
 
@@ -59,7 +59,7 @@ def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
     say(f"Queued as request {outcome['request_id']}: the server stores it as soon as it can.")
     (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
     if error := status["error"]:
-        say(f"The last of {counted(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
+        say(f"The last of {quantity(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
 
 
 def _standard_input() -> str:

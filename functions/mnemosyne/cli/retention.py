@@ -20,7 +20,7 @@ from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import duration
 from mnemosyne.domain.lifetime import LONGEST
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 DAY = 86_400
 
@@ -49,7 +49,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
         return
     for values in namespaces:
         lifetimes = ", ".join(f"{name} {_lifetime_text(values[name])}" for name in ("default", "maximum"))
-        expiring = counted(values["expiring"], "memory expires", "memories expire")
+        expiring = quantity(values["expiring"], "memory expires", "memories expire")
         say(f"{plain(values['namespace']) or '(all others)':30}  {lifetimes}; {expiring}")
     if not namespaces:
         say("No namespace has lifetimes, and no memory expires.")
@@ -72,7 +72,7 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
     with owners_system(**target_values) as system:
         expired = system.run(lifetimes)["expired"]
         if expired and not yes:
-            count = counted(expired, "stored memory is", "stored memories are")
+            count = quantity(expired, "stored memory is", "stored memories are")
             click.confirm(f"{count} older than that and will be deleted. Continue?", abort=True)
         system.run(SetRetention(**lifetimes.model_dump()))
         _apply_retention(system, namespace)
@@ -90,7 +90,7 @@ def clear(namespace: str, **target_values: Any) -> None:
 
 def _apply_retention(system: System, namespace: str) -> None:
     count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
-    say(f"Done: {counted(count, 'stored memory has', 'stored memories have')} another expiry now.")
+    say(f"Done: {quantity(count, 'stored memory has', 'stored memories have')} another expiry now.")
 
 
 def _lifetime_text(seconds: int | None) -> str:

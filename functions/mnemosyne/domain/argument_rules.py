@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 Location = tuple[int | str, ...]
 
@@ -68,8 +68,8 @@ def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
 def size(context: Mapping[str, Any], unit: str) -> str:
     """Describe a limit of length, such as `at most 100 items`."""
     if "max_length" in context:
-        return f"at most {counted(context['max_length'], unit)}"
-    return f"at least {counted(context['min_length'], unit)}"
+        return f"at most {quantity(context['max_length'], unit)}"
+    return f"at least {quantity(context['min_length'], unit)}"
 
 
 def between(model: type[BaseModel], location: Location, context: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from mnemosyne.domain.chronicle import title_of
 from mnemosyne.domain.confidence import Confidence
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.domain.visible import INVISIBLE
 from mnemosyne.mcp.record import SearchHit, brief
@@ -85,12 +85,12 @@ def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQue
         return OF_SEARCHED_TIME
     if memories:
         of_time = sum(any(window.contains(hit.timestamp) for window in query.preferred) for hit in memories)
-        return NOTHING_CLOSE if not of_time else OF_NAMED_TIME.format(hits=counted(of_time, "hit"))
+        return NOTHING_CLOSE if not of_time else OF_NAMED_TIME.format(hits=quantity(of_time, "hit"))
     if not left_out:
         return None
     return (
         f"Nothing {'strong' if minimum is Confidence.STRONG else 'close'} was found: min_confidence {minimum} left out "
-        f"{counted(left_out, 'hit')}. Search without it to see all."
+        f"{quantity(left_out, 'hit')}. Search without it to see all."
     )
 
 

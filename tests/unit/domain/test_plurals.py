@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 
 ROOT = Path(__file__).parents[3]
 PLURALS = "memories|dead letters|letters|failures|outcomes|batches|messages|requests"
@@ -26,7 +26,7 @@ UNCOUNTED = re.compile(rf"(?<! of )\{{[^{{}}]*\}} ({PLURALS})\b(?! of the)")
     ],
 )
 def test_a_count_of_one_has_a_singular_noun(count: int, nouns: tuple[str, ...], text: str) -> None:
-    assert counted(count, *nouns) == text
+    assert quantity(count, *nouns) == text
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "functions/mnemosyne/cli").glob("*.py")), ids=lambda path: path.name)

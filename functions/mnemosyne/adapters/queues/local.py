@@ -14,7 +14,7 @@ import orjson
 
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import current_trace
@@ -90,7 +90,7 @@ class LocalQueue:
         self.republish(*encode(namespace, readings, trace.traceparent if trace else "", publisher))
 
     def check(self) -> str:
-        return f"{self._path}, {counted(self.waiting(), 'message')} waiting"
+        return f"{self._path}, {quantity(self.waiting(), 'message')} waiting"
 
     def waiting(self) -> int:
         """Return the number of messages. Raises Unavailable if the file cannot be read or written."""

@@ -36,11 +36,11 @@ class Reply:
             await compressing(self._count_bytes(response))(scope, receive, self._send)
 
     def _count_bytes(self, app: ASGIApp) -> ASGIApp:
-        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_and_count(scope: Scope, receive: Receive, send: Send) -> None:
             async def count(message: Message) -> None:
                 self.bytes += len(message.get("body", b""))
                 await send(message)
 
             await app(scope, receive, count)
 
-        return counted
+        return send_and_count

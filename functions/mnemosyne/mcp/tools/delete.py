@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState
 from mnemosyne.domain.parsing import Id, Ids, Input, Key, Source
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
@@ -75,7 +75,7 @@ class Question(Result):
 
 def _build_question(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
     if arguments.ids is not None:
-        return Reply(Question(question=f"Delete {counted(len(arguments.ids), 'memory', 'memories')} for good?"))
+        return Reply(Question(question=f"Delete {quantity(len(arguments.ids), 'memory', 'memories')} for good?"))
     if arguments.id is None:
         return Reply(
             Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")

@@ -10,7 +10,7 @@ from pydantic import Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.forgetting import IDS_AT_ONCE, Hold, SelectedMemory, Selection
 from mnemosyne.domain.parsing import Id, Text
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import TimeWindow, bounds
@@ -83,7 +83,7 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
     state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
     finished = state.finished_at is not None
     result = Forgotten(forgetting_id=forgetting_id, memories=state.memories, left=state.left, finished=finished)
-    count = counted(state.memories - state.left, "memory", "memories")
+    count = quantity(state.memories - state.left, "memory", "memories")
     onward = "" if finished else f"; not finished: call again with forgetting_id {forgetting_id}"
     return Reply(result, text=f"Forgot {count}{onward}")
 

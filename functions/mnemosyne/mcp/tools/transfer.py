@@ -10,7 +10,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, Filled, Id, Ids, Input, Instant, Text
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -156,7 +156,7 @@ def _export_memories(arguments: ExportArguments, principal: Principal, services:
             memories=len(files_of_page),
             next_cursor=cursors.encode(next_cursor),
         ),
-        text=counted(len(files_of_page), "memory", "memories"),
+        text=quantity(len(files_of_page), "memory", "memories"),
     )
 
 

@@ -10,7 +10,7 @@ import { useValue } from "./observable.js";
 import { usePoll } from "./poll.js";
 import { isGivenUp, Requests } from "./requests.js";
 import { bulkBar } from "./shell.js";
-import { counted, number } from "./text.js";
+import { quantity, number } from "./text.js";
 import { showToast } from "./toast.js";
 
 const LIMIT = 50;
@@ -146,7 +146,7 @@ function useRedrive(may, onChanged) {
     }
     await onChanged();
     if (problems.length) throw new Error(problems.join("\n"));
-    showToast(`${counted(requests, "request is", "requests are")} tried again.`);
+    showToast(`${quantity(requests, "request is", "requests are")} tried again.`);
   });
   return { ...redriving, mayRedrive: may.has("redrive") };
 }
@@ -164,7 +164,7 @@ function NeedsLook({ may, redriving }) {
     <${Button} class="btn small" icon="retry" busy=${redriving.busy || retrying.busy} onClick=${retrying.run}>
       ${given === 1 ? "Retry it" : `Retry the ${number(given)}`}</>`;
   const parts = [given > 0 && `${number(given)} given up after several attempts`,
-    failed > 0 && `${counted(failed, "error")} in a request`].filter(Boolean);
+    failed > 0 && `${quantity(failed, "error")} in a request`].filter(Boolean);
   return html`<${Note} kind="bad" role="status" button=${button || null}><p>
     <strong>${number(needsLook(counts))} ${needsLook(counts) === 1 ? "needs" : "need"} a look.</strong>${" "}
     ${parts.join(", ")}.</p></><${Problem} error=${retrying.error} />`;

@@ -10,7 +10,7 @@ import { call, client } from "./mcp.js";
 import { parseMetadata } from "./metadata.js";
 import { observable, useValue } from "./observable.js";
 import { TagField } from "./tag_field.js";
-import { counted, memories as countMemories, number, plain, shorten } from "./text.js";
+import { quantity, memories as countMemories, number, plain, shorten } from "./text.js";
 import { ZONE } from "./time.js";
 import { showToast } from "./toast.js";
 
@@ -121,7 +121,7 @@ async function addParts(form, parts, start, may) {
 }
 
 const tellImport = (count) =>
-  showToast(`Importing ${counted(count, "file")} …`, { action: "Show", onAction: () => go("/import") });
+  showToast(`Importing ${quantity(count, "file")} …`, { action: "Show", onAction: () => go("/import") });
 
 // Fill the form from the parameters of the page's address: the text of a query without results, or the id of the memory
 // that a new text corrects. If the form has already been filled from this address, keep the person's changes.

@@ -3,14 +3,14 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { partsOf } from "./bulk.js";
 import { Button, Dialog, LoadProblem, More, Problem, Time, useAction, usePages } from "./components.js";
 import { call } from "./mcp.js";
-import { counted } from "./text.js";
+import { quantity } from "./text.js";
 import { showToast } from "./toast.js";
 
 const LIMIT = 50;
 
 const isDue = (letter) => new Date(letter.due_at) <= new Date();
 const MOST_IDS = 100; // maximum dead letters of a page
-export const letterCount = (count) => counted(count, "dead letter");
+export const letterCount = (count) => quantity(count, "dead letter");
 
 // Return the message ids of all dead letters that are not in flight, and the number of dead letters in flight. A dead
 // letter is in flight if its message was published again and has no outcome yet.
@@ -101,7 +101,7 @@ function useActions(may, onChanged) {
 function Results({ actions: { redriving, deleting, asking } }) {
   const { done } = redriving;
   return html`
-    ${done && html`<p role="status">Published again: ${counted(done.requests, "request")}.
+    ${done && html`<p role="status">Published again: ${quantity(done.requests, "request")}.
       ${done.remaining > 0 && ` ${letterCount(done.remaining)} of this cause remain: redrive again.`}</p>`}
     ${done?.problems.map((problem) => html`<${Problem} error=${new Error(problem)} />`)}
     ${deleting.done !== null && html`<p role="status">${`Deleted ${letterCount(deleting.done)}.`}</p>`}
@@ -128,7 +128,7 @@ function Letter({ letter, actions }) {
   const { message_id: id, failures, redriven_at: redriven } = letter;
   const redrive = !redriven || isDue(letter) ? { message_id: id } : null;
   return html`<li class="pad stack-s"><p>${letter.cause}</p>
-    <p class="soft small">Message ${id}, ${counted(letter.bytes, "byte")}, first failure <${Time}
+    <p class="soft small">Message ${id}, ${quantity(letter.bytes, "byte")}, first failure <${Time}
       at=${letter.dead_lettered_at} />
       ${failures > 1 && html`, ${failures} failures, the last <${Time} at=${letter.last_failed_at} />`}
       ${redriven && html`; in flight since <${Time} at=${redriven} />`}

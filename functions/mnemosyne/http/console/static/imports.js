@@ -3,7 +3,7 @@ import { forgetLists } from "./address.js";
 import { emptyReason, isKnown } from "./file_chunks.js";
 import { count, Import } from "./import_file.js";
 import { observable } from "./observable.js";
-import { counted, number } from "./text.js";
+import { quantity, number } from "./text.js";
 
 const REFRESH_MS = 250; // the page is updated at most this often, because a line may end every millisecond
 const MOST_FILES = 4; // maximum files that are imported at the same time
@@ -103,6 +103,6 @@ export function timeLeft({ total, done, doneBefore = 0, start }, now = performan
   const advance = done - doneBefore;
   if (!total || done >= total || advance < total / 20) return "";
   const seconds = Math.ceil(((now - start) / 1000 / advance) * (total - done));
-  if (seconds < 90) return `about ${counted(seconds, "second")} left`;
+  if (seconds < 90) return `about ${quantity(seconds, "second")} left`;
   return `about ${number(Math.ceil(seconds / 60))} minutes left`;
 }

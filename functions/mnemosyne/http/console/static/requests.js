@@ -2,7 +2,7 @@
 import { html, useState } from "./vendor/htm-preact.js";
 import { Button, Icon, Line, State, Time } from "./components.js";
 import { momentName } from "./dates.js";
-import { counted, number, plain } from "./text.js";
+import { quantity, number, plain } from "./text.js";
 
 // Requests in groups: consecutive requests of the same import are one group.
 export function groupImports(requests) {
@@ -59,7 +59,7 @@ function ImportRows({ group, may, redriving, picks }) {
       <${Icon} name="right" small />${name}</button>${" "}
       <span class="sub">${known > 0 && `${number(known)} already known`}${known > 0 && failed > 0 && ", "}
         ${failed > 0 && html`<span class="reason-in">${number(failed)} not stored</span>`}</span></td>
-    <td class="sub wide from">Import, ${counted(requests.length, "line")}</td>
+    <td class="sub wide from">Import, ${quantity(requests.length, "line")}</td>
     <td class="num sub"><${Time} at=${requests[0].updated_at} name=${momentName} /></td>
     <td>${letters.length > 0 && html`<${Retry} ids=${letters} redriving=${redriving} name=${name} />`}</td></tr>
     ${isOpen && failuresFirst(requests).map((request) => html`
@@ -88,7 +88,7 @@ function RequestRow({ request, may, redriving, picks, isPart = false }) {
     <td><${Pick} requests=${[request]} name=${wordsOf(request)} picks=${picks} /><${State} state=${state} /></td>
     <td><${Line} text=${wordsOf(request)} />${error && html`<span class="reason">${error}</span>`}
       ${note && html`<span class="sub block">${note}</span>`}
-      ${attempts > 1 && html`<span class="sub block">${counted(attempts, "attempt")}</span>`}</td>
+      ${attempts > 1 && html`<span class="sub block">${quantity(attempts, "attempt")}</span>`}</td>
     <td class="sub wide from" title=${from}>${from}</td>
     <td class="num sub"><${Time} at=${request.updated_at} name=${momentName} /></td>
     <td>${state === "dead_lettered" && letter ? html`<${Retry} ids=${[letter]} redriving=${redriving}

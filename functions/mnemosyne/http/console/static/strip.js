@@ -34,11 +34,11 @@ export function Strip({ filters, selection, onSelect }) {
   useEffect(() => void counting.run(), [JSON.stringify(filters)]);
   const timeline = counting.done && coarsen(counting.done, MOST_BARS);
   if (!timeline || timeline.buckets.length < 2) return null;
-  const counted = filters.include_superseded ? ", replaced ones included" : "";
-  return html`<${Plot} ...${{ timeline, counted, selection, onSelect }} />`;
+  const suffix = filters.include_superseded ? ", replaced ones included" : "";
+  return html`<${Plot} ...${{ timeline, suffix, selection, onSelect }} />`;
 }
 
-function Plot({ timeline, counted, selection, onSelect }) {
+function Plot({ timeline, suffix, selection, onSelect }) {
   const { per } = timeline;
   const filled = fillBuckets(timeline);
   const { x, timeOf, height, start, end } = scales(filled, per);
@@ -51,7 +51,7 @@ function Plot({ timeline, counted, selection, onSelect }) {
   const isIn = (time) => marked && bucketEnd(time, per) > marked[0] && time <= marked[1];
   const total = timeline.buckets.reduce((sum, { memories }) => sum + memories, 0);
   const label = `${countMemories(total)} by the ${per}, from ${bucketLabel(start, per)} to ${
-    bucketLabel(filled.at(-1).time, per)}${counted}. Choose a time with the filter.`;
+    bucketLabel(filled.at(-1).time, per)}${suffix}. Choose a time with the filter.`;
   return html`<figure class="strip"><div class="strip-plot" ref=${plot} ...${handlers}>
     <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${label}>
       ${marked && html`<rect class="sel" x=${x(marked[0])} y="0" height=${HEIGHT}

@@ -114,5 +114,5 @@ const NUMBER = new Intl.NumberFormat();
 export const number = (value) => NUMBER.format(value);
 
 // A count with its noun: "1 memory", "2,318 memories".
-export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
-export const memories = (count) => counted(count, "memory", "memories");
+export const quantity = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+export const memories = (count) => quantity(count, "memory", "memories");

@@ -5,7 +5,7 @@ import { takeFolder, useDrops } from "./drops.js";
 import { countsOf, importFiles, imports, isFailure, run, timeLeft } from "./imports.js";
 import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
-import { counted, memories as countMemories, number } from "./text.js";
+import { quantity, memories as countMemories, number } from "./text.js";
 import { zip } from "./zip.js";
 
 const MOST_LINES = 200; // maximum lines that the page shows
@@ -120,7 +120,7 @@ function Lines({ name, lines }) {
     <ul class="stack-s small">${failuresFirst.slice(0, MOST_LINES).map((line) => html`<${LineResult}
       ...${line} />`)}</ul>
     ${lines.length > MOST_LINES && html`<p
-      class="help">and ${counted(lines.length - MOST_LINES, "line")} more: save them to
+      class="help">and ${quantity(lines.length - MOST_LINES, "line")} more: save them to
       see all</p>`}
     <p><${Button} class="btn small" icon="download" onClick=${() => save(`${name}.outcomes.jsonl`, toJsonLines(lines))}>
       Save all lines</></p></details>`;

@@ -6,13 +6,13 @@ import { HitList } from "./hit.js";
 import { useValue } from "./observable.js";
 import { addressOf } from "./search_form.js";
 import { useSelection } from "./selection.js";
-import { counted } from "./text.js";
+import { quantity } from "./text.js";
 
 // A sentence about the list in two parts: the number of results, which is shown in bold, and the rest.
 function typedText(count, isSearching) {
   const next = isSearching ? "Searching by meaning too …" : "Press Enter to search by meaning too.";
   if (!count) return ["No memory has these words.", next];
-  return [`${counted(count, "memory", "memories")} found by words`, `while you type. ${next}`];
+  return [`${quantity(count, "memory", "memories")} found by words`, `while you type. ${next}`];
 }
 
 export function TypedResults({ form, answer, may, isSearching = false }) {
