@@ -18,10 +18,10 @@ _TEMPLATE = """\
 Try it, in another terminal:
   {prefix}{command} remember "The oolong is on shelf 7."{at}
   {prefix}{command} search "Where is the oolong?"{at}
-  curl -s {quoted} -H 'Content-Type: application/json'{curl_header} -d '{try_it}'
+  curl -s {quoted_url} -H 'Content-Type: application/json'{curl_header} -d '{try_it}'
 
 Connect a client:
-  Claude Code     claude mcp add --transport http mnemosyne {quoted}{header}
+  Claude Code     claude mcp add --transport http mnemosyne {quoted_url}{header}
   Claude Desktop  claude_desktop_config.json:
                   {desktop}
   Cursor          ~/.cursor/mcp.json:
@@ -30,7 +30,7 @@ Connect a client:
                   {vs_code}
   Gemini CLI      ~/.gemini/settings.json:
                   {gemini}
-  MCP Inspector   npx @modelcontextprotocol/inspector --cli {quoted} --transport http --method tools/list{header}
+  MCP Inspector   npx @modelcontextprotocol/inspector --cli {quoted_url} --transport http --method tools/list{header}
 
 Ctrl-C stops everything; the data stays."""
 
