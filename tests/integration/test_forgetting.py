@@ -442,6 +442,15 @@ def test_of_two_memories_with_one_id_only_the_selected_one_is_forgotten(letters:
     assert b"coffee" in letter.data
 
 
+def test_two_forgotten_memories_with_one_id_are_one_deleted_request(letters: Letters) -> None:
+    same = {"request_id": str(UUID(int=7)), "timestamp": "2026-05-20T12:00:00Z", "tags": ["tea"]}
+    letters.give_up(_message({**same, "content": "oolong"}, {**same, "content": "sencha"}))
+    state = forgetting.read(forget(letters, TEA), memories=letters.memories)
+    assert state.finished_at
+    status = status_of(letters.memories, UUID(int=7))
+    assert (status.state, status.content_hash) == (IngestState.DELETED, request("oolong").content_hash)
+
+
 def test_a_finished_forgetting_does_not_change_when_it_is_repeated(services: FakeServices) -> None:
     store_content(services.memories, "oolong")
     forgetting_id = forget(services)

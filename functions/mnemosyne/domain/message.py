@@ -132,18 +132,17 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
         wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
+    provenances = read_provenance(message.attributes, len(items))
     readings = [
         replace(_read_item(item, index, unwrapped, message, namespace), provenance=provenance)
-        for index, (item, provenance) in enumerate(
-            zip(items, read_provenance(message.attributes, len(items)), strict=True)
-        )
+        for index, (item, provenance) in enumerate(zip(items, provenances, strict=True))
     ]
     newest = max(
         map(schema_version, [version, *(item.get("schema_version") for item in items if isinstance(item, dict))])
     )
     if not wrong and newest > SCHEMA_VERSION:
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
-        unread = _first_of_each_id(as_failed(reading, newer) for reading in readings)
+        unread = first_of_each_id(as_failed(reading, newer) for reading in readings)
         return IngestMessage(namespace, (), tuple(unread.values()), retry_reason=newer)
     checked = _build_message(namespace, [as_failed(reading, wrong) for reading in readings] if wrong else readings)
     return replace(checked, published=message.first_published_at)
@@ -263,7 +262,7 @@ def _build_message(namespace: str, readings: Sequence[Reading]) -> IngestMessage
     If records with the same request id differ, the whole message also becomes a dead letter.
     """
     valid_first = sorted(enumerate(readings), key=lambda item: isinstance(item[1], FailedRequest))
-    first = _first_of_each_id(reading for _, reading in valid_first)
+    first = first_of_each_id(reading for _, reading in valid_first)
     conflicts: list[str] = []
     for index, reading in valid_first:
         if identity(first[reading.request_id]) != identity(reading):
@@ -278,7 +277,8 @@ def _build_message(namespace: str, readings: Sequence[Reading]) -> IngestMessage
     )
 
 
-def _first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
+def first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
+    """Return the first record with each request id, by request id."""
     first: dict[UUID, ReadingT] = {}
     for reading in readings:
         first.setdefault(reading.request_id, reading)

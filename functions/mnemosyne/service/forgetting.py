@@ -13,7 +13,7 @@ from uuid import UUID
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
-from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, read_each, redacted, without_text
+from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, first_of_each_id, read_each, redacted, without_text
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.observability import EventLog
@@ -93,8 +93,8 @@ class _ForgottenRequests:
     data: bytes | None
     """The data of the dead letter without the forgotten memories; None if nothing is left."""
     requests: Sequence[Reading]
-    """The forgotten requests, to be recorded as deleted. A request whose id also belongs to a kept request is left
-    out."""
+    """The forgotten requests, to be recorded as deleted, one for each request id. A request whose id also belongs to a
+    kept request is left out."""
     forgettings: int
     """Number of forgettings of the namespace when the dead letter was read. A different number later shows that another
     forgetting has begun."""
@@ -129,7 +129,10 @@ def _find_forgotten(
         return _ForgottenRequests(letter.data, [], effects.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
     deleted = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
-    return _ForgottenRequests(redacted(entries, forgotten), deleted, effects.forgettings, any_forgotten=True)
+    # Of the records with one request id, the first valid one is the request, as in `decode`.
+    valid_first = sorted(deleted, key=lambda reading: isinstance(reading, FailedRequest))
+    requests = tuple(first_of_each_id(valid_first).values())
+    return _ForgottenRequests(redacted(entries, forgotten), requests, effects.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:
