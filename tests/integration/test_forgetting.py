@@ -417,6 +417,37 @@ def test_forgetting_all_memories_removes_the_texts_of_invalid_ones(
     assert not [row["row"] for row in rows if "secret" in row["row"]]
 
 
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b'{"request_id": "%s", "content": ', "message data must be JSON"),
+        (b'{"request_id": "%s", "memories": 7}', "memories must be an array with at least 1 items"),
+    ],
+)
+def test_an_unreadable_message_published_after_a_forgetting_of_all_memories_has_failed(
+    services: FakeServices, data: bytes, error: str
+) -> None:
+    forget(services)
+    request_id = UUID(int=7)
+    named = {"namespace": "ns", FIRST_PUBLISHED: AFTER.isoformat()}
+    unreadable = Published(message_id="1", data=data % str(request_id).encode(), attributes=named)
+    deliver(Push(unreadable, 1), services)
+    status = status_of(services.memories, request_id)
+    assert (status.state, str(status.error).partition(":")[0]) == (IngestState.FAILED, error)
+
+
+def test_a_message_of_a_newer_schema_version_keeps_its_first_words_after_a_forgetting(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    forget(services)
+    data = b'{"schema_version": 2, "content": "oolong", "timestamp": "2026-05-20"}'
+    newer = Published(message_id="1", data=data, attributes={"namespace": "ns", FIRST_PUBLISHED: AFTER.isoformat()})
+    with pytest.raises(ItemUnavailable):
+        deliver(Push(newer, 1), services)
+    row = shared_database.owner.one("SELECT provenance ->> 'first_words' AS words FROM ingest_requests")
+    assert row["words"] == "oolong"
+
+
 def _ids_in(letter: DeadLetter) -> set[UUID]:
     return set(decode(Published(message_id="1", data=letter.data, attributes=letter.attributes)).request_ids)
 

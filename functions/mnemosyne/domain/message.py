@@ -122,13 +122,14 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     `allowed_namespace` is the only namespace that the publisher may write to. Errors are returned in the result, and
     never raised. The result has every request id in the message.
     """
-    unwrapped = unwrap(message)
+    unwrapped, published = unwrap(message), message.first_published_at
     namespace, wrong = unwrapped.destination(allowed_namespace)
     items, unreadable = _split_items(unwrapped)
     if not namespace:
         return IngestMessage("", (), dead_letter_reason="; ".join(filter(None, [wrong, unreadable])))
     if unreadable:
-        return IngestMessage(namespace, (), _fail_ids(message, unwrapped, unreadable), dead_letter_reason=unreadable)
+        failed = _fail_ids(message, unwrapped, unreadable)
+        return IngestMessage(namespace, (), failed, dead_letter_reason=unreadable, published=published)
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
         wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
@@ -137,15 +138,14 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
         replace(_read_item(item, index, unwrapped, message, namespace), provenance=provenance)
         for index, (item, provenance) in enumerate(zip(items, provenances, strict=True))
     ]
-    newest = max(
-        map(schema_version, [version, *(item.get("schema_version") for item in items if isinstance(item, dict))])
-    )
+    versions = [version, *(item.get("schema_version") for item in items if isinstance(item, dict))]
+    newest = max(map(schema_version, versions))
     if not wrong and newest > SCHEMA_VERSION:
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
-        unread = first_of_each_id(as_failed(reading, newer) for reading in readings)
-        return IngestMessage(namespace, (), tuple(unread.values()), retry_reason=newer)
+        unread = tuple(first_of_each_id(as_failed(reading, newer) for reading in readings).values())
+        return IngestMessage(namespace, (), unread, retry_reason=newer, published=published)
     checked = _build_message(namespace, [as_failed(reading, wrong) for reading in readings] if wrong else readings)
-    return replace(checked, published=message.first_published_at)
+    return replace(checked, published=published)
 
 
 def _fail_ids(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
