@@ -387,6 +387,45 @@ def test_a_forgotten_failed_request_keeps_no_words_of_its_content(
     assert not [row["row"] for row in rows if "secret" in row["row"]]
 
 
+@pytest.mark.parametrize(
+    "invalid",
+    [{"timestamp": 2026}, {"tags": ["tea", 7]}, {"request_id": "mine"}, {"timestamp": 2026, "session": "kitchen"}],
+)
+@pytest.mark.parametrize("imported", [False, True], ids=["a message", "an import"])
+def test_an_invalid_request_with_the_content_of_a_forgotten_memory_keeps_no_words(
+    services: FakeServices, shared_database: SharedDatabase, invalid: dict[str, object], imported: bool
+) -> None:
+    memory = {"content": f"a secret pot{' of tea' * 30}", "timestamp": "2026-05-20T12:00:00Z", "tags": ["tea"]}
+    bad = {**memory, **invalid}
+    if imported:
+        data, attributes = encode("ns", decode(_message(bad).message).rejected, "")
+        deliver(Push(Published(message_id="1", data=data, attributes=attributes), 1), services)
+    else:
+        deliver(_message(bad), services)
+    deliver(_message({**memory, "session": bad.get("session")}, message_id="2"), services)
+    assert "secret" in str(_rows_of_requests(shared_database))
+    forget(services, TEA)
+    assert "secret" not in str(_rows_of_requests(shared_database))
+
+
+def _rows_of_requests(shared_database: SharedDatabase) -> list[str]:
+    rows = shared_database.owner.run("SELECT CAST(to_jsonb(i) AS text) AS row FROM ingest_requests i")
+    return [row["row"] for row in rows]
+
+
+def test_a_dead_lettered_request_whose_letter_was_dropped_keeps_no_words_of_a_forgotten_memory(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    data, attributes = encode("ns", [request("a secret pot of tea")], "")
+    waited = Published(message_id="1", data=data, attributes=attributes, publish_time=BEFORE.isoformat())
+    give_up(Push(waited, 1), services)
+    services.memories.drop_dead_letters(["1"])
+    assert "secret" in str(_rows_of_requests(shared_database))
+    store_content(services.memories, "a secret pot of tea", tags=("tea",))
+    forget(services, TEA)
+    assert "secret" not in str(_rows_of_requests(shared_database))
+
+
 def test_a_record_is_stored_again_with_other_content_at_any_time(services: FakeServices) -> None:
     name, at = ExternalId("notes", "7"), datetime(2022, 1, 1, tzinfo=UTC)
     deliver(push(request("first", external_id=name, timestamp=at)), services)

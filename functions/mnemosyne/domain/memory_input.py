@@ -13,13 +13,12 @@ from uuid import UUID
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from mnemosyne.domain.event_time import event_time, in_zone, zone
+from mnemosyne.domain.failed_request import failed_request
 from mnemosyne.domain.lifetime import expiry, lifetime, parse_boolean
 from mnemosyne.domain.memory import (
-    FIRST_WORDS,
     MEMORY_FIELDS,
     Deletion,
     ExternalId,
-    FailedRequest,
     IngestRequest,
     Reading,
     Request,
@@ -27,7 +26,6 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.parsing import (
     KEY_LIMIT,
-    SOURCE_LIMIT,
     Content,
     Id,
     Input,
@@ -40,12 +38,10 @@ from mnemosyne.domain.parsing import (
     Title,
     excerpt,
     parse,
-    uuid,
 )
 from mnemosyne.domain.pubsub_message import namespace_problem, storable_name
-from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.ids import deletion_id, refused_id, version_id
+from mnemosyne.ids import deletion_id, version_id
 
 SCHEMA_VERSION = 1
 _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "expires_at", "ttl", "pinned"})
@@ -270,28 +266,3 @@ def read(record: object, defaults: Defaults) -> Reading:
         return parse(MemoryInput, known_fields, of="a memory").request(defaults)
     except InvalidRequest as exc:
         return failed_request(str(exc), defaults, known_fields)
-
-
-def failed_request(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:
-    """Return a failed request for an invalid record.
-
-    The request is identified by the source and key of the record or, without these, by the record's position.
-    """
-    fields = fields or {}
-    source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
-    key = storable_name(fields.get("key"), characters=KEY_LIMIT) or defaults.key
-    external_id = ExternalId(source, key) if source and key else defaults.place
-    derived = refused_id(external_id.source, external_id.key, error) if external_id else None
-    request_id = _parse_uuid(fields.get("request_id")) or derived or defaults.new_id()
-    content = fields.get("content")
-    words = one_line(content[:FIRST_WORDS].replace("\x00", "")) if isinstance(content, str) else None
-    return FailedRequest(request_id=request_id, error=error, external_id=external_id, first_words=words or None)
-
-
-def _parse_uuid(value: object) -> UUID | None:
-    """Return the value as a UUID; None if it is not valid."""
-    try:
-        parsed = uuid(value)
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, UUID) else None

@@ -12,8 +12,9 @@ from uuid import UUID
 
 import orjson
 
+from mnemosyne.domain.failed_request import CONTENT_HASH, failed_request
 from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRequest, IngestRequest, Reading, Request
-from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, failed_request, read, schema_version
+from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, schema_version
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.provenance import Publisher, read_provenance
 from mnemosyne.domain.pubsub_message import MessageBody, Published, unwrap
@@ -112,7 +113,7 @@ def _encode_record(reading: Reading) -> dict[str, Any]:
         case Deletion():
             return {**identity, "op": "delete", "timestamp": reading.timestamp}
         case FailedRequest():
-            words = {"content": reading.first_words} if reading.first_words else {}
+            words = {"content": reading.first_words, CONTENT_HASH: reading.content_hash} if reading.first_words else {}
             return {**identity, REFUSED: reading.error, **words}
 
 
@@ -187,8 +188,7 @@ def _read_item(item: Any, index: int, unwrapped: MessageBody, message: Published
 
 def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place: str) -> Defaults:
     def transport_id() -> UUID:
-        transport = f"{message.first_published}/{hashlib.sha256(message.data).hexdigest()}{place}"
-        return derived_id(_TRANSPORT, transport)
+        return derived_id(_TRANSPORT, f"{message.first_published}/{hashlib.sha256(message.data).hexdigest()}{place}")
 
     published = message.first_published_at
     return Defaults(

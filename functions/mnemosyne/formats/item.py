@@ -13,8 +13,9 @@ from typing import Any
 
 from mnemosyne.domain import chronicle
 from mnemosyne.domain.archive import EXTRAS
+from mnemosyne.domain.failed_request import failed_request
 from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, Reading
-from mnemosyne.domain.memory_input import Defaults, MemoryInput, failed_request, read
+from mnemosyne.domain.memory_input import Defaults, MemoryInput, read
 from mnemosyne.domain.parsing import KEY_LIMIT
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ids import note_version_id

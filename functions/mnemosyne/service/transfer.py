@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mnemosyne.domain.failed_request import failed_request
 from mnemosyne.domain.memory import (
     BATCH_LIMIT,
     EXPORT_BYTES,
@@ -17,7 +18,7 @@ from mnemosyne.domain.memory import (
     KeysetCursor,
     Reading,
 )
-from mnemosyne.domain.memory_input import Defaults, failed_request
+from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.parsing import VALUES, check_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.search import Filters

@@ -34,23 +34,25 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # be stored. Pub/Sub reports only that it has delivered the message too often.
 GIVE_UP: Final = """
 WITH request AS (
-    SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key,
+    SELECT request_id, error, decode(hash, 'hex') AS delivered_hash, decode(content_hash, 'hex') AS content_hash,
+        source, key,
         coalesce(provenance, '{}') || jsonb_build_object('dead_letter', CAST(:message_id AS text)) AS provenance
     FROM jsonb_to_recordset(CAST(:requests AS jsonb))
-        AS r (request_id uuid, error text, hash text, source text, key text, provenance jsonb)
+        AS r (request_id uuid, error text, hash text, content_hash text, source text, key text, provenance jsonb)
 ), stored AS (
-    SELECT i.request_id, is_same_request(i, request.content_hash, request.source, request.key) AS is_same
+    SELECT i.request_id, is_same_request(i, request.delivered_hash, request.source, request.key) AS is_same
     FROM ingest_requests i
     JOIN request USING (request_id)
     WHERE i.namespace = :namespace AND i.state IN ('stored', 'duplicate', 'deleted')
 ), recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key, provenance)
-    SELECT DISTINCT ON (request_id) request_id, CAST(:namespace AS text), next_request_state(NULL, 'given_up'), 0,
-        error, source, key, provenance
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, content_hash, attempts, error, source, key,
+        provenance)
+    SELECT DISTINCT ON (request_id) request_id, CAST(:namespace AS text), next_request_state(NULL, 'given_up'),
+        content_hash, 0, error, source, key, provenance
     FROM request
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = next_request_state(i.state, 'given_up'), error = coalesce(i.error, EXCLUDED.error),
-        provenance = coalesce(EXCLUDED.provenance, '{}')
+        content_hash = EXCLUDED.content_hash, provenance = coalesce(EXCLUDED.provenance, '{}')
             || CASE WHEN CAST(:letter_id AS uuid) IS NOT NULL AND i.provenance -> 'dead_letter' IS NOT NULL
                 THEN jsonb_build_object('dead_letter', i.provenance -> 'dead_letter') ELSE '{}' END,
         updated_at = clock_timestamp(), announced_at = NULL

@@ -1,0 +1,63 @@
+"""Failed requests of invalid records. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mnemosyne.domain.memory import FIRST_WORDS, ExternalId, FailedRequest, content_hash
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, storable, uuid
+from mnemosyne.domain.pubsub_message import storable_name
+from mnemosyne.domain.visible import one_line
+from mnemosyne.ids import refused_id
+
+if TYPE_CHECKING:
+    from mnemosyne.domain.memory_input import Defaults
+
+CONTENT_HASH: Final = "content_hash"
+"""Field of a refused record in a message: the hash of its content, of which the message has only the beginning."""
+_HASH = re.compile("[0-9a-f]{64}")
+
+
+def failed_request(error: str, defaults: "Defaults", fields: Mapping[str, Any] | None = None) -> FailedRequest:
+    """Return a failed request for an invalid record.
+
+    The request is identified by the source and key of the record or, without these, by the record's position.
+    """
+    fields = fields or {}
+    source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
+    key = storable_name(fields.get("key"), characters=KEY_LIMIT) or defaults.key
+    external_id = ExternalId(source, key) if source and key else defaults.place
+    derived = refused_id(external_id.source, external_id.key, error) if external_id else None
+    content = fields.get("content")
+    words = one_line(content[:FIRST_WORDS].replace("\x00", "")) if isinstance(content, str) else None
+    return FailedRequest(
+        request_id=_parse_uuid(fields.get("request_id")) or derived or defaults.new_id(),
+        error=error,
+        external_id=external_id,
+        first_words=words or None,
+        content_hash=_content_hash(fields),
+    )
+
+
+def _content_hash(fields: Mapping[str, Any]) -> str | None:
+    """Return the hash of the record's content; None if the content or the session cannot be stored."""
+    if CONTENT_HASH in fields:
+        known = fields[CONTENT_HASH]
+        return known if isinstance(known, str) and _HASH.fullmatch(known) else None
+    content, session = fields.get("content"), fields.get("session") or None
+    if not isinstance(content, str) or not content or not isinstance(session, str | None):
+        return None
+    try:
+        return content_hash(storable(content), session and storable(session))
+    except ValueError:
+        return None
+
+
+def _parse_uuid(value: object) -> UUID | None:
+    """Return the value as a UUID; None if it is not valid."""
+    try:
+        parsed = uuid(value)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, UUID) else None
