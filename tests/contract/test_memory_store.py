@@ -128,6 +128,14 @@ def test_a_final_state_is_never_overwritten(memories: MemoryStore) -> None:
     assert memories.statuses([ingest_request.request_id])[ingest_request.request_id].state is IngestState.STORED
 
 
+def test_the_status_of_a_request_with_the_id_of_a_memory_is_that_of_the_request(memories: MemoryStore) -> None:
+    memory_id = store_content(memories, "a")
+    assert memories.statuses([memory_id])[memory_id].state is IngestState.UNKNOWN
+    again = replace(request("a"), request_id=memory_id)
+    store(memories, again)
+    assert memories.statuses([memory_id])[memory_id].state is IngestState.DUPLICATE
+
+
 def test_statuses_of_another_namespace_are_unknown(memories: MemoryStore) -> None:
     ingest_request = request("a")
     store(memories, ingest_request)

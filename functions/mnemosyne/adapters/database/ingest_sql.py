@@ -132,7 +132,8 @@ WHERE next_request_state(i.state, :event) IS NOT NULL
 
 # Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted". A caller
 # may use a memory id as a request id by mistake. Then the answer says so, because the caller would otherwise read
-# "queued" for days.
+# "queued" for days. If a publisher has chosen the id of a memory as the id of a request, the answer is about the
+# request.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key,
     encode(i.content_hash, 'hex') AS content_hash
@@ -143,8 +144,10 @@ WHERE i.namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]
 UNION ALL
 SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL,
     NULL, NULL
-FROM memories
-WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
+FROM memories m
+WHERE m.namespace = :namespace AND m.id = ANY (CAST(:request_ids AS uuid[])) AND NOT EXISTS (
+    SELECT FROM ingest_requests i WHERE i.namespace = :namespace AND i.request_id = m.id
+)
 """
 
 # Begin a pass over the outcomes. A pass reads, page by page, the requests that changed since the previous pass. `until`
