@@ -29,6 +29,7 @@ from mnemosyne.service import ingest
 from tests.fakes import FakeServices, memories_in, request
 from tests.integration.test_reading import ARGUMENTS
 from tests.memories import EMBEDDER, list_memories, status_of, store, store_content
+from tests.records import deletion, version
 from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, call_tool, error_of
 
@@ -230,6 +231,17 @@ def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
     shared_database.owner.run("UPDATE memories SET expires_at = :soon WHERE id = :id", soon=SOON, id=memory_id)
     store(services.memories, ingest_request)
     assert expiry_of(services, memory_id) == SOON
+
+
+def test_a_version_that_is_not_stored_does_not_extend_the_expiry_of_a_memory_with_its_content(
+    services: FakeServices,
+) -> None:
+    sencha = store_content(services.memories, "sencha", expires_at=SOON)
+    oolong = store_content(services.memories, "oolong", expires_at=SOON)
+    services.memories.delete_records([deletion("1", 9)])
+    outcomes = store(services.memories, version("1", "sencha", 2), version("2", "oolong", 2))
+    assert {outcome.state for outcome in outcomes.values()} == {IngestState.DELETED, IngestState.DUPLICATE}
+    assert (expiry_of(services, sencha), expiry_of(services, oolong)) == (SOON, None)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,9 @@ BEGIN
     IF versions @? '$[*] ? (@.state == "duplicate")' THEN
         PERFORM extend_expiry(p_namespace, (
             SELECT jsonb_agg(r) FROM jsonb_array_elements(p_requests) AS r
-            WHERE r ->> 'request_id' IN (SELECT v ->> 'request_id' FROM jsonb_array_elements(versions) AS v)
+            WHERE r ->> 'request_id' IN (
+                SELECT v ->> 'request_id' FROM jsonb_array_elements(versions) AS v WHERE v ->> 'state' = 'duplicate'
+            )
         ));
     END IF;
     RETURN answer - 'recorded';
