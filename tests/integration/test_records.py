@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 from mcp_types import TextContent
@@ -229,6 +229,20 @@ def test_a_version_that_arrives_after_its_expiry_leaves_no_earlier_version_curre
             assert (outcome.state, outcome.memory_id) == (IngestState.DELETED, None)
             assert outcome.error == "it had expired at 2026-05-20T12:00:00Z"
     assert (records.visible(), records.stored()) == (visible, stored)
+
+
+def test_a_version_that_has_expired_only_by_the_clock_of_the_function_is_current(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FastClock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "FastClock":
+            return super().now(tz) + timedelta(hours=2)
+
+    records.deliver(version("1", "old", 1))
+    monkeypatch.setattr(ingest, "datetime", FastClock)
+    records.deliver(version("1", "new", 2, expires_at=datetime.now(UTC) + timedelta(hours=1)))
+    assert records.visible() == {"new"}
 
 
 def test_an_expired_version_leaves_a_memory_that_is_current_in_another_record(records: Records) -> None:

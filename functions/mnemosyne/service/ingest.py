@@ -214,7 +214,7 @@ class _Storing:
         with self.memories.claim(requests) as claim:
             outcomes = dict(claim.already_final)
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
-            expired_requests = [request for request in claim.new if request.expires_at and request.expires_at <= now]
+            expired_requests = [request for request in claim.new if _has_expired(request, now)]
             new = (
                 [request for request in claim.new if request not in expired_requests] if expired_requests else claim.new
             )
@@ -257,6 +257,15 @@ class _Storing:
                 embed_ms=milliseconds(started),
             )
         return [self.embedded[request.content_hash] for request in requests]
+
+
+def _has_expired(request: IngestRequest, now: datetime) -> bool:
+    """Whether the memory of the request has expired. False for a version of a record, which the database decides.
+
+    An expired version supersedes earlier versions. SQL functions do this when the version is claimed, by the clock of
+    the database. If this machine's clock decided, an earlier version would stay current.
+    """
+    return request.external_id is None and request.expires_at is not None and request.expires_at <= now
 
 
 def _reject_invalid(message: IngestMessage, memories: "MemoryStore") -> None:
