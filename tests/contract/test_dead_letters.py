@@ -124,6 +124,26 @@ def test_a_message_that_fails_again_updates_its_letter_and_keeps_the_time_of_its
         assert (kept_letter.attributes, system.state(ingest_request)) == (letter.attributes, IngestState.DEAD_LETTERED)
 
 
+@pytest.mark.parametrize("redriven", [False, True], ids=["an attempt failed before", "a redriven letter"])
+def test_the_cause_of_a_crash_replaces_the_error_of_an_earlier_attempt(
+    system: System, ingest_request: IngestRequest, monkeypatch: pytest.MonkeyPatch, redriven: bool
+) -> None:
+    push = system.publish(ingest_request)
+    if redriven:
+        system.give_up(push)
+        system.redrive()
+        (push,) = system.republished()
+    else:
+        system.embedder.fault = Unavailable("the model does not answer")
+        with pytest.raises(Unavailable):
+            system.store(push)
+    monkeypatch.setattr(system.embedder, "fault", KeyError("vector"))
+    give_up(push, system)
+    (letter,) = system.letters()
+    status = system.memories.statuses([ingest_request.request_id])[ingest_request.request_id]
+    assert (letter.cause, status.error) == ("a bug in Mnemosyne: KeyError", "a bug in Mnemosyne: KeyError")
+
+
 def test_the_log_names_the_letter_of_a_message_that_fails_again(
     system: System, letter: DeadLetter, caplog: pytest.LogCaptureFixture
 ) -> None:

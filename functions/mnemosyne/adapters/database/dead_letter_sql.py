@@ -31,7 +31,8 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # content, store no dead letter.
 #
 # The dead letter gets the error of the last attempt as its cause, because this error tells why the requests could not
-# be stored. Pub/Sub reports only that it has delivered the message too often.
+# be stored. Pub/Sub reports only that it has delivered the message too often. After a crash (:crashed), the given error
+# is the cause, because a crash is not recorded as an attempt.
 GIVE_UP: Final = """
 WITH request AS (
     SELECT request_id, error, decode(hash, 'hex') AS delivered_hash, decode(content_hash, 'hex') AS content_hash,
@@ -51,7 +52,8 @@ WITH request AS (
         content_hash, 0, error, source, key, provenance
     FROM request
     ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = next_request_state(i.state, 'given_up'), error = coalesce(i.error, EXCLUDED.error),
+    SET state = next_request_state(i.state, 'given_up'),
+        error = CASE WHEN CAST(:crashed AS boolean) THEN EXCLUDED.error ELSE coalesce(i.error, EXCLUDED.error) END,
         content_hash = EXCLUDED.content_hash, provenance = coalesce(EXCLUDED.provenance, '{}')
             || CASE WHEN CAST(:letter_id AS uuid) IS NOT NULL AND i.provenance -> 'dead_letter' IS NOT NULL
                 THEN jsonb_build_object('dead_letter', i.provenance -> 'dead_letter') ELSE '{}' END,

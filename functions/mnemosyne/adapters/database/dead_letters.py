@@ -23,6 +23,7 @@ from mnemosyne.domain.dead_letter import (
     DeadLetter,
     DeadLetterCause,
     DeadLetterChoice,
+    DeadLetterKind,
     DeadLetterSummary,
 )
 from mnemosyne.domain.memory import FailedRequest, KeysetCursor
@@ -97,6 +98,7 @@ class DeadLetters(NamespaceStore):
                 namespace=self.namespace,
                 requests=unstored_json(waiting, contents),
                 letter_id=dead_letter.letter_id,
+                crashed=dead_letter.kind is DeadLetterKind.CRASHED,
                 **dead_letter_values(dead_letter),
             )
         return next((DeadLetter(**row.named) for row in letter_rows), None)
