@@ -56,6 +56,16 @@ FIRST_PUBLISHED = "first_published"
 _REQUEST_ID = re.compile(rb'"request_id"\s*:\s*"([0-9A-Fa-f-]{32,36})"')
 
 
+def _in_utc(time: str) -> str:
+    """Return the time in UTC with milliseconds; empty if the text is not a time. A time without offset is in UTC."""
+    try:
+        moment = datetime.fromisoformat(time)
+        in_utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return in_utc.isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError):
+        return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Published:
     """A published message: data, attributes, and the id and time from Pub/Sub."""
@@ -69,14 +79,12 @@ class Published:
     def first_published(self) -> str:
         """Time at which the message was first published, in RFC 3339 with milliseconds.
 
-        This time stays the same when Pub/Sub forwards the message to a dead-letter topic.
+        This time stays the same when Pub/Sub forwards the message to a dead-letter topic. An attribute that is not a
+        time is ignored: without a time, each delivery of a deletion would count as published at its own time.
         """
         attributes = self.attributes
-        time = attributes.get(FIRST_PUBLISHED) or attributes.get(_SOURCE_PUBLISH_TIME) or self.publish_time
-        try:
-            return datetime.fromisoformat(time).astimezone(UTC).isoformat(timespec="milliseconds")
-        except (ValueError, OverflowError):
-            return time
+        times = (attributes.get(FIRST_PUBLISHED, ""), attributes.get(_SOURCE_PUBLISH_TIME, ""), self.publish_time)
+        return next(filter(None, map(_in_utc, times)), next(filter(None, times), ""))
 
     @property
     def first_published_at(self) -> datetime | None:

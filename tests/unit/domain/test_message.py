@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from datetime import UTC, datetime
 from itertools import permutations
 from typing import Any
@@ -47,6 +48,33 @@ def _encoded(*requests: IngestRequest) -> IngestMessage:
 
 def _errors(message: IngestMessage) -> list[str]:
     return [rejection.error for rejection in message.rejected]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "published"),
+    [
+        ({}, PUBLISHED),
+        ({"first_published": ""}, PUBLISHED),
+        ({"first_published": "1779278400"}, PUBLISHED),
+        ({"first_published": "yesterday"}, PUBLISHED),
+        ({"first_published": "yesterday", "CloudPubSubDeadLetterSourceTopicPublishTime": WHEN}, NOON),
+        ({"first_published": "2026-05-20T14:00:00+02:00"}, NOON),
+        ({"first_published": "2026-05-20T12:00:00"}, NOON),
+    ],
+)
+def test_a_deletion_was_published_at_the_first_of_its_times_that_can_be_read(
+    attributes: dict[str, str], published: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        message = _message({"op": "delete", "source": "crm", "key": "1"}, IN_NS | attributes)
+        again = Published(message_id="2", data=message.data, attributes=message.kept_attributes)
+        deletions = [decode(each).deletions[0] for each in (message, again)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [(deletion.timestamp, deletion.published) for deletion in deletions] == [(published, published)] * 2
 
 
 def test_an_encoded_message_is_decoded_unchanged() -> None:
