@@ -97,7 +97,7 @@ def _check_zone(name: str) -> str:
     return name
 
 
-def _text_of_number(value: object) -> object:
+def text_of_number(value: object) -> object:
     """Convert a whole number to text, because the keys of warehouses are often numbers."""
     return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
@@ -168,7 +168,7 @@ class MemoryInput(Input):
     source: Annotated[Source | None, Field(description="System in which the key is unique, preferably a URI.")] = None
     key: Annotated[
         Key | None,
-        BeforeValidator(_text_of_number, json_schema_input_type=Key | None),
+        BeforeValidator(text_of_number, json_schema_input_type=Key | None),
         Field(description="Name of the record in the source. Another content or time is a new version of the record."),
     ] = None
     request_id: Annotated[

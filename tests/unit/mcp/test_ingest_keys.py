@@ -150,6 +150,16 @@ def test_a_record_is_deleted_by_its_key() -> None:
     assert (deletion.external_id, deletion.timestamp) == (ExternalId("adk://app/ada", "event-1"), NOW)
 
 
+def test_a_record_whose_key_is_a_number_is_deleted_by_the_number(services: FakeServices) -> None:
+    call(INGEST_MEMORY, KEYED | {"key": 4711}, CALLER, services)
+    ((data, attributes),) = services.queue.messages
+    store(services.memories, *decode(Published(message_id="", data=data, attributes=attributes)).requests)
+    assert answer_of(services, "delete_memory", source=KEYED["source"], key=4711)["id"]
+    assert list_memories(services.memories) == []
+    error = error_of(services, "delete_memory", source=KEYED["source"], key=2.5)
+    assert error.startswith("key must be a string, got 2.5")
+
+
 def test_a_batch_may_have_two_versions_of_a_record() -> None:
     services = FakeServices()
     memories = [KEYED, KEYED | {"content": "other"}, KEYED | {"timestamp": "2026-05-20T12:00:01Z"}]
