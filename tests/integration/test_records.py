@@ -271,6 +271,20 @@ def test_a_deletion_of_many_memories_is_done_in_several_transactions(records: Re
     assert undeleted == [(3, False), (1, False), (0, True), (0, True)]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 1_000])
+@pytest.mark.parametrize("newest", [3, 20], ids=["no version is left", "a later version is left"])
+def test_a_deletion_in_several_transactions_reports_the_current_version(
+    records: Records, monkeypatch: pytest.MonkeyPatch, newest: int, limit: int
+) -> None:
+    monkeypatch.setattr("mnemosyne.adapters.database.ingest_requests.DELETED_AT_ONCE", limit)
+    versions = [version("1", f"shelf {second}", second, published=1) for second in (1, 2, newest)]
+    current = records.deliver(*versions)[-1].memory_id
+    (outcome,) = records.deliver(deletion("1", 9, published=0))
+    deletes_all = newest == 3
+    assert (outcome.state, outcome.memory_id) == (IngestState.DELETED, current if deletes_all else None)
+    assert records.stored() == (set() if deletes_all else {"shelf 20"})
+
+
 def test_the_request_of_a_deleted_memory_stays_deleted_when_it_is_redelivered(
     records: Records,
 ) -> None:

@@ -55,14 +55,14 @@ class IngestRequests(NamespaceStore):
         """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
+        unfinished: dict[str, str | None] = {}
         limit = DELETED_AT_ONCE
         while remaining := [
             deletion for deletion in deletions if deletion.request_id not in {*outcomes, *busy, *conflicting}
         ]:
             try:
-                answer = self._one(ingest_sql.DELETE_RECORDS, deletions=deletions_json(remaining), limit=limit)[
-                    "answer"
-                ]
+                encoded = deletions_json(remaining, unfinished)
+                answer = self._one(ingest_sql.DELETE_RECORDS, deletions=encoded, limit=limit)["answer"]
             except StatementTimeout:
                 if limit == 1:
                     raise
@@ -70,6 +70,7 @@ class IngestRequests(NamespaceStore):
                 continue
             results = orjson.loads(answer)
             outcomes |= read_outcomes(results["recorded"])
+            unfinished = results.get("unfinished", {})
             busy.update(map(UUID, results["busy"]))
             conflicting.update(map(UUID, results["conflicting"]))
         return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))

@@ -96,8 +96,8 @@ def version_values(
     }
 
 
-def deletions_json(deletions: Sequence[Deletion]) -> str:
-    """Return deletions as JSON."""
+def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, str | None] | None = None) -> str:
+    """Return deletions as JSON. `unfinished` is from the result of an earlier call of the SQL function delete_records."""
     return json_text(
         [
             {
@@ -105,6 +105,7 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
                 **key_values(deletion.external_id),
                 "deleted_at": deletion.timestamp,
                 "published": deletion.published,
+                "memory_id": (unfinished or {}).get(str(deletion.request_id)),
             }
             for deletion in deletions
         ]

@@ -11,8 +11,11 @@
 -- the ids of up to five memories that are kept. If a legal hold keeps one of the memories, the deletion has the outcome
 -- `failed` and deletes nothing.
 --
--- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, and then calls
--- the function again with the unfinished deletions. The result has three lists:
+-- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
+-- function again with the deletions that are not finished. If the call has begun a deletion and not finished it, the
+-- field `unfinished` of the result maps the request id of the deletion to the memory of the record's current version.
+-- The caller passes this id as the field "memory_id" of the deletion, because the next call no longer finds it. The
+-- result also has three lists:
 --   recorded     the outcomes of the finished deletions, in the form of already_final in claim_requests
 --   busy         the request ids that another delivery has locked
 --   conflicting  the request ids that belong to a stored memory or to the deletion of another record; the deletions
@@ -27,6 +30,8 @@ DECLARE
     deleted_ids uuid[];
     deleted bigint := 0;
     kept text;
+    current_id uuid;
+    unfinished jsonb := '{}';
     result record;
     held record;
     recorded jsonb := '[]';
@@ -36,9 +41,10 @@ BEGIN
     PERFORM require_session_namespace(p_namespace);
     PERFORM lock_supersession(p_namespace);
     FOR deletion IN
-        SELECT d.request_id, d.source, d.key, d.key_id, d.deleted_at, coalesce(d.published, now()) AS published
+        SELECT d.request_id, d.source, d.key, d.key_id, d.deleted_at, coalesce(d.published, now()) AS published,
+            d.memory_id
         FROM jsonb_to_recordset(p_deletions) AS d (request_id uuid, source text, key text, key_id uuid, deleted_at timestamptz,
-            published timestamptz)
+            published timestamptz, memory_id uuid)
         ORDER BY d.key_id, d.request_id
     LOOP
         EXIT WHEN deleted >= p_limit;
@@ -81,6 +87,7 @@ BEGIN
         SET deleted_at = greatest(k.deleted_at, EXCLUDED.deleted_at),
             deleted_published = greatest(k.deleted_published, EXCLUDED.deleted_published)
         RETURNING * INTO record_key;
+        current_id := coalesce(deletion.memory_id, record_key.memory_id);
         IF record_key.memory_id IS NOT NULL AND is_covered(record_key, record_key.version_at, record_key.version_published) THEN
             SELECT i.memory_id, i.version_at, i.version_published INTO latest
             FROM versions_of(p_namespace, deletion.source, deletion.key) i
@@ -109,7 +116,10 @@ BEGIN
         )
         SELECT coalesce(array_agg(id), '{}') INTO deleted_ids FROM removed;
         deleted := deleted + cardinality(deleted_ids);
-        EXIT WHEN deleted >= p_limit;
+        IF deleted >= p_limit THEN
+            unfinished := jsonb_build_object(deletion.request_id, current_id);
+            EXIT;
+        END IF;
         SELECT string_agg('memory ' || shared.id || ' is kept, because it is the current version of another record', '; ')
         INTO kept
         FROM (
@@ -120,7 +130,7 @@ BEGIN
         ) AS shared;
         INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, note, source, key)
         VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'deleted'),
-            CASE WHEN NOT EXISTS (SELECT FROM memories m WHERE m.id = record_key.memory_id) THEN record_key.memory_id END, 1,
+            CASE WHEN NOT EXISTS (SELECT FROM memories m WHERE m.id = current_id) THEN current_id END, 1,
             kept, deletion.source, deletion.key)
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = next_request_state(i.state, 'deleted'), memory_id = EXCLUDED.memory_id, content_hash = NULL,
@@ -131,7 +141,8 @@ BEGIN
         FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;
         recorded := recorded || to_jsonb(result);
     END LOOP;
-    RETURN jsonb_build_object('recorded', recorded, 'busy', to_jsonb(busy), 'conflicting', to_jsonb(conflicting));
+    RETURN jsonb_build_object('recorded', recorded, 'busy', to_jsonb(busy), 'conflicting', to_jsonb(conflicting),
+        'unfinished', unfinished);
 END
 $$;
 
