@@ -1,14 +1,17 @@
-"""Changes of the tags of many memories although the database needs a long time for each."""
+"""Changes of the tags of many memories although the database needs a long time for each, and concurrent changes."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.chronicle import TAG_COUNT
 from mnemosyne.errors import InvalidRequest, StatementTimeout
 from mnemosyne.mcp.tools.update import TAGGED_AT_ONCE
 from tests.memories import list_memories, store_content, store_contents
+from tests.waiting import wait_until
 
 MANY = 25
 CONTENTS = [f"memory {number}" for number in range(MANY)]
@@ -47,3 +50,26 @@ def test_no_memory_is_changed_if_one_of_them_cannot_be(store: MemoryStore) -> No
     with pytest.raises(InvalidRequest):
         store.change_tags(ids, added=["new"], removed=[])
     assert not any("new" in memory.tags for memory in list_memories(store))
+
+
+@pytest.mark.parametrize(
+    ("change", "tags"),
+    [
+        (lambda store, memory_id: store.change_tags([memory_id], added=["new"], removed=[]), ("tea", "other", "new")),
+        (lambda store, memory_id: store.change_tags([memory_id], added=[], removed=["tea"]), ("other",)),
+        (lambda store, memory_id: store.change_tag("tea", "Kaffee", TAGGED_AT_ONCE), ("other", "Kaffee")),
+        (lambda store, memory_id: store.change_tag("tea", None, TAGGED_AT_ONCE), ("other",)),
+    ],
+)
+def test_a_change_keeps_the_tags_of_a_concurrent_change(
+    store: MemoryStore, owner: Connection, change: Callable[..., object], tags: tuple[str, ...]
+) -> None:
+    memory_id = store_content(store, "memory", tags=("tea",))
+    owner.script("BEGIN")
+    owner.run("UPDATE memories SET tags = '{tea,other}', tag_keys = '{tea,other}' WHERE id = :id", id=memory_id)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(change, store, memory_id)
+        wait_until(lambda: bool(owner.run("SELECT FROM pg_locks WHERE NOT granted")), "the change waits for the lock")
+        owner.script("COMMIT")
+        waiting.result()
+    assert [memory.tags for memory in list_memories(store)] == [tags]

@@ -107,17 +107,18 @@ ORDER BY "timestamp" DESC, id LIMIT 100
 """
 
 # Add and remove tags of memories. The rows are locked in the order of the ids, so that two concurrent changes cannot
-# deadlock.
+# deadlock. The new tags are computed from the locked rows, so that tags of a concurrent change are kept.
 CHANGE_TAGS: Final = """
 WITH chosen AS MATERIALIZED (
-    SELECT id FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE
+    SELECT id, tags, tag_keys FROM memories
+    WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE
 ), changed AS (
     UPDATE memories m
     SET tags = new.tags, tag_keys = new.tag_keys
-    FROM chosen, memories old
-    CROSS JOIN LATERAL changed_tags(old.tags, old.tag_keys, CAST(:added AS text[]), CAST(:added_keys AS text[]),
+    FROM chosen
+    CROSS JOIN LATERAL changed_tags(chosen.tags, chosen.tag_keys, CAST(:added AS text[]), CAST(:added_keys AS text[]),
         CAST(:removed_keys AS text[])) AS new
-    WHERE old.id = chosen.id AND m.id = chosen.id AND m.tags IS DISTINCT FROM new.tags
+    WHERE m.id = chosen.id AND m.tags IS DISTINCT FROM new.tags
     RETURNING m.id, cardinality(m.tags) AS tags
 )
 SELECT chosen.id, changed.id IS NOT NULL AS changed, coalesce(changed.tags, 0) AS tags

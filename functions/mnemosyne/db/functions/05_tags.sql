@@ -31,16 +31,17 @@ DECLARE
     added_keys text[] := CASE WHEN p_new_tag IS NULL THEN '{}' ELSE ARRAY[p_new_key] END;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
+    -- The new tags are computed from the locked rows, so that tags of a concurrent change are kept.
     WITH chosen AS MATERIALIZED (
-        SELECT m.id FROM memories m
+        SELECT m.id, m.tags, m.tag_keys FROM memories m
         WHERE m.namespace = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) @> namespaced_tags(p_namespace, ARRAY[p_key])
             AND is_unexpired(m.expires_at) AND m.tag_keys @> ARRAY[p_key] AND (p_key IS DISTINCT FROM p_new_key OR p_new_tag <> ALL (m.tags))
         ORDER BY m.id LIMIT p_limit FOR UPDATE
     ), updated AS (
         UPDATE memories m SET tags = new.tags, tag_keys = new.tag_keys
-        FROM chosen, memories old
-        CROSS JOIN LATERAL changed_tags(old.tags, old.tag_keys, added, added_keys, ARRAY[p_key]) AS new
-        WHERE old.id = chosen.id AND m.id = chosen.id
+        FROM chosen
+        CROSS JOIN LATERAL changed_tags(chosen.tags, chosen.tag_keys, added, added_keys, ARRAY[p_key]) AS new
+        WHERE m.id = chosen.id
         RETURNING m.id
     )
     SELECT count(*) FROM updated INTO changed;
