@@ -4,7 +4,7 @@
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -88,7 +88,7 @@ def encode(
     A reading is the result of parsing a record: a valid request, or a failed request with the error. Raises
     InvalidRequest if the message would be larger than the topic accepts.
     """
-    body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_encode_record, readings))}
+    body = {"schema_version": SCHEMA_VERSION, "memories": list(map(encode_record, readings))}
     data = orjson.dumps(body, option=orjson.OPT_UTC_Z)
     if len(data) > MESSAGE_BYTES:
         raise InvalidRequest(f"one message must be at most {MESSAGE_BYTES:,} bytes, got {len(data):,}: send fewer")
@@ -101,7 +101,7 @@ def encode(
     }
 
 
-def _encode_record(reading: Reading) -> dict[str, Any]:
+def encode_record(reading: Reading) -> dict[str, Any]:
     """Encode a reading (a valid or failed request) as a record. `read` decodes the record to an equal reading."""
     external_id = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
     identity = {"request_id": reading.request_id, **external_id}
@@ -223,32 +223,6 @@ def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
     unwrapped = unwrap(message)
     items, _ = _split_items(unwrapped)
     return [(item, _read_item(item, index, unwrapped, message, namespace)) for index, item in enumerate(items)]
-
-
-def redacted(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
-    """Return the data of a message without the texts of its forgotten memories.
-
-    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Only
-    the request id of a forgotten memory remains. The other memories keep their request ids, sources, keys and
-    positions. Returns None if all memories are forgotten.
-    """
-    if len(positions) == len(entries):
-        return None
-    memories = [
-        _encode_record(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
-        if index in positions
-        else _republished_record(item, reading)
-        for index, (item, reading) in enumerate(entries)
-    ]
-    return orjson.dumps({"schema_version": SCHEMA_VERSION, "memories": memories}, option=orjson.OPT_UTC_Z)
-
-
-def _republished_record(item: Any, reading: Reading) -> Any:
-    """Return a record of a redacted message. An invalid record only gets a missing request id, source and key."""
-    if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
-        return _encode_record(reading)
-    id_fields = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
-    return {"request_id": str(reading.request_id), **id_fields, **item}
 
 
 def without_text(request: FailedRequest) -> FailedRequest:

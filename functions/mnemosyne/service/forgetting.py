@@ -13,7 +13,8 @@ from uuid import UUID
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
-from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, first_of_each_id, read_each, redacted, without_text
+from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, first_of_each_id, read_each, without_text
+from mnemosyne.domain.redaction import redacted
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.observability import EventLog

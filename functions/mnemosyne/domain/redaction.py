@@ -1,0 +1,57 @@
+"""Remove forgotten memories from the data of a message. Pure."""
+
+import json
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from mnemosyne.domain.memory import FailedRequest, Reading
+from mnemosyne.domain.memory_input import SCHEMA_VERSION
+from mnemosyne.domain.message import FORGOTTEN, encode_record
+
+
+def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
+    """Return the data of a message without the texts of its forgotten memories.
+
+    `entries` is the result of `read_each`, and `forgotten` has the positions of forgotten memories in `entries`. Of a
+    forgotten memory, only the request id remains. The other memories keep their request ids, sources, keys and
+    positions. Returns None if all memories are forgotten.
+    """
+    if len(forgotten) == len(entries):
+        return None
+    memories = b",".join(
+        _to_json(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
+        if index in forgotten
+        else _republished_record(item, reading)
+        for index, (item, reading) in enumerate(entries)
+    )
+    return b'{"schema_version":%d,"memories":[%b]}' % (SCHEMA_VERSION, memories)
+
+
+def _republished_record(item: Any, reading: Reading) -> bytes:
+    """Return a record of a redacted message as JSON. To an invalid record, only request id, source and key are added.
+
+    If an invalid record is nested too deeply to be written, only its error remains.
+    """
+    if isinstance(item, dict) and isinstance(reading, FailedRequest):
+        named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
+        with suppress(RecursionError):
+            return _invalid_to_json({"request_id": str(reading.request_id), **named, **item})
+    return _to_json(reading)
+
+
+def _to_json(reading: Reading) -> bytes:
+    return orjson.dumps(encode_record(reading), option=orjson.OPT_UTC_Z)
+
+
+def _invalid_to_json(record: dict[str, Any]) -> bytes:
+    """Return an invalid record as JSON that `parsing.read_json` reads as the same record.
+
+    orjson rejects lone surrogates and large integers, and writes NaN as null.
+    """
+    try:
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(record, separators=(",", ":")).encode()
