@@ -15,7 +15,7 @@ from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.decoding import as_utf_8
-from mnemosyne.formats.item import FAILURE, Item, left_out
+from mnemosyne.formats.item import FAILURE, Item, left_out, valid_unicode
 
 FORMATS = (*reading.FORMATS, JSON_LIST)
 _FOREIGN = {"memory_type", "created_at", "created_at_iso", "content_hash", "updated_at", "updated_at_iso", FAILURE}
@@ -38,16 +38,17 @@ def read_files(listing: Listing) -> Iterator[Item]:
             if not listing.is_folder:
                 raise
             path = relative_path if format_ == "markdown" else None
-            yield Item(str(file), None, f"it cannot be read: {exc}", path=path)
+            yield Item(valid_unicode(str(file)), None, f"it cannot be read: {exc}", path=path)
 
 
 def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Iterator[Item]:
+    name = valid_unicode(str(file))
     with file.open("rb") as stream:
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         if format_ == JSON_LIST:
-            items = _mcp_memory_service(lambda: utf_8_text(stream, str(file)), str(file))
+            items = _mcp_memory_service(lambda: utf_8_text(stream, name), name)
         else:
-            items = reading.read(stream, str(file), format_, modified=modified, path=relative_path)
+            items = reading.read(stream, name, format_, modified=modified, path=relative_path)
         has_items = False
         for item in items:
             has_items = True

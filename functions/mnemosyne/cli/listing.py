@@ -12,6 +12,7 @@ from mnemosyne.cli.terminal import plain
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.front_matter import split
+from mnemosyne.formats.item import valid_unicode
 
 JSON_LIST = "mcp-memory-service"
 _OWN = (".import-journal", ".import-journal-wal", ".import-journal-shm", ".failures.jsonl")
@@ -39,7 +40,7 @@ class Listing:
 
     def relative_path(self, file: Path) -> str:
         """Return the path of a file below the root, with slashes. If the root is a file, return the file's name."""
-        return file.relative_to(self.root).as_posix() if self.is_folder else file.name
+        return valid_unicode(file.relative_to(self.root).as_posix() if self.is_folder else file.name)
 
     def skip(self, file: Path, reason: str) -> None:
         """Record that a file is skipped, and why."""

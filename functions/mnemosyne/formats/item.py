@@ -105,7 +105,7 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
 
 def key_of_path(path: str) -> str:
     """Return the key of a note: its path. A path that is too long becomes a digest and the end of the path."""
-    path = _replace_unstorable(path, len(path))
+    path = valid_unicode(path).replace("\x00", "?")
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     return path if len(path) <= KEY_LIMIT else f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}"
 
@@ -121,6 +121,11 @@ def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
     return tuple(
         sorted(_replace_unstorable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names})
     )
+
+
+def valid_unicode(name: str) -> str:
+    r"""Return the name of a file with each byte that is not UTF-8 written as its lone surrogate, such as `\udce9`."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def _replace_unstorable(name: str, characters: int = 100) -> str:

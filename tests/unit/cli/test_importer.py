@@ -1,6 +1,7 @@
 """Bulk import: each item is counted once, and an interrupted import continues without sending an item twice."""
 
 import json
+import os
 import sqlite3
 import tracemalloc
 from collections import Counter
@@ -14,10 +15,12 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.cli import importer
+from mnemosyne.cli.formats import read_files
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.importer import Destination, apply_post_import_updates
 from mnemosyne.cli.importer import run as run_one
 from mnemosyne.cli.journal import Journal
+from mnemosyne.cli.listing import list_files
 from mnemosyne.domain.memory import (
     BATCH_LIMIT,
     ExternalId,
@@ -30,7 +33,7 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.errors import Conflict, InvalidRequest
-from mnemosyne.formats.item import Item, read_item
+from mnemosyne.formats.item import Item, key_of_path, read_item
 from mnemosyne.ids import new_id
 from mnemosyne.service.seen_requests import SeenRequests
 
@@ -578,3 +581,34 @@ def test_the_temporary_database_is_closed_when_the_import_has_ended() -> None:
     del seen
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         database.execute("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("names", "data", "states"),
+    [
+        ((b"caf\xe9.jsonl",), '{"content": "", "timestamp": "2026-05-20"}', {"failed": 1}),
+        ((b"caf\xe9.jsonl",), '{"content": "a", "timestamp": "2026-05-20", "source": "s", "key": 1}', {"stored": 1}),
+        ((b"caf\xe9.jsonl",), '{"content": "a", "timestamp": "2026-05-20", "superseded_by_hash": "b"}', {"stored": 1}),
+        ((b"caf\xe9.md",), "---\ndate: 2026\n---\na", {"failed": 1}),
+        ((b"caf\xe9.md", b"caf\xe8.md"), "---\ndate: 2026-05-20\n---\na", {"stored": 1, "duplicate": 1}),
+    ],
+)
+def test_files_whose_names_are_not_utf_8_are_imported(
+    tmp_path: Path, names: tuple[bytes, ...], data: str, states: dict[str, int]
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    try:
+        for name in names:
+            (folder / os.fsdecode(name)).write_text(data)
+    except OSError:
+        pytest.skip("the file system accepts only names in UTF-8")
+    listing, destination, journal = list_files(folder, None), FakeDestination(), Journal(folder, "here")
+    run_one(read_files(listing), Source.at(folder), destination, journal, lambda count: None)
+    assert _end([journal], destination).states == states
+    assert len(destination.requests) == len(names)
+
+
+def test_notes_whose_names_differ_in_a_byte_that_is_not_utf_8_have_different_keys() -> None:
+    paths = [os.fsdecode(name) for name in (b"caf\xe9.md", b"caf\xe8.md")]
+    assert [*map(key_of_path, paths)] == ["caf\\udce9.md", "caf\\udce8.md"]
