@@ -1,8 +1,9 @@
-"""Compare the names of people in a text and a query."""
+"""Compare words without accents, for example the names of people in a text and a query."""
 
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 # The SQL function `without_accents` removes the same accents as this pattern. Marks that are not removed, such as vowel
 # signs of Indian scripts, count as letters.
@@ -24,6 +25,17 @@ def name_words(text: str) -> frozenset[str]:
     folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
     composed = unicodedata.normalize("NFC", folded)
     return frozenset("".join(character if _is_in_word(character) else " " for character in composed).split())
+
+
+@lru_cache(maxsize=10_000)
+def base_letter(character: str) -> str:
+    """Return a character in lower case without its accent, as one character.
+
+    Marks that are not accents, such as the Japanese dakuten, are kept. An accent alone is returned unchanged.
+    """
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", character))
+    composed = unicodedata.normalize("NFC", plain) or character
+    return composed.lower().translate(_STROKES)[0]
 
 
 def _is_in_word(character: str) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from mnemosyne.domain.chronicle import title_of
 from mnemosyne.domain.confidence import Confidence
-from mnemosyne.domain.plurals import quantity
+from mnemosyne.domain.name_words import base_letter
+from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.domain.visible import INVISIBLE
 from mnemosyne.mcp.record import SearchHit, brief
@@ -117,7 +118,7 @@ def _fold_case_and_accents(text: str) -> str:
     """Return the text in lower case without accents. Each character keeps its position."""
     if text.isascii():
         return text.lower()
-    return "".join(unicodedata.normalize("NFKD", character)[0].lower()[0] for character in text)
+    return "".join(map(base_letter, text))
 
 
 def shorten_contents(memories: Sequence[SearchHit], characters: int) -> list[SearchHit]:

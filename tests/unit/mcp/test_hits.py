@@ -48,10 +48,27 @@ def test_a_passage_is_taken_from_the_place_of_the_query_in_the_content() -> None
 
 
 @pytest.mark.parametrize(
-    ("query", "content"), [("creme", "the crème brûlée"), ("Zoë", "told Zoe"), ("ａｄａ", "of Ada")]
+    ("query", "content"),
+    [
+        ("creme", "the crème brûlée"),
+        ("Zoë", "told Zoe"),
+        ("ａｄａ", "of Ada"),
+        ("lodz", "in Łódź"),
+        ("istanbul", "İstanbul'da"),
+    ],
 )
 def test_a_passage_is_found_without_regard_to_accents(query: str, content: str) -> None:
     assert content in hits.passage(f"{'beginning ' * 50}{content}{' end' * 500}", query, 300)
+
+
+@pytest.mark.parametrize(
+    ("query", "other", "content"),
+    [("해결책", "회계처리를 했다", "우리의 해결책은 새 서버다"), ("かくせい", "がくせいは", "かくせいした")],
+)
+def test_a_passage_is_not_taken_from_a_word_that_differs_in_its_letters(query: str, other: str, content: str) -> None:
+    passage = hits.passage(f"{'처음 ' * 150}{other}{' 중간' * 150} {content}{' 끝' * 150}", query, 300)
+    assert content in passage
+    assert other not in passage
 
 
 def test_a_passage_at_the_end_of_the_content_has_no_ellipsis_at_its_end() -> None:
