@@ -87,16 +87,16 @@ def literal_spans(query: str, text: str) -> list[Span]:
     return [(match.start(), match.end()) for match in re.finditer(re.escape(folded_query), searched)]
 
 
-def unseparated_parts(query: str) -> Collection[str]:
+def unseparated_parts(query: str, length: int = SHORTEST_PART) -> Collection[str]:
     """Return the parts of a query to search for in scripts without spaces between words.
 
-    The parts are all substrings of SHORTEST_PART characters.
+    The parts are all substrings of `length` characters, in their order in the query.
     """
-    return {
-        run[start : start + SHORTEST_PART]
+    return dict.fromkeys(
+        run[start : start + length]
         for run in _UNSEPARATED.findall(unicodedata.normalize("NFKC", query))
-        for start in range(len(run) - SHORTEST_PART + 1)
-    }
+        for start in range(len(run) - length + 1)
+    )
 
 
 def unseparated_spans(parts: Collection[str], text: str) -> list[Span]:

@@ -8,9 +8,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import chain
 
 from mnemosyne.domain.chronicle import title_of
 from mnemosyne.domain.confidence import Confidence
+from mnemosyne.domain.matches import SHORTEST_PART, unseparated_parts
 from mnemosyne.domain.name_words import base_letter
 from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.search import SearchQuery
@@ -26,6 +28,10 @@ AROUND = 120
 off."""
 SHORTEST_WORD = 3
 """Minimum length of a query word whose surroundings are shown."""
+LONGEST_PART = 10
+"""Maximum length of a part of the query that is looked for, in scripts without spaces between words."""
+CHARACTERS_IN_PARTS = 100
+"""Length of the beginning of a query that is divided into such parts."""
 NOTHING_FOUND = "No memories found."
 NOTHING_CLOSE = "Nothing close was found: these hits are only the least distant."
 OF_SEARCHED_TIME = (
@@ -98,20 +104,29 @@ def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQue
 def passage(content: str, query: str, length: int) -> str:
     """Cut a content to the length: keep its beginning and the surroundings of a word of the query.
 
-    If the content contains several words of the query, the longest is chosen.
+    If the content contains several words of the query, the longest is chosen. In scripts without spaces between words,
+    the longest part of the query counts as a word.
     """
     if len(content) <= length:
         return content
     lowered = _fold_case_and_accents(content)
-    folded_query = _fold_case_and_accents(unicodedata.normalize("NFKC", query))
-    words = sorted(set(_WORD.findall(folded_query)), key=len, reverse=True)
-    places = (lowered.find(word) for word in words if len(word) >= SHORTEST_WORD)
+    places = map(lowered.find, _words_to_show(_fold_case_and_accents(unicodedata.normalize("NFKC", query))))
     at = next((place for place in places if place >= 0), 0)
     if at < length - AROUND // 2:
         return f"{content[:length].rstrip()} …"
     start = max(length - AROUND, at - AROUND // 2)
     around = content[start : start + AROUND].strip()
     return f"{content[: length - AROUND].rstrip()} … {around}{' …' if start + AROUND < len(content) else ''}"
+
+
+def _words_to_show(query: str) -> list[str]:
+    """Return the words of the query, and its parts in scripts without spaces between words, the longest first."""
+    words = dict.fromkeys(word for word in _WORD.findall(query) if len(word) >= SHORTEST_WORD)
+    beginning = query[:CHARACTERS_IN_PARTS]
+    parts = chain.from_iterable(
+        unseparated_parts(beginning, length) for length in range(SHORTEST_PART, LONGEST_PART + 1)
+    )
+    return sorted({**words, **dict.fromkeys(parts)}, key=len, reverse=True)
 
 
 def _fold_case_and_accents(text: str) -> str:

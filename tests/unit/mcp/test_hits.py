@@ -71,6 +71,19 @@ def test_a_passage_is_not_taken_from_a_word_that_differs_in_its_letters(query: s
     assert other not in passage
 
 
+@pytest.mark.parametrize(
+    ("query", "content"),
+    [
+        ("我们决定用哪个数据库？", "最后选了数据库集群"),
+        ("サーバーの契約はいつまでですか", "サーバーの契約は六月まで"),
+        ("ประชุมครั้งต่อไปเมื่อไร", "นัดประชุมวันศุกร์"),
+    ],
+)
+def test_a_passage_is_taken_from_the_longest_part_of_a_query_without_spaces(query: str, content: str) -> None:
+    passage = hits.passage(f"{'x ' * 200}{content}{' y' * 500}", query, 300)
+    assert content in passage
+
+
 def test_a_passage_at_the_end_of_the_content_has_no_ellipsis_at_its_end() -> None:
     assert hits.passage(f"{'beginning ' * 50}the zeppelin", "zeppelin", 300).endswith("the zeppelin")
 
