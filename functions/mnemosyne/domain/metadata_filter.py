@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
 PATH_LIMIT = 200
@@ -62,7 +62,10 @@ def condition(path: str, operator: Operator, values: Sequence[str]) -> MetadataC
 
 def is_number(text: str) -> bool:
     """Whether the text is a JSON number with an exponent of at most NUMBER_DIGITS."""
-    return _NUMBER.fullmatch(text) is not None and abs(Decimal(text).adjusted()) <= NUMBER_DIGITS
+    try:
+        return _NUMBER.fullmatch(text) is not None and abs(Decimal(text).adjusted()) <= NUMBER_DIGITS
+    except InvalidOperation:  # an exponent of 19 or more digits
+        return False
 
 
 def texts_of(value: str) -> list[str]:

@@ -27,6 +27,12 @@ def test_a_parsed_condition_is_returned_in_normal_form(condition: MetadataCondit
         ("a", EQUAL, [], "values is required with op ="),
         ("a", Operator.EXISTS, ["x"], "values must be left out with op exists, got 1"),
         ("a", Operator.LESS, ["soon"], "values must be one number or ISO 8601 date with op <, got 'soon'"),
+        (
+            "a",
+            Operator.LESS,
+            ["1e-9999999999999999999"],
+            "values must be one number or ISO 8601 date with op <, got '1e-9999999999999999999'",
+        ),
         ("a", Operator.LESS, ["1", "2"], "values must be one number or ISO 8601 date with op <, got '1, 2'"),
         ("a..b", EQUAL, ["x"], "path must be names with dots between them, such as project.name, got 'a..b'"),
         ("", EQUAL, ["x"], "path must be names with dots between them, such as project.name, got ''"),
@@ -54,6 +60,11 @@ def test_an_invalid_condition_is_refused_with_the_rule(
             [condition("a", Operator.LESS, ["2026-05-20"])],
             '$ ? (exists(@."a"[*] ? (@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}" && @ < "2026-05-20")))',
             [".a"],
+        ),
+        (
+            [condition("a", EQUAL, ["1e99999999999999999999"])],
+            '$ ? (exists(@."a"[*] ? (@ == "1e99999999999999999999")))',
+            [".a=1e99999999999999999999"],
         ),
         ([condition("a", Operator.MISSING, [])], '$ ? (!exists(@."a"))', None),
         (
