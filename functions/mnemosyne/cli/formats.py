@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
 from mnemosyne.domain.memory_input import object_of_text
+from mnemosyne.domain.nesting import check_depth
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
@@ -95,6 +96,10 @@ def _has_memories(stream: BinaryIO, path: str) -> bool:
 
 
 def _memory(memory: Any, source: str, line: int) -> Item:
+    try:
+        check_depth(memory, of="a memory")
+    except InvalidRequest as exc:
+        return Item(source, None, str(exc), line=line)
     if not isinstance(memory, dict):
         problem = f"a memory must be a JSON object, got {excerpt(memory)}"
         return Item(source, None, problem, line=line, raw=json.dumps(memory))

@@ -9,6 +9,7 @@ import tomllib
 from datetime import date, time
 from typing import Any
 
+from mnemosyne.domain.nesting import is_too_deep
 from mnemosyne.formats import properties_yaml
 from mnemosyne.formats.properties_yaml import Properties
 
@@ -83,14 +84,15 @@ def _to_json_value(value: Any) -> Any:
 def _parse_json_object(text: str) -> tuple[Properties, str] | None:
     """Parse a JSON object at the beginning of the text.
 
-    Return the object and the text after it, or None if the text does not begin with an object.
+    Return the object and the text after it, or None if the text does not begin with an object or the object is nested
+    too deeply.
     """
     try:
         values, end = json.JSONDecoder().raw_decode(text[: CHARACTERS + 1])
     except (ValueError, RecursionError):
         return None
     rest = re.match(r"[ \t]*(?:\r?\n|\Z)", text[end:])
-    if not isinstance(values, dict) or rest is None or not text[end + rest.end() :].strip():
+    if not isinstance(values, dict) or rest is None or not text[end + rest.end() :].strip() or is_too_deep(values):
         return None
     return Properties(values), text[end + rest.end() :]
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from mnemosyne.domain.archive import EXTRAS
+from mnemosyne.domain.nesting import check_depth
 from mnemosyne.domain.parsing import excerpt, read_json
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
@@ -46,6 +47,7 @@ def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
 def _read_item(line: bytes, source: str, number: int) -> Item:
     try:
         fields = read_json(line, of="a line")
+        check_depth(fields, of="a line")
     except InvalidRequest as exc:
         return Item(source, None, str(exc), line=number, raw=line.decode(errors="replace").rstrip("\r\n"))
     if not isinstance(fields, dict):

@@ -540,3 +540,17 @@ def test_a_row_keeps_its_source_and_key(tmp_path: Path) -> None:
     memory, deleted = (read_item(item, Defaults(new_id=new_id)) for item in _read(path, "jsonl"))
     assert isinstance(memory, IngestRequest) and isinstance(deleted, Deletion)
     assert memory.external_id == deleted.external_id == ExternalId("crm", "7")
+
+
+@pytest.mark.parametrize("name", ["metadata", "ttl", "unknown"])
+@pytest.mark.parametrize(("file", "form"), [("a.jsonl", b"%b\n%b\n"), ("a.json", b"[%b, %b]")])
+def test_a_record_that_is_nested_deeply_is_one_failure(tmp_path: Path, file: str, form: bytes, name: str) -> None:
+    deep = b'{"content": "a", "timestamp": "2026-05-20", "%b": %b}' % (name.encode(), b"[" * 990 + b"]" * 990)
+    path = tmp_path / file
+    path.write_bytes(form % (deep, b'{"content": "b", "timestamp": "2026-05-20"}'))
+    bad, good = _read(path, None)
+    reading = read_item(bad, Defaults(new_id=new_id))
+    assert isinstance(reading, FailedRequest)
+    assert reading.error.endswith("must be JSON that is nested at most 100 levels deep")
+    assert json.loads(Record(bad, reading).line).keys() <= {"text"}
+    assert _request(good).content == "b"

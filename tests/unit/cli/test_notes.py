@@ -117,6 +117,10 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
         ("---\nunclosed\n", "Note", "---\nunclosed\nx"),
         ("+++\ntitle = 'note'\nbroken = = 1\n+++\n", "note", "x"),
         ("{ not json\n", "Note", "{ not json\nx"),
+        *(
+            (text := f'{{"{name}": {"[" * 900}{"]" * 900}}}\n', "Note", f"{text}x")
+            for name in ("a", "tags", "content_hash")
+        ),
     ],
 )
 def test_a_wrong_property_does_not_refuse_a_note(block: str, title: str, content: str) -> None:
