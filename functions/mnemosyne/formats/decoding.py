@@ -14,6 +14,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]{4,}")
+_IN_RUNS = 8
+"""Minimum characters in runs of a text that is not taken for Windows-1252. Fewer may be a list of letters (äöüß)."""
 SAMPLE_BYTES = 4_000
 
 
@@ -53,9 +56,27 @@ def text_of(data: bytes) -> tuple[str, str]:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    if encoding != "utf-8-sig" or _CONTROL.search(text):
+    if encoding != "utf-8-sig" or _CONTROL.search(text) or _is_mostly_utf_8(data) or _is_of_other_script(text):
         raise ValueError(f"it is not text in UTF-8, UTF-16 or Windows-1252: {problem}; save it as UTF-8")
     return text, "Windows-1252, because it is not UTF-8"
+
+
+def _is_mostly_utf_8(data: bytes) -> bool:
+    """Whether the data is damaged UTF-8: it has more valid characters beyond ASCII than invalid bytes."""
+    text = data.decode("utf-8", errors="surrogateescape")
+    invalid = sum("\udc80" <= character <= "\udcff" for character in text)
+    return sum(not character.isascii() for character in text) > 2 * invalid
+
+
+def _is_of_other_script(text: str) -> bool:
+    """Whether a text that was decoded as Windows-1252 is probably in an encoding of another script, such as GBK.
+
+    Such a text consists of long runs of characters beyond ASCII. In a language that is written in Windows-1252, most of
+    these characters are between ASCII letters. A run of one or two different characters, such as dashes, does not
+    count.
+    """
+    in_runs = sum(len(run) for run in _NOT_ASCII.findall(text) if len(set(run)) > 2)
+    return in_runs >= _IN_RUNS and in_runs > sum(not character.isascii() for character in text) / 2
 
 
 def as_utf_8(stream: BinaryIO) -> BinaryIO:

@@ -185,6 +185,48 @@ def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> Non
     assert bool(item.left_out) == (encoding == "cp1252")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "L’été dernier, « à côté » de la forêt… où ? – là-bas",
+        "¿Cuándo? ¡Mañana! — dijo él. Não é ação, coração.",
+        "Umlaute: äöüß",
+        "Þetta er íslenska: ðæööþ",
+        "——— “Hallo” ——— •••••••••• 5 €",
+    ],
+)
+def test_a_note_in_windows_1252_is_read(text: str) -> None:
+    (item,) = _items(text.encode("cp1252"))
+    assert _request(item).content == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("会议记录：我们决定使用新的数据库。PR https://example.com/a", "gbk"),
+        ("會議記錄：我們決定使用新的資料庫。", "big5"),
+        ("会議の記録：新しいデータベースを使うことに決めました。", "shift_jis"),
+        ("会議の記録：新しいデータベースを使うことに決めました。", "euc_jp"),
+        ("회의록: 새 데이터베이스를 쓰기로 했다.", "euc_kr"),
+        ("Мы решили использовать новую базу данных, и всё.", "cp1251"),
+        ("Мы решили использовать новую базу данных.", "koi8-r"),
+        ("Αποφασίσαμε να χρησιμοποιήσουμε νέα βάση", "cp1253"),
+        ("החלטנו להשתמש במסד נתונים חדש", "cp1255"),
+        ("قررنا استخدام قاعدة بيانات جديدة", "cp1256"),
+        ("เราตัดสินใจใช้ฐานข้อมูลใหม่", "cp874"),
+    ],
+)
+def test_a_note_in_an_encoding_of_another_script_is_refused(text: str, encoding: str) -> None:
+    (item,) = _items(text.encode(encoding))
+    assert "it is not text in UTF-8, UTF-16 or Windows-1252" in item.problem
+
+
+@pytest.mark.parametrize("text", ["Das Café ist geöffnet, und die Brücke führt zur Gü", "会议记录"])
+def test_a_note_in_utf_8_that_is_cut_off_within_a_character_is_refused(text: str) -> None:
+    (item,) = _items(text.encode()[:-1])
+    assert "can't decode" in item.problem
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
 def test_json_lines_are_read_in_utf_16(encoding: str) -> None:
     line = json.dumps({"content": "Grüße", "timestamp": "2026-05-20"}, ensure_ascii=False) + "\n"
