@@ -159,7 +159,7 @@ def _json_length(text: str) -> int:
 
 
 def _cut_to_json_length(text: str, length: int) -> str:
-    while (cost := _json_length(text)) > length:
+    while text and (cost := _json_length(text)) > length:
         text = text[: min(len(text) - 1, len(text) * length // cost)]
     return text
 

@@ -107,3 +107,8 @@ def test_contents_are_cut_by_their_size_as_json() -> None:
     assert sum(len(json.dumps(hit.content)) for hit in shortened) <= 4_000
     assert [hit.truncated for hit in shortened] == [True, None]
     assert shortened[1].content == "tea"
+
+
+def test_contents_are_cut_to_nothing_if_there_are_more_hits_than_characters() -> None:
+    shortened = hits.shorten_contents([_hit("tea")] * 100, 100)
+    assert [(hit.content, hit.truncated) for hit in shortened] == [("", True)] * 100
