@@ -12,18 +12,18 @@ from mnemosyne.domain.memory_input import SCHEMA_VERSION
 from mnemosyne.domain.message import FORGOTTEN, encode_record
 
 
-def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
+def redacted(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
     """Return the data of a message without the texts of its forgotten memories.
 
-    `entries` is the result of `read_each`, and `forgotten` has the positions of forgotten memories in `entries`. Of a
+    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Of a
     forgotten memory, only the request id remains. The other memories keep their request ids, sources, keys and
     positions. Returns None if all memories are forgotten.
     """
-    if len(forgotten) == len(entries):
+    if len(positions) == len(entries):
         return None
     memories = b",".join(
         _to_json(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
-        if index in forgotten
+        if index in positions
         else _republished_record(item, reading)
         for index, (item, reading) in enumerate(entries)
     )
@@ -36,9 +36,11 @@ def _republished_record(item: Any, reading: Reading) -> bytes:
     If an invalid record is nested too deeply to be written, only its error remains.
     """
     if isinstance(item, dict) and isinstance(reading, FailedRequest):
-        named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
+        id_fields = (
+            {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
+        )
         with suppress(RecursionError):
-            return _invalid_to_json({"request_id": str(reading.request_id), **named, **item})
+            return _invalid_to_json({"request_id": str(reading.request_id), **id_fields, **item})
     return _to_json(reading)
 
 

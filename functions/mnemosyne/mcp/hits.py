@@ -14,7 +14,7 @@ from mnemosyne.domain.chronicle import title_of
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.matches import SHORTEST_PART, unseparated_parts
 from mnemosyne.domain.name_words import base_letter
-from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.domain.visible import INVISIBLE
 from mnemosyne.mcp.record import SearchHit, brief

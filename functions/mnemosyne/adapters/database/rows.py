@@ -97,7 +97,7 @@ def version_values(
 
 
 def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, str | None] | None = None) -> str:
-    """Return deletions as JSON. `unfinished` is from the result of an earlier call of the SQL function delete_records."""
+    """Return deletions as JSON. `unfinished` is from the result of an earlier call of the function delete_records."""
     return json_text(
         [
             {
