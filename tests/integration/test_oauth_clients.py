@@ -79,6 +79,18 @@ def test_unknown_scopes_that_clients_request_are_ignored(server: AuthServer, sco
     _stays_in(server, server.register(), "http://127.0.0.1:3333/callback", scope)
 
 
+@pytest.mark.parametrize(
+    ("scope", "issued"),
+    [("read write offline_access", "read write"), ("openid read", "read"), ("offline_access", "read write")],
+)
+def test_unknown_scopes_of_a_refresh_are_ignored(server: AuthServer, scope: str, issued: str) -> None:
+    """Some libraries send the scopes that they requested at the log-in again with each refresh."""
+    client, tokens = tokens_of(server, scope="read write offline_access")
+    answer = refresh(server.browser(), client, tokens["refresh_token"], scope=scope)
+    assert (answer.status_code, answer.json().get("scope")) == (200, issued)
+    assert claims_of(answer.json())["scope"] == issued
+
+
 def test_the_metadata_has_the_fields_that_claude_and_chatgpt_need(server: AuthServer) -> None:
     """Without these fields they register at each connection, or not at all.
 

@@ -192,6 +192,12 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         self.server.resource.match(self.request, token.record.grant)
         return token
 
+    def _validate_token_scope(self, token: StoredToken) -> None:
+        """Leave unsupported scopes out of the request, as /authorize does, and refuse scopes beyond the grant."""
+        supported = scopes_of((self.request.payload.scope or "").split()) & {*SUPPORTED_SCOPES}
+        self.request.payload.data["scope"] = " ".join(sorted(supported))
+        super()._validate_token_scope(token)
+
     def authenticate_refresh_token(self, refresh_token: str) -> StoredToken | None:
         """Return the token if it is unused, or if the class allows its second use.
 
