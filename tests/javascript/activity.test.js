@@ -15,6 +15,14 @@ test("a request that has left the state of a list leaves the list", () => {
   assert.equal(idsOf(mergeRequests(before, [], true)), "");
 });
 
+test("a request that moves to the top, because its state has changed, takes no others out of the list", () => {
+  const before = ["5", "4", "3", "2", "1", "0"].map((id) => request(id, "queued"));
+  const merged = mergeRequests(before, [request("1", "stored"), before[0], before[1]], false);
+  assert.equal(idsOf(merged), "1 5 4 3 2 0");
+  assert.equal(merged[0].state, "stored");
+  assert.equal(idsOf(mergeRequests(before, [request("1", "stored"), request("2", "stored")], false)), "1 2 5 4 3 0");
+});
+
 for (const [counts, stats, address] of [
   [{ failed: 2, dead_lettered: 0 }, { dead_lettered: 0 }, "/activity?state=failed"],
   [{ failed: 0, dead_lettered: 1 }, { dead_lettered: 0 }, "/activity?state=dead_lettered"],

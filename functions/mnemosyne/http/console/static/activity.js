@@ -37,7 +37,7 @@ export function Activity({ address, may }) {
     const { items, next } = await loadAgain(load, state ? pages.items.length : 0);
     const merge = (before) => mergeRequests(before, items, !next);
     const merged = merge(pages.items);
-    const isGap = items.length >= LIMIT && merged.length === items.length + pages.items.length;
+    const isGap = items.length >= LIMIT && !merged.slice(0, items.length).some((item) => pages.items.includes(item));
     if (isGap || (!next && pages.next)) {
       await pages.reload(); // more new items may exist between this page and the list, or the list has become short
       return true;
@@ -116,8 +116,9 @@ function usePicks({ requests, may, redriving, onChanged }) {
 }
 
 // Update the loaded requests from a newer first page, in the order of the server. An unchanged request stays the same
-// object. A loaded request that belongs in the newer page, but is missing there, is removed: the list shows one state,
-// and the request has left this state. `isWhole` is true if the page is the whole list.
+// object. A changed request has moved to the top of the list. A loaded request that the newer page should contain, but
+// does not, is removed: its state has changed, so it no longer belongs to the list. The page should contain the loaded
+// requests above its last unchanged one. `isWhole` is true if the page is the whole list.
 export function mergeRequests(before, newest, isWhole) {
   const old = new Map(before.map((request) => [request.request_id, request]));
   const changed = newest.map((request) => {
@@ -125,8 +126,8 @@ export function mergeRequests(before, newest, isWhole) {
     return known && known.updated_at === request.updated_at && known.state === request.state ? known : request;
   });
   const ids = new Set(newest.map(({ request_id: id }) => id));
-  const end = isWhole ? before.length : before.findLastIndex(({ request_id: id }) => ids.has(id)) + 1;
-  return [...changed, ...before.slice(end)];
+  const end = isWhole ? before.length : before.findLastIndex((request) => changed.includes(request)) + 1;
+  return [...changed, ...before.slice(end).filter(({ request_id: id }) => !ids.has(id))];
 }
 
 // Publish the messages of dead-lettered requests again. Up to MOST_SINGLE messages are published one by one, even
