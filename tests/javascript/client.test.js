@@ -189,6 +189,20 @@ test("an answer that has begun is read to its end, however long it takes", async
   assert.equal(made.signal.aborted, false);
 });
 
+test("an answer that stops in the middle ends after 150 seconds, and the server counts as away", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const reached = [];
+  const body = new ReadableStream({
+    start(controller) { controller.enqueue(new TextEncoder().encode('{"jsonrpc": "2.0", "res')); },
+    pull: () => new Promise(() => { setImmediate(() => t.mock.timers.tick(150_000)); }), // after the first part
+  });
+  const client = new Client({ request: async () => new Response(body) });
+  client.onReach = (isThere) => reached.push(isThere);
+  await assert.rejects(client.call("export_memories"), ({ message, status }) =>
+    /^The server has not answered for 150 seconds/u.test(message) && status === 0);
+  assert.deepEqual(reached, [true, false]);
+});
+
 test("an answer that breaks off is repeated, because its work may be done or not", async () => {
   const body = new ReadableStream({
     start(controller) {

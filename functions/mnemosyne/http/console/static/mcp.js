@@ -35,6 +35,27 @@ export function toolError({ content = [], _meta: meta }) {
   return new Refused(message, retryable ? 503 : 200, seconds, code);
 }
 
+// The body of a response as text. `onPart` is called before each part of the body.
+async function readText({ body }, onPart, signal) {
+  const reader = body?.pipeThrough(new TextDecoderStream(), { signal }).getReader();
+  let text = "";
+  for (;;) {
+    onPart();
+    const { done = true, value } = (await reader?.read()) ?? {};
+    if (done) return text;
+    text += value;
+  }
+}
+
+// Parse JSON. The result is null if the text is something else, for example the page of a proxy.
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 // A client for the tools of the server. The console has only one; tests create their own.
 export class Client {
   constructor({ pause = sleep, request = (...args) => fetch(...args) } = {}) {
@@ -138,28 +159,35 @@ export class Client {
     const headers = { "Content-Type": "application/json", Accept: "application/json" };
     if (this.credential) headers.Authorization = `Bearer ${this.credential}`;
     const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store" };
-    const response = await this.send(options, signal);
-    this.onReach(!isUnreachable(response));
-    const answer = await response.json().catch((error) =>
-      (error instanceof SyntaxError ? null : this.lose(error, signal, "The connection was lost.")));
+    const { response, answer } = await this.send(options, signal);
     const seconds = Number(response.headers.get("Retry-After"));
     if (answer?.error) throw new Refused(answer.error.message, response.status, seconds);
     if (!response.ok || !answer) throw new Refused(`The server answered ${response.status}.`, response.status, seconds);
     return answer.result;
   }
 
-  // Send a request and return the response. If the server is silent for SILENT_SECONDS, throw an error. Otherwise the
-  // page would wait forever for a connection that was lost, and loading the page again would end the log-in.
+  // Send a request. Return the response, and its body as JSON: null if it is not JSON. If the server sends nothing for
+  // SILENT_SECONDS, throw an error. A connection may be lost without an error, also in the middle of a body: the page
+  // would then wait for ever, and loading it again would end the log-in.
   async send(options, signal) {
     const end = new AbortController();
-    const timer = setTimeout(() => end.abort(), SILENT_SECONDS * 1000);
+    let timer = null;
+    const wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => end.abort(), SILENT_SECONDS * 1000);
+    };
     signal?.addEventListener("abort", () => end.abort());
     if (signal?.aborted) end.abort();
+    let problem = "The server cannot be reached.";
     try {
-      return await this.request("/mcp", { ...options, signal: end.signal });
+      wait();
+      const response = await this.request("/mcp", { ...options, signal: end.signal });
+      this.onReach(!isUnreachable(response));
+      problem = "The connection was lost.";
+      return { response, answer: parse(await readText(response, wait, end.signal)) };
     } catch (error) {
       const silent = `The server has not answered for ${SILENT_SECONDS} seconds: see whether it is done, or try again.`;
-      return this.lose(error, signal, end.signal.aborted ? silent : "The server cannot be reached.");
+      return this.lose(error, signal, end.signal.aborted ? silent : problem);
     } finally {
       clearTimeout(timer);
     }
