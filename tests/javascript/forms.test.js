@@ -11,7 +11,6 @@ import * as hit from "../../functions/mnemosyne/http/console/static/hit.js";
 import { countsOf, isFailure, timeLeft } from "../../functions/mnemosyne/http/console/static/imports.js";
 import { timesText } from "../../functions/mnemosyne/http/console/static/memory.js";
 import { withTags } from "../../functions/mnemosyne/http/console/static/memories.js";
-import { formatMetadata, parseMetadata } from "../../functions/mnemosyne/http/console/static/metadata.js";
 import { bytesText, limitsOf } from "../../functions/mnemosyne/http/console/static/overview.js";
 import { countRatings } from "../../functions/mnemosyne/http/console/static/rating.js";
 import { resultText } from "../../functions/mnemosyne/http/console/static/results.js";
@@ -152,21 +151,6 @@ test("an expiry is shown as its local date, is removed if the field is empty, an
 test("a form without a change changes nothing", () => {
   assert.equal(changesOf(MEMORY, labelsOf(MEMORY)), null);
   assert.equal(tagChangesOf(MEMORY, labelsOf(MEMORY)), null);
-});
-for (const metadata of [{}, { a: 1 }, { a: { b: ["ü", null] } }]) {
-  test(`metadata ${JSON.stringify(metadata)} are parsed as they were formatted`, () => {
-    assert.deepEqual(parseMetadata(formatMetadata(metadata)), metadata);
-  });
-}
-for (const text of ["[1]", "1", '"a"', "null", "true"]) {
-  test(`metadata ${text} must be an object`, () => assert.throws(() => parseMetadata(text), /must be a JSON object/));
-}
-for (const text of ["{", "{a: 1}", "mood"]) {
-  test(`metadata ${text} must be JSON`, () => assert.throws(() => parseMetadata(text), /metadata is not JSON/));
-}
-test("a date without quotes is named with its line", () => {
-  const text = '{"ticket": "TW-318",\n "until": 2027-06-30}';
-  assert.throws(() => parseMetadata(text), { message: 'Line 2: a date needs quotes, as in "2027-06-30".' });
 });
 
 const FORM = { content: "a", title: "", tags: [], when: "", session: "", metadata: "" };

@@ -1,4 +1,5 @@
 // MCP client: one stateless POST per call. The credential is kept in this tab's memory only.
+import { formatJson, parseJson } from "./exact_json.js";
 
 const MOST_WAITS = 60;
 const LONGEST_PAUSE_SECONDS = 5;
@@ -50,7 +51,7 @@ async function readText({ body }, onPart, signal) {
 // Parse JSON. The result is null if the text is something else, for example the page of a proxy.
 function parse(text) {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return null;
   }
@@ -155,7 +156,7 @@ export class Client {
 
   async post(method, params, signal = null) {
     this.calls += 1;
-    const body = JSON.stringify({ jsonrpc: "2.0", id: this.calls, method, params });
+    const body = formatJson({ jsonrpc: "2.0", id: this.calls, method, params });
     const headers = { "Content-Type": "application/json", Accept: "application/json" };
     if (this.credential) headers.Authorization = `Bearer ${this.credential}`;
     const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store" };

@@ -1,6 +1,7 @@
 // Metadata in the form: a JSON object, or an empty text.
+import { formatJson, parseJson } from "./exact_json.js";
 
-export const formatMetadata = (metadata) => (Object.keys(metadata).length ? JSON.stringify(metadata, null, 1) : "");
+export const formatMetadata = (metadata) => (Object.keys(metadata).length ? formatJson(metadata, 1) : "");
 
 const DATE = /(?<!["\w-])(\d{4}-\d{2}-\d{2})(?!["\w-])/u;
 
@@ -8,7 +9,8 @@ const DATE = /(?<!["\w-])(\d{4}-\d{2}-\d{2})(?!["\w-])/u;
 export function parseMetadata(text) {
   let metadata;
   try {
-    metadata = JSON.parse(text.trim() || "{}");
+    JSON.parse(text.trim() || "{}"); // its error has the position in the text
+    metadata = parseJson(text.trim() || "{}");
   } catch (error) {
     throw new Error(reason(text, error), { cause: error });
   }

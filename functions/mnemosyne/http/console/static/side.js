@@ -3,6 +3,7 @@ import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Icon, Problem, Time, useAction } from "./components.js";
 import { dayAndTime, momentName, rowDate } from "./dates.js";
+import { formatJson } from "./exact_json.js";
 import { call } from "./mcp.js";
 import { TagField } from "./tag_field.js";
 import { tagAddress } from "./tags.js";
@@ -89,7 +90,7 @@ export function recordOf(memory) {
     "Stored again": memory.last_seen_at === memory.created_at ? null : dayAndTime(memory.last_seen_at),
     Quality: memory.quality.toFixed(2),
     Session: memory.session,
-    Metadata: Object.keys(metadata ?? {}).length ? JSON.stringify(metadata) : null,
+    Metadata: Object.keys(metadata ?? {}).length ? formatJson(metadata) : null,
     Model: memory.embedding_model,
     "SHA-256": memory.content_hash,
     Id: memory.id,

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { changesOf, labelsOf } from "../../functions/mnemosyne/http/console/static/edit.js";
+import { Client } from "../../functions/mnemosyne/http/console/static/mcp.js";
+import { formatMetadata, parseMetadata } from "../../functions/mnemosyne/http/console/static/metadata.js";
+import { recordOf } from "../../functions/mnemosyne/http/console/static/side.js";
+
+for (const metadata of [{}, { a: 1 }, { a: { b: ["ü", null] } }]) {
+  test(`metadata ${JSON.stringify(metadata)} are parsed as they were formatted`, () => {
+    assert.deepEqual(parseMetadata(formatMetadata(metadata)), metadata);
+  });
+}
+for (const text of ['{"id":1234567890123456789}', '{"a":[-9223372036854775808,18446744073709551615]}',
+  '{"a":"1234567890123456789","b":0.1234567890123456,"\\"1234567890123456789":"\\\\"}']) {
+  test(`metadata ${text} keep every digit when they are shown, edited and sent`, async () => {
+    const sent = [];
+    const request = async (_, { body }) => {
+      sent.push(body);
+      return new Response(`{"result":{"structuredContent":{"id":"1","tags":[],"metadata":${text}}}}`);
+    };
+    const client = new Client({ request });
+    const memory = await client.call("get_memory");
+    assert.equal(labelsOf(memory).metadata.replaceAll(/\n */gu, "").replaceAll(": ", ":"), text);
+    const { Metadata: shown } = Object.fromEntries(recordOf({ ...memory, quality: 0.5, created_at: "" }));
+    assert.equal(shown, text);
+    const form = { ...labelsOf(memory), metadata: labelsOf(memory).metadata.replace("{", '{"new":1,') };
+    await client.call("update_memory", changesOf(memory, form));
+    assert.ok(sent[1].includes(`{"new":1,${text.slice(1)}`), sent[1]);
+  });
+}
+for (const text of ["[1]", "1", '"a"', "null", "true"]) {
+  test(`metadata ${text} must be an object`, () => assert.throws(() => parseMetadata(text), /must be a JSON object/));
+}
+for (const text of ["{", "{a: 1}", "mood"]) {
+  test(`metadata ${text} must be JSON`, () => assert.throws(() => parseMetadata(text), /metadata is not JSON/));
+}
+test("a date without quotes is named with its line", () => {
+  const text = '{"ticket": "TW-318",\n "until": 2027-06-30}';
+  assert.throws(() => parseMetadata(text), { message: 'Line 2: a date needs quotes, as in "2027-06-30".' });
+});
