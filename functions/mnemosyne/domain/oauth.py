@@ -176,11 +176,11 @@ class PeopleRule:
         email = verified_email(claims).casefold()
         if self.who.startswith("@"):
             return email.endswith(self.who.casefold()) and email.count("@") == 1
-        if "@" in self.who:
+        if ":" not in self.who.partition("@")[0]:
             return email == self.who.casefold()
-        claim, _, value = self.who.partition(":")
-        actual = claims.get(claim)
-        return value in map(str, actual) if isinstance(actual, list) else str(actual) == value and actual is not None
+        # Names and values of claims may have colons, as in `cognito:groups:staff`, so try each colon as the separator.
+        colons = [place for place, character in enumerate(self.who) if character == ":"]
+        return any(_has_value(claims.get(self.who[:colon]), self.who[colon + 1 :]) for colon in colons)
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
@@ -219,6 +219,15 @@ def blocked_name(who: str) -> str:
     if not 1 <= len(name) <= 200 or not name.isprintable() or name.startswith("@") or name == "*":
         raise ValueError(f"who must be an address or a subject of at most 200 characters, got {who[:200]!r}")
     return name.casefold() if "@" in name else name
+
+
+def _has_value(actual: object, value: str) -> bool:
+    """Whether a claim has a value, or is a list with this value. The case of `true` and `false` is ignored."""
+    if isinstance(actual, list):
+        return any(_has_value(item, value) for item in actual)
+    if isinstance(actual, bool):
+        return value.lower() == str(actual).lower()
+    return actual is not None and str(actual) == value
 
 
 def _is_who(who: str) -> bool:
