@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import PeopleRule
+from mnemosyne.errors import Unavailable
 from tests.oauth_server import (
     ISSUER,
     RESOURCE,
@@ -56,6 +59,24 @@ def test_a_client_that_registers_logs_in_and_refreshes(
     registered = server.browser().post("/register", json=registration).json()
     assert registered["token_endpoint_auth_method"] == "none"
     _stays_in(server, registered["client_id"], redirect_uri, "read write")
+
+
+def test_while_a_document_cannot_be_read_its_client_may_use_every_redirect_uri(
+    server: AuthServer, auth: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Browsers and editors of one client have different redirect URIs."""
+    client, uris = "https://client.example/metadata.json", ["http://127.0.0.1/callback", "https://client.example/back"]
+    document = {"client_id": client, "client_name": "A test", "redirect_uris": uris}
+    server.documents.found[client] = json.dumps(document).encode()
+    Visit(server).to_the_end(client, redirect_uri=uris[0])
+
+    async def fail(client_id: str, address: str) -> bytes:
+        raise Unavailable("the client's web site does not respond")
+
+    other = AuthServer(auth, tmp_path, [PeopleRule(who="*")])  # another instance, which has not read the document
+    monkeypatch.setattr(other.documents, "fetch", fail)
+    answers = [other.browser().get(authorization_path(client, redirect_uri=uri)) for uri in uris]
+    assert [answer.status_code for answer in answers] == [303, 303]
 
 
 @pytest.mark.parametrize("field", ["client_name", "grant_types", "response_types", "token_endpoint_auth_method"])

@@ -84,8 +84,7 @@ class PendingAuthorization:
     attempts: int
     person: Person | None
     client: Client | None = None
-    """The client as it was at /authorize, with only the requested redirect URI. None if the request comes from the
-    account page."""
+    """The client as it was at /authorize. None if the request comes from the account page."""
 
 
 @dataclass(frozen=True, kw_only=True)

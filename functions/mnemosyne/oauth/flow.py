@@ -9,7 +9,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -84,7 +84,6 @@ class Flow:
                 log.warning("audit", action="authorize", outcome="refused", client=client.id, reason="blocked")
                 raise Unauthorized("this application is blocked: ask the operator of this memory")
             rows.delete_expired()
-            client = replace(client, redirect_uris=(request.payload.redirect_uri,))
             return self._begin(rows, key, request.stored_parameters, client, address)
 
     def start_account(self, key: str, address: str) -> str:
