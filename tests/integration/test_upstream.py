@@ -1,11 +1,13 @@
 """Log-in at an OpenID provider over HTTP: only the provider's answer to the same browser is accepted."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+import requests
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from mnemosyne.adapters.database.pool import Pool
@@ -186,3 +188,20 @@ def test_the_browser_sees_no_secret_of_the_server(server: AuthServer, provider: 
     cookie = next(iter(visit.browser.cookies.values()))
     assert CLIENT_SECRET not in where
     assert cookie not in where
+
+
+def test_no_database_connection_is_held_while_the_metadata_of_the_provider_are_read(
+    auth: Pool, server: AuthServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_metadata = requests.get
+
+    def read_with_the_free_connection(*args: Any, **kwargs: Any) -> requests.Response:
+        with auth.connection():
+            return read_metadata(*args, **kwargs)
+
+    monkeypatch.setattr("mnemosyne.adapters.database.pool.CHECKOUT_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr("mnemosyne.adapters.identity.upstream.requests.get", read_with_the_free_connection)
+    with ExitStack() as others:
+        for _ in range(auth.size - 1):
+            others.enter_context(auth.connection())
+        assert server.browser().get(authorization_path(server.register())).status_code == 303

@@ -84,12 +84,11 @@ class Flow:
                 log.warning("audit", action="authorize", outcome="refused", client=client.id, reason="blocked")
                 raise Unauthorized("this application is blocked: ask the operator of this memory")
             rows.delete_expired()
-            return self._begin(rows, key, request.stored_parameters, client, address)
+        return self._begin(key, request.stored_parameters, client, address)
 
     def start_account(self, key: str, address: str) -> str:
         """Begin a log-in for the account page and return the log-in URL."""
-        with self._store.transaction() as rows:
-            return self._begin(rows, key, {}, None, address)
+        return self._begin(key, {}, None, address)
 
     def log_in(self, key: str, new_key: str, parameters: Mapping[str, str]) -> bool:
         """Finish the log-in. Return whether a client waits for it; if not, the person opens the account page.
@@ -257,13 +256,13 @@ class Flow:
                 return answer
             return call(server)
 
-    def _begin(
-        self, rows: "OAuthRows", key: str, parameters: Mapping[str, str], client: Client | None, address: str
-    ) -> str:
-        rows.begin(hash_secret(key), parameters, client, networks_of(address))
+    def _begin(self, key: str, parameters: Mapping[str, str], client: Client | None, address: str) -> str:
+        # Outside a transaction: the call of the identity provider must not hold a connection or lock.
         url, code = self._log_in.begin(key, client.name if client else "this page")
-        if code:
-            rows.expect_log_in(hash_secret(key), hash_secret(_normalize(code)))
+        with self._store.transaction() as rows:
+            rows.begin(hash_secret(key), parameters, client, networks_of(address))
+            if code:
+                rows.expect_log_in(hash_secret(key), hash_secret(_normalize(code)))
         return url
 
     @contextmanager
