@@ -5,7 +5,8 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -114,6 +115,36 @@ def test_a_rotated_key_is_fetched_once_and_unknown_keys_cause_few_requests_to_th
     issuer.keys["three"] = issuer.keys["two"]
     with pytest.raises(Unauthorized, match="unknown key"):
         verifier.verify(issuer.token(kid="three"))
+
+
+def test_concurrent_tokens_with_a_new_key_are_all_accepted(
+    issuer: Issuer, verifier: OidcVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some issuers sign with a new key as soon as they publish it."""
+    verifier.verify(issuer.token())
+    issuer.keys = {"two": rsa.generate_private_key(public_exponent=65537, key_size=2048)}
+    answer = issuer.answer
+
+    def answer_late(path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        time.sleep(0.2)
+        return answer(path, body, headers)
+
+    monkeypatch.setattr(issuer, "answer", answer_late)
+    with ThreadPoolExecutor(4) as pool:
+        claims = list(pool.map(verifier.verify, [issuer.token(kid="two")] * 4))
+    assert [each["sub"] for each in claims] == ["u1"] * 4
+
+
+def test_a_token_with_a_new_key_is_not_reported_as_invalid_while_the_issuer_is_away(
+    issuer: Issuer, verifier: OidcVerifier
+) -> None:
+    verifier.verify(issuer.token())
+    issuer.keys["two"] = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    issuer.away = True
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="identity provider"):
+            verifier.verify(issuer.token(kid="two"))
+    verifier.verify(issuer.token())
 
 
 def test_an_unavailable_issuer_is_not_reported_as_an_invalid_token(issuer: Issuer, verifier: OidcVerifier) -> None:

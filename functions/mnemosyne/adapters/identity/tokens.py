@@ -28,6 +28,8 @@ KEYS_SECONDS = 300
 time."""
 RETRY_SECONDS = 10.0
 """Shortest time between two requests to the issuer after a failure or an unknown key."""
+WAIT_SECONDS = 1.0
+"""Time for which a token with an unknown key waits for another thread that fetches the keys."""
 STALE_SECONDS = 3600
 """Time for which keys are used while the issuer is unreachable. A withdrawn key is then accepted for at most this
 time."""
@@ -180,8 +182,9 @@ def _metadata_urls(issuer: str) -> list[str]:
 class _IssuerKeys:
     """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
-    While the cached keys are usable, a slow or unreachable issuer delays only the thread that fetches. Without usable
-    keys, the verification of each token waits for one attempt to fetch them.
+    While the cached keys are usable, a slow or unreachable issuer delays only the thread that fetches, and tokens with
+    an unknown key for up to WAIT_SECONDS. Without usable keys, the verification of each token waits for one attempt to
+    fetch them.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:
@@ -200,11 +203,23 @@ class _IssuerKeys:
         return self._cached
 
     def refresh(self) -> list[jwt.PyJWK]:
-        """Fetch the keys for a token with an unknown key, at most once in RETRY_SECONDS, and return the cached keys."""
-        now = time.monotonic()
-        if now >= self._refreshed_at + RETRY_SECONDS:
-            self._refreshed_at = now
-            self._renew(wait=False)
+        """Fetch the keys for a token with an unknown key, at most once in RETRY_SECONDS, and return the cached keys.
+
+        Raises Unavailable if the keys could not be fetched: the token may be signed with a new key.
+        """
+        # Wait for a thread that is fetching the keys. Otherwise, right after the issuer has changed its key, all but
+        # one of several concurrent tokens would be refused.
+        if not self._fetch_lock.acquire(timeout=WAIT_SECONDS):
+            raise Unavailable(UNREACHABLE, next_step=CHECK_ISSUER)
+        try:
+            now = time.monotonic()
+            if now >= self._refreshed_at + RETRY_SECONDS:
+                self._refreshed_at = now
+                self._fetch()
+            elif self._failed_at > self._cached_at:
+                raise Unavailable(UNREACHABLE, next_step=CHECK_ISSUER)
+        finally:
+            self._fetch_lock.release()
         return self._cached
 
     def _renew(self, *, wait: bool) -> None:
@@ -216,14 +231,20 @@ class _IssuerKeys:
                 return
             if self._failed_at >= started_at:
                 raise Unavailable(UNREACHABLE, next_step=CHECK_ISSUER)
-            self._cached = self._fetch_keys()
-            self._cached_at = time.monotonic()
+            self._fetch()
         except Unavailable:
-            self._failed_at = time.monotonic()
             if wait:
                 raise
         finally:
             self._fetch_lock.release()
+
+    def _fetch(self) -> None:
+        try:
+            self._cached = self._fetch_keys()
+        except Unavailable:
+            self._failed_at = time.monotonic()
+            raise
+        self._cached_at = time.monotonic()
 
 
 def decode_unverified(token: str) -> Mapping[str, Any]:
