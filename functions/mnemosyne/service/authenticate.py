@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeGuard
 
+from mnemosyne.domain.oauth import verified_email
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, hash_secret, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
@@ -209,7 +210,7 @@ class OidcAuthenticator:
             raise Unauthorized("the token's namespace cannot be used: it must be 1 to 200 printable characters")
         if claimed.startswith(SUBJECT_NAMESPACE):
             raise Unauthorized(f"the token's namespace cannot be used: it must not begin with {SUBJECT_NAMESPACE}")
-        if self._claim == "email" and claims.get("email_verified") is not True:
+        if self._claim == "email" and not verified_email(claims):
             raise Unauthorized("the e-mail address of the token is not verified")
         return claimed
 

@@ -273,6 +273,12 @@ def test_an_invalid_or_unverified_namespace_is_refused_with_the_reason(claims: d
         OidcAuthenticator(Verifier(sub="u1", scope="read", **claims), next(iter(claims))).authenticate("Bearer t")
 
 
+@pytest.mark.parametrize("verified", [True, "true"])  # some issuers send the claim as text
+def test_a_verified_e_mail_address_can_be_the_namespace(verified: object) -> None:
+    verifier = Verifier(sub="u1", scope="read", email="ada@example.com", email_verified=verified)
+    assert OidcAuthenticator(verifier, "email").authenticate("Bearer t").namespace == "ada@example.com"
+
+
 @pytest.mark.parametrize(("days", "expected"), [(6, 1), (8, 0)])
 def test_a_used_key_that_expires_within_a_week_is_logged_once(
     days: int, expected: int, caplog: pytest.LogCaptureFixture
