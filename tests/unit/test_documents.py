@@ -160,7 +160,7 @@ def test_the_reference_lists_each_status_of_the_server() -> None:
 
 
 def test_the_reference_names_the_console_s_tools_that_need_the_scope_operate() -> None:
-    sentence = re.search(r"((?:`\w+`,? (?:and )?)+)need the scope\s`operate`", _text("reference/tools.md"))
+    sentence = re.search(r"((?:`\w+`,?\s(?:and )?)+)need the scope\s`operate`", _text("reference/tools.md"))
     assert sentence and _code(sentence[1]) == {name for name in CONSOLE_NAMES if by_name()[name].operates}
 
 
