@@ -1,7 +1,9 @@
 """Health checks of every function: the liveness probe, and reports of deeper checks."""
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
+import anyio
 import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -13,6 +15,38 @@ from mnemosyne.errors import Unauthorized, Unavailable
 PATHS = ("/health", "/healthz")
 """Paths of the liveness probe. `/healthz` does not work on Cloud Run, which reserves paths that end in z:
 https://cloud.google.com/run/docs/known-issues."""
+
+
+class SharedChecks:
+    """Runs checks once at a time. Callers that wait, or that come soon after a run, get the result of this run.
+
+    The result is shared for `passed_seconds` if all checks passed, else for `failed_seconds`.
+    """
+
+    def __init__(
+        self,
+        check: Callable[[], Sequence[Check]],
+        *,
+        passed_seconds: float,
+        failed_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._check = check
+        self._passed_seconds = passed_seconds
+        self._failed_seconds = failed_seconds
+        self._clock = clock
+        self._lock = anyio.Lock()
+        self._checks: Sequence[Check] = ()
+        self._valid_until = float("-inf")
+
+    async def run(self) -> Sequence[Check]:
+        """Return the checks of the latest run, or run them if it is too old."""
+        async with self._lock:
+            if self._clock() >= self._valid_until:
+                self._checks = await anyio.to_thread.run_sync(self._check)
+                passed = all(check.ok for check in self._checks)
+                self._valid_until = self._clock() + (self._passed_seconds if passed else self._failed_seconds)
+            return self._checks
 
 
 async def alive(request: Request) -> Response:

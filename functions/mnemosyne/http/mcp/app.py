@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import anyio.to_thread
 from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -17,7 +16,7 @@ from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.domain.principal import Scope
 from mnemosyne.http.common.errors import error_response
-from mnemosyne.http.common.health import health_routes, is_deep, report
+from mnemosyne.http.common.health import SharedChecks, health_routes, is_deep, report
 from mnemosyne.http.console import site
 from mnemosyne.http.mcp.access import METADATA_PATH, Access
 from mnemosyne.http.mcp.cors import Cors
@@ -33,6 +32,9 @@ LOG_IN_PATHS = ("/.well-known/{path:path}", "/register", "/authorize", "/token")
 """Paths at which clients look for an authorization server if the metadata names none."""
 SCHEMA_PATH = "/schemas/message.v1.json"
 """Path of the JSON Schema of published messages, which is also in docs/message.v1.schema.json."""
+HEALTH_SECONDS = 2.0
+"""Seconds for which the result of a deep health check is shared. Any principal may request one, and it takes database
+connections and a call of the embedder, which other principals need."""
 
 
 def build_app(
@@ -78,6 +80,8 @@ def build_app(
 
 
 def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Callable[[Request], Awaitable[Response]]:
+    checks = SharedChecks(examine, passed_seconds=HEALTH_SECONDS, failed_seconds=HEALTH_SECONDS)
+
     async def health(request: Request) -> Response:
         """Liveness probe. `?deep=1` also checks the database and the embedder.
 
@@ -92,7 +96,7 @@ def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Calla
             return principal
         if (rejection := access.spend(principal, rate_limit.REQUEST)) is not None:
             return rejection
-        return report(await anyio.to_thread.run_sync(examine), details=principal.may(Scope.OPERATE))
+        return report(await checks.run(), details=principal.may(Scope.OPERATE))
 
     return health
 

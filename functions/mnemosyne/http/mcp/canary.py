@@ -3,14 +3,12 @@
 import time
 from collections.abc import Callable, Sequence
 
-import anyio
-import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from mnemosyne.domain.health import Check
-from mnemosyne.http.common.health import refusal, report
+from mnemosyne.http.common.health import SharedChecks, refusal, report
 
 PATH = "/canary"
 PASSED_SECONDS = 240.0
@@ -28,19 +26,11 @@ def canary_route(
 
     One check runs at a time, and other callers wait for its result.
     """
-    lock = anyio.Lock()
-    checks: Sequence[Check] = ()
-    valid_until = 0.0
+    checks = SharedChecks(check, passed_seconds=PASSED_SECONDS, failed_seconds=FAILED_SECONDS, clock=clock)
 
     async def canary(request: Request) -> Response:
-        nonlocal checks, valid_until
         if (rejection := await refusal(request, identify)) is not None:
             return rejection
-        async with lock:
-            if clock() >= valid_until:
-                checks = await anyio.to_thread.run_sync(check)
-                passed = all(check.ok for check in checks)
-                valid_until = clock() + (PASSED_SECONDS if passed else FAILED_SECONDS)
-            return report(checks, details=True)
+        return report(await checks.run(), details=True)
 
     return Route(PATH, canary, methods=["POST"])

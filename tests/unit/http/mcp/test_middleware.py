@@ -1,6 +1,8 @@
 """Requests that the MCP middleware rejects, with status and message."""
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import mcp_types
@@ -211,6 +213,21 @@ def test_deep_health_shows_its_findings_to_operators_only(monkeypatch: pytest.Mo
     with TestClient(mcp_app(FakeServices(), ByName(), examine=lambda: CHECKS)) as client:
         checks = client.get("/health?deep=1", headers={"Authorization": "Bearer reader"}).json()["checks"]
     assert checks == [{"name": "embedder", "ok": False}]
+
+
+def test_concurrent_requests_for_deep_health_share_one_check() -> None:
+    """Otherwise one principal could take all database connections with them."""
+    runs: list[None] = []
+
+    def examine() -> list[Check]:
+        runs.append(None)
+        time.sleep(0.1)
+        return [Check("schema", "seen")]
+
+    with TestClient(mcp_app(FakeServices(), examine=examine)) as client, ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: client.get("/health?deep=1"), range(8)))
+    assert {(answer.status_code, answer.json()["status"]) for answer in answers} == {(200, "ok")}
+    assert len(runs) == 1
 
 
 def test_a_request_id_that_cannot_be_encoded_is_answered_with_a_null_id(client: TestClient) -> None:
