@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { filesOf } from "../../functions/mnemosyne/http/console/static/folders.js";
 import { count, Import } from "../../functions/mnemosyne/http/console/static/import_file.js";
-import { Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
+import { Client, Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
 import { emptyReason, plainName, splitFile } from "../../functions/mnemosyne/http/console/static/file_chunks.js";
 
 const START = "[[[CHRONICLE_START]]]";
@@ -137,6 +137,25 @@ for (const status of [0, 401, 429, 503]) {
     assert.deepEqual(server.calls.map(([, { first_line: first }]) => first), [1, 101, 101]);
   });
 }
+
+test("an import that a new log-in has stopped continues only when the person resumes it", async () => {
+  const state = { imported: 0 };
+  const request = async (_, { body }) => {
+    const { name, arguments: { first_line: first, request_ids: ids } } = JSON.parse(body).params;
+    const requests = ids?.map((id) => ({ request_id: id, state: "stored", memory_id: "m" }));
+    if (name === "import_memories") state.imported += 1;
+    if (state.imported === 1) client.logIn("another key of the person");
+    const answer = requests ? { requests } : { items: [{ line: first, request_id: `r${first}` }] };
+    return new Response(JSON.stringify({ result: { structuredContent: answer } }));
+  };
+  const client = new Client({ request });
+  const { lines, work } = importOf(repeat(150, () => "{}\n"), client);
+  await assert.rejects(work.run(), { status: 401 });
+  state.imported = 2;
+  await assert.rejects(work.run(), { status: 401 });
+  assert.equal(await work.resume(), true);
+  assert.deepEqual(statesOf(lines), ["1 stored", "101 stored"]);
+});
 
 test("an import that is stopped resumes without repeating a line", async () => {
   const started = { work: null };

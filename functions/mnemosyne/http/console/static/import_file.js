@@ -19,6 +19,7 @@ export class Import {
     this.file = file;
     this.onLine = onLine;
     this.mcp = mcp;
+    this.onWait = onWait;
     this.callTool = mcp.retrying(onWait);
     this.isStopped = false;
     this.sent = new Map(); // items of parts that have no outcome yet, by first line
@@ -30,6 +31,13 @@ export class Import {
   // Stop sending parts, but still wait for the outcomes of the parts that were sent.
   stop() {
     this.isStopped = true;
+  }
+
+  // Resume for the person who is logged in now, also after a new log-in. Call this only at the request of this person:
+  // otherwise a file of one person could be imported into the memories of another.
+  resume() {
+    this.callTool = this.mcp.retrying(this.onWait);
+    return this.run();
   }
 
   // Import until the end of the file, or until `stop` is called. Return whether the whole file was imported. Throws if

@@ -50,15 +50,17 @@ export function importFolder(files) {
   return known.length;
 }
 
-// Run an import, or resume it.
-export async function run(entry) {
+// Resume an import at the request of the person who is logged in.
+export const resume = (entry) => run(entry, () => entry.work.resume());
+
+async function run(entry, work = () => entry.work.run()) {
   Object.assign(entry, { isRunning: true, isStopped: false, state: "Importing …", error: null });
   Object.assign(entry, { start: performance.now(), doneBefore: entry.done });
   const timer = setInterval(redraw, REFRESH_MS);
   redraw();
   try {
     if (!entry.total) entry.total = await countMemories(entry.file);
-    entry.isStopped = !(await entry.work.run());
+    entry.isStopped = !(await work());
     entry.state = entry.isStopped ? "Stopped." : "Done.";
   } catch (error) {
     Object.assign(entry, { state: "Stopped.", isStopped: entry.total > 0, error });

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Button, Heading, Icon, Problem, save, State, useAction } from "./components.js";
 import { takeFolder, useDrops } from "./drops.js";
-import { countsOf, importFiles, imports, isFailure, run, timeLeft } from "./imports.js";
+import { countsOf, importFiles, imports, isFailure, resume, timeLeft } from "./imports.js";
 import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { quantity, memories as countMemories, number } from "./text.js";
@@ -75,7 +75,7 @@ function FullEntry({ entry }) {
   const { name, lines, total, done, isRunning, isStopped } = entry;
   const buttons = html`${isRunning && html`<${Button} class="btn small" icon="stop" onClick=${() => entry.work.stop()}
       aria-label=${`Stop importing ${name}`}>Stop</>`}
-    ${isStopped && html`<${Button} class="btn small" icon="retry" onClick=${() => run(entry)}
+    ${isStopped && html`<${Button} class="btn small" icon="retry" onClick=${() => resume(entry)}
       aria-label=${`Resume importing ${name}`}>Resume</>`}`;
   const leftOut = [...new Set(lines.flatMap((line) => line.left_out ?? []))];
   return html`<section class="panel" aria-label=${name}><div class="panel-head"><${Icon} name="file" />
