@@ -15,6 +15,16 @@ const CASES = [
   ["code with empty lines", "```\na\n\nb\n```\n\nAfter.", "paragraphs", ["```\na\n\nb\n```", "After."]],
   ["lines of Windows", "One.\r\n\r\nTwo.", "paragraphs", ["One.", "Two."]],
   ["a dash within a text", "One - two\n\n-5 degrees", "paragraphs", ["One - two", "-5 degrees"]],
+  ["an indented list", "  - One\n    more\n  - Two\n\n  - Three", "list items", ["One\n  more", "Two", "Three"]],
+  ["items of several paragraphs", "1. One\n\n   more\n\n   - a\n   - b\n\n2. Two", "list items",
+    ["One\n\n   more\n\n   - a\n   - b", "Two"]],
+  ["items with code", "- One\n\n  ```\n  a\n\n  b\n  ```\n\n- Two", "list items",
+    ["One\n\n  ```\n  a\n\n  b\n  ```", "Two"]],
+  ["an indented list with its introduction", "Set this:\n\n  - a\n  - b", "paragraphs", ["Set this:\n\n  - a\n  - b"]],
+  ["a Japanese list", "・一つ\n・二つ", "list items", ["一つ", "二つ"]],
+  ["a Chinese list", "1、茶\n2、咖啡\n３．水", "list items", ["茶", "咖啡", "水"]],
+  ["a Chinese list with its introduction", "购物：\n\n- 茶\n- 水", "paragraphs", ["购物：\n\n- 茶\n- 水"]],
+  ["an indented paragraph", "One.\n\n  Two.", "paragraphs", ["One.", "  Two."]],
   ["nothing", " \n ", "paragraphs", []],
 ];
 for (const [name, text, kind, parts] of CASES) {
