@@ -124,6 +124,18 @@ def test_a_message_that_fails_again_updates_its_letter_and_keeps_the_time_of_its
         assert (kept_letter.attributes, system.state(ingest_request)) == (letter.attributes, IngestState.DEAD_LETTERED)
 
 
+def test_a_request_names_its_own_letter_if_another_message_has_the_same_id(system: System) -> None:
+    requests = [request("tea"), request("coffee")]
+    for ingest_request in requests:
+        for _ in range(2):  # the message may be delivered again
+            system.give_up(system.publish(ingest_request, message_id="1"))
+    letters = {listed.request_id: listed.dead_letter for listed in system.memories.ingest_requests(None, 10)}
+    for ingest_request in requests:
+        letter = system.memories.dead_letter(str(letters[ingest_request.request_id]))
+        assert letter and ingest_request.content.encode() in letter.data
+    assert len(system.letters()) == 2
+
+
 @pytest.mark.parametrize("redriven", [False, True], ids=["an attempt failed before", "a redriven letter"])
 def test_the_cause_of_a_crash_replaces_the_error_of_an_earlier_attempt(
     system: System, ingest_request: IngestRequest, monkeypatch: pytest.MonkeyPatch, redriven: bool
@@ -459,6 +471,8 @@ def test_a_letter_dropped_in_flight_becomes_a_new_one_if_it_fails_again(system: 
     system.give_up(again)
     (kept_letter,) = system.letters()
     assert (kept_letter.message_id, kept_letter.redrives) == (again.message.message_id, 0)
+    (listed,) = system.memories.ingest_requests(None, 10)
+    assert listed.dead_letter == kept_letter.message_id
     assert LETTER_ID not in kept_letter.attributes
 
 

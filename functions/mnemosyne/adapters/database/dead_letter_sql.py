@@ -33,12 +33,23 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # The dead letter gets the error of the last attempt as its cause, because this error tells why the requests could not
 # be stored. Pub/Sub reports only that it has delivered the message too often. After a crash (:crashed), the given error
 # is the cause, because a crash is not recorded as an attempt.
+#
+# The origin of each request names the dead letter by the message id under which the dead letter is stored. This id is
+# longer than the id of the message if another dead letter has the message's id.
 GIVE_UP: Final = """
-WITH request AS (
+WITH name AS (
+    SELECT coalesce(
+        (SELECT message_id FROM dead_letters WHERE namespace = :namespace AND letter_id = CAST(:letter_id AS uuid)),
+        (SELECT min(message_id) FROM dead_letters
+        WHERE namespace = :namespace AND data = CAST(:data AS bytea) AND attributes = CAST(:attributes AS jsonb)),
+        CASE WHEN EXISTS (SELECT FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id)
+            THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
+            ELSE CAST(:message_id AS text) END
+    ) AS message_id
+), request AS (
     SELECT request_id, error, decode(hash, 'hex') AS delivered_hash, decode(content_hash, 'hex') AS content_hash,
-        source, key,
-        coalesce(provenance, '{}') || jsonb_build_object('dead_letter', CAST(:message_id AS text)) AS provenance
-    FROM jsonb_to_recordset(CAST(:requests AS jsonb))
+        source, key, coalesce(provenance, '{}') || jsonb_build_object('dead_letter', name.message_id) AS provenance
+    FROM name, jsonb_to_recordset(CAST(:requests AS jsonb))
         AS r (request_id uuid, error text, hash text, content_hash text, source text, key text, provenance jsonb)
 ), stored AS (
     SELECT i.request_id, is_same_request(i, request.delivered_hash, request.source, request.key) AS is_same
@@ -54,10 +65,8 @@ WITH request AS (
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = next_request_state(i.state, 'given_up'),
         error = CASE WHEN CAST(:crashed AS boolean) THEN EXCLUDED.error ELSE coalesce(i.error, EXCLUDED.error) END,
-        content_hash = EXCLUDED.content_hash, provenance = coalesce(EXCLUDED.provenance, '{}')
-            || CASE WHEN CAST(:letter_id AS uuid) IS NOT NULL AND i.provenance -> 'dead_letter' IS NOT NULL
-                THEN jsonb_build_object('dead_letter', i.provenance -> 'dead_letter') ELSE '{}' END,
-        updated_at = clock_timestamp(), announced_at = NULL
+        content_hash = EXCLUDED.content_hash, provenance = EXCLUDED.provenance, updated_at = clock_timestamp(),
+        announced_at = NULL
     WHERE next_request_state(i.state, 'given_up') IS NOT NULL
     RETURNING error
 ), needed AS (
@@ -69,12 +78,9 @@ WITH request AS (
     FROM needed, fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), needed.cause, needed.lost) AS letter
 ), added AS (
     INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
-    SELECT CAST(:namespace AS text),
-        CASE WHEN EXISTS (SELECT FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id)
-            THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
-            ELSE CAST(:message_id AS text) END,
-        CAST(:data AS bytea), CAST(:attributes AS jsonb), needed.cause, needed.lost
-    FROM needed
+    SELECT CAST(:namespace AS text), name.message_id, CAST(:data AS bytea), CAST(:attributes AS jsonb), needed.cause,
+        needed.lost
+    FROM needed, name
     WHERE NOT EXISTS (SELECT FROM updated) AND NOT EXISTS (SELECT FROM dead_letters
         WHERE namespace = :namespace AND data = CAST(:data AS bytea) AND attributes = CAST(:attributes AS jsonb))
     ON CONFLICT (namespace, message_id) DO NOTHING
