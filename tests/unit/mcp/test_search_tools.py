@@ -258,6 +258,20 @@ def test_a_superseded_memory_is_not_found_until_the_supersession_is_undone(servi
     assert answer_of(services, "update_memory", id=first, superseded_by="none")["superseded_by"] is None
 
 
+@pytest.mark.parametrize("none", ["none", "None", "NONE"])
+def test_the_word_none_removes_tags_successor_and_expiry_in_any_case(none: str, services: FakeServices) -> None:
+    first, second = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=2)["memories"])
+    answer_of(services, "update_memory", id=first, tags=["a"], superseded_by=second, expires_at="2999-01-01")
+    answer = answer_of(services, "update_memory", id=first, tags=[none], superseded_by=none, expires_at=none)
+    assert (answer["tags"], answer.get("superseded_by"), answer.get("expires_at")) == ([], None, None)
+
+
+def test_the_error_about_an_expiry_names_the_word_that_removes_it(services: FakeServices) -> None:
+    memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
+    error = error_of(services, "update_memory", id=memory_id, expires_at="never")
+    assert error.endswith("got \"never\"; 'none' removes the expiry")
+
+
 def test_a_rating_returns_the_quality_before_and_after(services: FakeServices) -> None:
     memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
     rated = answer_of(services, "rate_memory", id=memory_id, rating=1, reason="helped")

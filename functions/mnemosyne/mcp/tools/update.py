@@ -24,11 +24,16 @@ from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
 
 
+def _is_none(value: object) -> bool:
+    """Whether the value is the word `none`. Case is ignored, because some models write `None` or `NONE`."""
+    return isinstance(value, str) and value.strip().casefold() == "none"
+
+
 def _parse_successor(value: object) -> object:
     if not isinstance(value, str | UUID):
         raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {excerpt(value)}")
-    if value == NO_SUCCESSOR:
-        return value
+    if _is_none(value):
+        return NO_SUCCESSOR
     try:
         return uuid(value)
     except ValueError as exc:
@@ -49,7 +54,12 @@ TAG_CHANGES = {"add_tags", "remove_tags"}
 
 
 def _parse_expiry(value: object) -> object:
-    return value if value == NO_EXPIRY else event_time(value)
+    if _is_none(value):
+        return NO_EXPIRY
+    try:
+        return event_time(value)
+    except ValueError as exc:
+        raise ValueError(f"{exc}; '{NO_EXPIRY}' removes the expiry") from None
 
 
 def _check_visible(label: str) -> str:
@@ -147,7 +157,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
     successor = arguments.superseded_by
     change = MemoryChange(
         title=None if arguments.title is None else one_line(arguments.title),
-        tags=None if arguments.tags is None else unite_tags([tag for tag in arguments.tags if tag != NO_TAGS]),
+        tags=None if arguments.tags is None else unite_tags([tag for tag in arguments.tags if not _is_none(tag)]),
         metadata=arguments.metadata,
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,
