@@ -80,11 +80,13 @@ class Published:
         """Time at which the message was first published, in RFC 3339 with milliseconds.
 
         This time stays the same when Pub/Sub forwards the message to a dead-letter topic. An attribute that is not a
-        time is ignored: without a time, each delivery of a deletion would count as published at its own time.
+        time is ignored: without a time, each delivery of a deletion would count as published at its own time. An
+        attribute that is later than Pub/Sub's time is ignored, too: it comes from a clock that is fast, and a deletion
+        or a forgetting that follows the message would not apply to it.
         """
         attributes = self.attributes
         times = (attributes.get(FIRST_PUBLISHED, ""), attributes.get(_SOURCE_PUBLISH_TIME, ""), self.publish_time)
-        return next(filter(None, map(_in_utc, times)), next(filter(None, times), ""))
+        return min(filter(None, map(_in_utc, times)), default=next(filter(None, times), ""))
 
     @property
     def first_published_at(self) -> datetime | None:

@@ -58,11 +58,13 @@ def _errors(message: IngestMessage) -> list[str]:
         ({"first_published": "1779278400"}, PUBLISHED),
         ({"first_published": "yesterday"}, PUBLISHED),
         ({"first_published": "yesterday", "CloudPubSubDeadLetterSourceTopicPublishTime": WHEN}, NOON),
+        ({"first_published": "2026-11-22T01:01:57.042Z"}, PUBLISHED),
+        ({"first_published": "2999-01-01T00:00:00Z", "CloudPubSubDeadLetterSourceTopicPublishTime": WHEN}, NOON),
         ({"first_published": "2026-05-20T14:00:00+02:00"}, NOON),
         ({"first_published": "2026-05-20T12:00:00"}, NOON),
     ],
 )
-def test_a_deletion_was_published_at_the_first_of_its_times_that_can_be_read(
+def test_a_deletion_was_published_at_the_earliest_of_its_times_that_can_be_read(
     attributes: dict[str, str], published: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
