@@ -24,8 +24,9 @@ from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
 
-# The module ipaddress counts addresses in these networks as global. But they are not public, or are translated to IPv4
-# addresses: https://www.iana.org/assignments/iana-ipv6-special-registry and iana-ipv4-special-registry.
+# The module ipaddress counts addresses in these networks as global. But these addresses are either not public, or
+# translated to IPv4 addresses: https://www.iana.org/assignments/iana-ipv6-special-registry and
+# iana-ipv4-special-registry.
 _NOT_PUBLIC = tuple(
     map(
         ipaddress.ip_network,
@@ -104,7 +105,7 @@ class WebDocuments:
 
     @contextmanager
     def _count_fetch(self, host: str, address: str) -> Iterator[None]:
-        """Count the fetch as one of the concurrent fetches until the context ends. Raises Unavailable at a limit."""
+        """Count a fetch as running until the context ends. Raises Unavailable if too many fetches run."""
         small, large = networks_of(address)
         limits = {
             "all": AT_ONCE,

@@ -67,7 +67,8 @@ class CloudStorage:
                     report.write(line)
                 report.close()
             except BaseException as exc:
-                # Without this call, garbage collection closes the writer, and the close retries for two minutes.
+                # Abandon the upload. Otherwise the garbage collector would close the writer, and this would retry the
+                # upload for two minutes.
                 report.terminate()
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
                     return False  # another delivery of the notification has written the report

@@ -1,9 +1,10 @@
 """Export counters and latencies of logged events to an OpenTelemetry collector.
 
-`mnemosyne.events` counts events. `mnemosyne.duration` records the durations in an event: the milliseconds in a field
-`<stage>_ms` become seconds with the attribute `stage`. The other attributes are the event's name and its fields with
-few possible values, never an id, a namespace or a text. The exporter reads its endpoint and headers from
-OpenTelemetry's environment variables: https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
+The metric `mnemosyne.events` counts events. The metric `mnemosyne.duration` records durations in seconds, from the
+fields of an event whose names end in `_ms`. The rest of the field's name is the attribute `stage`. Further attributes
+of both metrics are the event's name and its fields with few possible values, never an id, a namespace or a text. The
+exporter reads its endpoint and headers from OpenTelemetry's environment variables:
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
 """
 
 import threading

@@ -1,7 +1,8 @@
-"""Read and restore the data that only a complete export has, and an ordinary export does not have.
+"""Read and restore the data that only a complete export has.
 
-These data are the ratings, `superseded_by` and `last_seen_at` of each memory, all ingest requests, and all records
-(texts that publishers have named by a source and key). Only the owner of the schema has the rights to restore them.
+These data are the ratings of each memory, its successor (`superseded_by`), the time at which it was last sent
+(`last_seen_at`), the ingest requests, and the records (texts that publishers have named by a source and key). Only the
+owner of the schema may restore them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -176,9 +177,9 @@ class Archive(NamespaceRows):
 
 
 def _as_request(memory: ArchivedMemory) -> IngestRequest:
-    """Convert an exported memory to a request, to find out whether the memory was forgotten after the export.
+    """Convert an exported memory to an ingest request, to check whether it was forgotten after the export.
 
-    The id of the request is the memory's id. Its time of publication is the time at which the memory was stored.
+    The request has the memory's id, and was published when the memory was stored.
     """
     created_at = memory.extras["created_at"]
     published_at = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)

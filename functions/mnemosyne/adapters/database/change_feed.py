@@ -26,12 +26,12 @@ ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXC
 
 # Begin a pass, which reads all events that became visible since the previous pass ended. `until` is the database
 # snapshot at which the new pass ends. :seen is the snapshot at which the previous pass ended. The first pass begins
-# :since seconds ago, or with the oldest event if :since is null. `sequence` is the sequence of the pass's first event
-# minus 1: the first page begins after it.
+# :since seconds ago, or with the oldest event if :since is null. The first page begins after `sequence`, which is one
+# less than the sequence of the pass's first event.
 #
 # An event of this pass may have a lower sequence than events of the previous pass, because transactions do not commit
-# in the order of their sequences. `+ 0` stops the planner from searching for the lowest sequence by reading all events
-# from the oldest on.
+# in the order of their sequences. `+ 0` stops the planner from reading all events, from the oldest on, to find the
+# lowest sequence.
 _BEGIN: Final = """
 SELECT pass.until, pass.begin, coalesce(CASE
     WHEN CAST(:seen AS text) IS NOT NULL THEN (

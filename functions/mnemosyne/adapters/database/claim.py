@@ -39,17 +39,17 @@ def claim_requests(
 ) -> "Claim":
     """Find the requests of a delivery that must be stored, and lock them. Closing `locks` releases the locks.
 
-    `cached` are the requests whose content was stored recently, according to a cache. They probably need not be stored,
-    so they are looked up first and without locks. Requests that need not be stored are unlocked again. Otherwise other
-    deliveries would find these requests busy.
+    `cached` are the requests whose content is in the cache of recently stored contents. These requests probably need
+    not be stored, so the function first looks them up without locks. Then it locks all other requests. If some locked
+    requests need not be stored either, their locks are released, because other deliveries would find them busy.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:
         encoded = rows.requests_json(batch, immutable_sources)
         return _look_up(connection, namespace, encoded, to_store=to_store, delete_old=delete_old)
 
-    # Delete old outcomes only with the last look-up. An earlier deletion could delete the outcome of a request that is
-    # looked up later.
+    # Delete outcomes older than 90 days only in the last look-up. An earlier deletion could remove an outcome that a
+    # later look-up must find.
     result = look_up(cached, to_store=False, delete_old=len(cached) == len(requests)) if cached else _LookUp()
     while unfinished := [request for request in requests if request.request_id not in result.already_final]:
         _prepare_to_store(connection)
@@ -107,8 +107,8 @@ def _release_locks(connection: Connection) -> None:
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, delete_old: bool) -> _LookUp:
     """Look up which requests need not be stored, and which cannot be stored.
 
-    If `to_store` is true, the session locks the remaining requests. If `delete_old` is true, a batch of outcomes older
-    than 90 days is deleted afterwards.
+    If `to_store` is true, also lock the remaining requests in this session. If `delete_old` is true, then delete a
+    batch of outcomes older than 90 days.
     """
     row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=delete_old)
     answer = orjson.loads(row["answer"])
@@ -127,9 +127,9 @@ class _RollbackError(Exception):
 
 
 class Claim:
-    """The ingest requests of a delivery. Those in `new` are locked, so that no other delivery stores them.
+    """The ingest requests of a delivery. New requests are locked, so that no other delivery stores them.
 
-    The database session has locked the ids, record keys and contents of the new requests until the context ends.
+    The database session holds locks on their ids, record keys and contents until the context ends.
     """
 
     def __init__(
@@ -181,9 +181,11 @@ class Claim:
         """Store the memories of some new requests, each with one vector per chunk, and record the outcomes.
 
         If several requests have the same content, the memory of the first request is stored, and the other requests are
-        recorded as duplicates. After an error, the method tries to store an unrelated memory. If that succeeds, the
-        given memories are at fault, and InvalidRequest or ItemUnavailable is raised. Raises EmbeddingModelChanged if
-        the database now uses another embedding space than the space of `model`.
+        recorded as duplicates.
+
+        After an error, the method tries to store an unrelated memory. If the database accepts the unrelated memory, the
+        given memories are the cause, and the method raises InvalidRequest or ItemUnavailable. Raises
+        EmbeddingModelChanged if the database no longer uses the embedding space of `model`.
         """
         try:
             return self._store(fitting, embeddings, model)

@@ -35,8 +35,8 @@ PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
 """Timeout in seconds of one read from the socket while a connection is opened."""
 ATTEMPTS = 2
-"""Number of attempts. After a failover, the first attempt may use the old address or certificate; the Connector then
-renews both."""
+"""Number of attempts. After a failover, the first attempt may fail with an old address or certificate. Then the
+Connector renews both."""
 LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001 - google-auth's times have no zone
 
 
@@ -105,9 +105,10 @@ class CloudSql:
         raise AssertionError("unreachable")
 
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
-        """Return if the caller may try again to connect, otherwise raise the error.
+        """Raise the error after the last attempt to connect. Otherwise return, so that the caller tries again.
 
-        Until the first connection is open, a time limit replaces the limit on attempts, and this method pauses.
+        Until the first connection is open, the caller may try for FIRST_CONNECTION_SECONDS, with a pause after each
+        attempt. After that, it may make ATTEMPTS attempts without a pause.
         """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
@@ -184,8 +185,8 @@ class CloudSql:
         code, message = service_errors.google_code(exc)
         if isinstance(exc, ClientResponseError):
             code, message = str(exc.status), exc.message
-        # These errors mean that the region is wrong or that the instance has no address of this type. A TLS error is
-        # both a ValueError and an OSError, and has another meaning.
+        # These errors mean that the region is wrong or that the instance has no address of this type. Leave out
+        # OSError, because a TLS error is a ValueError too.
         elif isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
             code, message = service_errors.UNUSABLE, str(exc)
         return service_errors.error(service_error_tables.CONNECTOR, code, message, instance=self._instance)

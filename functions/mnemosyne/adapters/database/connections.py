@@ -33,7 +33,7 @@ log = EventLog(__name__)
 
 _REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "MT001": InvalidRequest}
 """Errors for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
-04_earlier_states.sql in db/functions). The caller may read the messages of these errors."""
+04_earlier_states.sql in db/functions). Unlike other messages of PostgreSQL, these may be shown to the caller."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
 """Idle time in seconds up to which a connection is reused without a check. A check costs a round trip."""
@@ -150,7 +150,7 @@ class Connection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit at the end of the context, or roll back if it raises."""
+        """Run the context in a transaction. Commit at its end, or roll back after an exception."""
         self.script("BEGIN")
         try:
             yield

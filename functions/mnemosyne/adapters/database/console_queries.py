@@ -45,10 +45,10 @@ class ConsoleQueries(NamespaceStore):
     """The part of a MemoryStore that the console queries: memories, ingest requests and audit events."""
 
     def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
-        """Count the memories that match the filters per day, week, month or year of their timestamps.
+        """Count the memories that match the filters per period: day, week, month or year of the timestamp.
 
-        Without `per`, the unit depends on the time between the first and the last memory. At most the newest 1,000
-        periods are returned.
+        `per` is the length of a period. If it is None, the time between the first and the last memory decides. Returns
+        at most the newest 1,000 periods.
         """
         rows = self._call(
             console_queries_sql.TIMELINE,
@@ -103,11 +103,11 @@ class ConsoleQueries(NamespaceStore):
         return Hold(**rows[0].named) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Mark the words in each text that a search by words would find for the query.
+        """Mark the words of the query in texts, as a search by words would find them.
 
-        `texts` has a list of texts for each memory. The result has the same structure, with a list in place of each
-        text: the marked text and, if the text has accents, a marked copy without accents. `domain.matches` defines the
-        marks.
+        `texts` has a list of texts for each memory. In the result, a list replaces each text. It has the marked text
+        and, if the text has accents, a marked copy without accents. `domain.matches` defines the characters that mark a
+        word.
         """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
             console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
@@ -149,7 +149,7 @@ class ConsoleQueries(NamespaceStore):
     def ingest_requests(
         self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
-        """Return ingest requests in one state or in all, the latest change first, after a cursor."""
+        """Return ingest requests after a cursor, the latest change first. `state` limits them to one state."""
         rows = self._run(
             console_queries_sql.REQUESTS,
             state=state.value if state else None,
@@ -160,7 +160,7 @@ class ConsoleQueries(NamespaceStore):
         return list(map(read_listed_request, rows))
 
     def request_counts(self) -> Mapping[IngestState, int]:
-        """Count the ingest requests by state. Considers the COUNTED_REQUESTS requests with the latest changes."""
+        """Count the ingest requests by state, among the COUNTED_REQUESTS requests that changed last."""
         rows = self._run(console_queries_sql.REQUEST_COUNTS, counted=COUNTED_REQUESTS)
         return {IngestState(row["state"]): row["requests"] for row in rows}
 

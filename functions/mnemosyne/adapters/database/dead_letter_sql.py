@@ -3,7 +3,8 @@
 from typing import Final
 
 # Store a message as a dead letter. Message ids are unique only within a topic. If another message has the same id, this
-# message is stored under a longer id. `is_new` is true if the row was inserted: only then is its `xmax` 0.
+# message is stored under a longer id. The system column `xmax` of a row is 0 only if the row was inserted and not
+# updated, so `is_new` compares it with 0.
 STORE_DEAD_LETTER: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),
@@ -134,8 +135,9 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Return dead letters that failed between the snapshots :seen and :until and whose message has a part without a row in
-# ingest_requests. OUTCOMES in ingest_sql.py reads only ingest_requests, so it cannot return the failure of this part.
+# Return dead letters that failed between the snapshots :seen and :until, if a part of their message has no row in
+# ingest_requests. OUTCOMES in ingest_sql.py cannot return the failure of such a part, because it reads only
+# ingest_requests.
 UNREPORTED_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at,
     lost AS has_unreported_part

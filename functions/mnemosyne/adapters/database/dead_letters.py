@@ -46,11 +46,12 @@ class DeadLetters(NamespaceStore):
     ) -> tuple[str, bool]:
         """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
 
-        If the message was redriven from a letter (published again), the existing letter is updated. Otherwise the
-        message is stored only if the namespace has fewer than `unless` letters, or `unless` is None.
-        `has_unreported_part` says whether a part of the message has no row in `ingest_requests`. Raises Unavailable if
-        a forgetting (a deletion of selected memories) has begun since the message was checked. Then the next delivery
-        checks the message again.
+        If the message was published again from a letter, this letter is updated. Otherwise a new letter is stored, but
+        only while the namespace has fewer than `unless` letters. If `unless` is None, there is no limit.
+        `has_unreported_part` is true if a part of the message has no row in `ingest_requests`.
+
+        Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked.
+        Then the next delivery checks the message again.
         """
         values = dead_letter_values(dead_letter) | {
             "cause": dead_letter.cause,
@@ -82,9 +83,10 @@ class DeadLetters(NamespaceStore):
     ) -> DeadLetter | None:
         """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
 
-        `contents` has the content hash of each request, and an empty text for a deletion. If the message was redriven
-        from a letter (published again), the existing letter is updated. Returns the letter. Stores no letter and
-        returns None if the letter is stored already, or if all requests are already final with the same contents.
+        Returns the letter. If the message was published again from a letter, this letter is updated. Nothing is stored,
+        and None is returned, if the letter is stored already, or if all requests already have outcomes for the same
+        contents. `contents` has the content hash of each request, and an empty text for a deletion.
+
         Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked.
         """
         with self._transaction() as connection:
@@ -130,7 +132,7 @@ class DeadLetters(NamespaceStore):
         return [row["message_id"] for row in rows]
 
     def dead_letter_summaries(self, limit: int, *, after: KeysetCursor | None = None) -> Sequence[DeadLetterSummary]:
-        """Return dead letters without their data, the latest first, after a cursor."""
+        """Return a page of dead letters without their data, the latest first. The page begins after the cursor."""
         rows = self._run(
             dead_letter_sql.DEAD_LETTER_SUMMARIES,
             limit=limit,
@@ -150,11 +152,12 @@ class DeadLetters(NamespaceStore):
         return next((DeadLetter(**row.named) for row in rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
-        """Mark a letter as in flight, because the caller publishes its message again into the namespace `into`.
+        """Mark a letter as in flight, before the caller publishes its message again into the namespace `into`.
 
         The dead-lettered requests of the letter become queued in that namespace. Returns the id that the caller puts
-        into the message. Returns None if the letter does not exist, has been in flight for less than 24 hours, or must
-        still wait after a failed redrive. If `now` is true, a letter need not wait after a failed redrive.
+        into the message, or None if the letter cannot be published now. The reasons are that the letter does not exist,
+        that it has been in flight for less than 24 hours, or that it must wait after a failed redrive. With `now`, it
+        need not wait.
         """
         with self._transaction() as connection:
             (row,) = connection.run(

@@ -117,10 +117,10 @@ class ForgettingStore(NamespaceStore):
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, requests: Sequence[Reading]
     ) -> bool:
-        """Remove the texts of forgotten memories from a dead letter, and record their requests as deleted.
+        """Remove the texts of forgotten memories from a dead letter, and record the requests `forgotten` as deleted.
 
-        `requests` are the requests of these memories. `data` is the new data of the letter, or None to delete the
-        letter. Changes nothing and returns false if the letter in the database has changed since `letter` was read.
+        `data` replaces the data of the letter. If it is None, the letter is deleted. Changes nothing and returns false
+        if the letter in the database has is_changed since `letter` was read.
         """
         entries = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
@@ -199,8 +199,8 @@ def check_forgettings(connection: Connection, namespace: str, forgettings: int) 
     """Set the namespace of a transaction, and check that no forgetting has begun since the message was read.
 
     `forgettings` is the number of forgettings when the message was read. Raises Unavailable if the number has changed
-    since then. The next delivery reads the message again. Until the transaction ends, no forgetting can begin. If the
-    namespace is empty, the function does nothing.
+    since then, so that the next delivery reads the message again. Until the transaction ends, no forgetting can begin.
+    If `namespace` is an empty text, the function does nothing.
     """
     if not namespace:
         return

@@ -57,8 +57,7 @@ class MemoryStore(
     def claim(self, requests: Sequence[IngestRequest]) -> Iterator["Claim"]:
         """Lock the requests of a delivery until the context ends.
 
-        The locks belong to the connection, so they end even if this process is killed. They need no transaction: a
-        transaction is open only while `store` of the claim runs.
+        The locks belong to the connection, so they end even if this process is killed. They need no open transaction.
         """
         cached = self.database.content_cache.cached_requests(self.namespace, requests)
         with self._connection() as connection, ExitStack() as locks:
@@ -113,7 +112,7 @@ class MemoryStore(
     def read_hits(self, query: SearchQuery, candidates: Sequence[RankedCandidate]) -> Sequence[Hit]:
         """Read the ranked memories, in order.
 
-        The memories are cut, so that all together have at most `query.characters` characters. Memories that were
+        Contents are cut, so that all memories together have at most `query.characters` characters. Memories that were
         deleted after the ranking are left out.
         """
         records = self._call_one(
@@ -271,7 +270,7 @@ class MemoryStore(
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in memories]
 
     def languages(self, query: str | None = None) -> Languages:
-        """Return the languages of the namespace's newest memories and of the query, to warn about unsupported ones."""
+        """Return the languages of the newest memories and of the query, to warn about unsupported languages."""
         row = self._call_one(memories_sql.LANGUAGES, text=query)
         return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])
 

@@ -134,9 +134,9 @@ def status(connection: Connection, files: Sequence[SchemaFile], *, repair: bool 
     A repeatable file must be applied if its text has changed since it was applied. With `repair`, all repeatable files
     must be applied.
 
-    There is one exception: if the schema has migrations that are not among the files, a later version has made the
-    schema. Then changed repeatable files count as applied, even with `repair`, because an earlier version that is
-    deployed again must keep the later SQL functions.
+    If the schema has migrations that are not among the files, a later version has made the schema. Then all repeatable
+    files that were ever applied count as applied, even with `repair`. So an earlier version that is deployed again
+    keeps the later SQL functions.
 
     Raises Misconfigured if the text of an applied migration differs from its file.
     """

@@ -197,7 +197,8 @@ class OAuthRows:
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
         """Mark a refresh token as used, and store the salt from which its successor is derived.
 
-        The salts of the grant's earlier used tokens are deleted, so these tokens can no longer return their successors.
+        The successor is the next refresh token of the grant. The salts of earlier tokens are deleted, so that nobody
+        can use these tokens to get their successors.
         """
         self._connection.run(
             sql.USE_REFRESH, hash=token.hash, grant_id=str(token.grant.id), successor_salt=successor_salt

@@ -49,9 +49,9 @@ LIMIT CAST(:limit AS integer)
 # its content and timestamp, so an unchanged record has the same id when the bucket object is overwritten. If the memory
 # was stored before this import started, the state is `duplicate`.
 #
-# If a request failed or was dead-lettered before this import started, its earlier outcome is left out at first: this
-# import has published the record again, and the new attempt may store it. If the new attempt ends in a dead letter
-# again, the row does not change. Therefore the earlier outcome is returned from an hour after the object was read.
+# If a request failed or was dead-lettered before this import started, its earlier outcome is left out at first, because
+# this import has published the record again and may store it. If the new attempt is dead-lettered too, the row keeps
+# its old time. Therefore the earlier outcome is returned from an hour after the object was read.
 OUTCOMES_OF: Final = """
 WITH import AS (
     SELECT started_at, read_at

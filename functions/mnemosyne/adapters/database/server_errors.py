@@ -16,9 +16,9 @@ _INTEGRITY = "23"
 def error_fields(exc: BaseException) -> Mapping[str, str]:
     """Return the fields of the PostgreSQL error that caused an exception; empty if there is none.
 
-    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. The function also looks at the causes of
-    the exception, because another exception may hide the error of PostgreSQL: a server that refuses a log-in closes the
-    connection, and the driver may then fail to close it a second time.
+    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. The error may be a cause of the
+    exception. For example, a server that refuses a log-in closes the connection, and the driver then raises another
+    exception when it closes the connection too.
     """
     cause: BaseException | None = exc
     while cause is not None:
@@ -56,8 +56,8 @@ def migrating(file: str, sql: str = "") -> Iterator[None]:
 def smaller_on_timeout(work: Callable[[int], ResultT], limit: int) -> ResultT:
     """Call `work` with a maximum number of rows, and return its result.
 
-    The first call gets `limit`. After each statement timeout, `work` is called again with a tenth of the last number,
-    down to one row.
+    The first call gets the number `limit`. After each statement timeout, `work` is called again with a tenth of the
+    previous number, down to one row.
     """
     while True:
         try:

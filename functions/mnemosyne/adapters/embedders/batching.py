@@ -96,7 +96,7 @@ class MicroBatchingEmbedder:
             batch.vectors = self._call(batch.texts)
         except ItemUnavailable:
             batch.vectors = None  # each caller makes its own call, so that it gets no errors of other callers' texts
-        except ServiceError as exc:  # no call for each caller, because each would wait again if the service hangs
+        except ServiceError as exc:  # callers do not retry: if the service hangs, each would wait again
             batch.fault = exc
         except MnemosyneError:
             batch.vectors = None

@@ -39,8 +39,8 @@ RESERVED_TOKENS: Final = 48
 PROBE: Final = "memory"
 """Text of a probe: a call that finds out whether the service refuses every text."""
 LONGEST_PROBED: Final = 200
-"""Length in characters up to which no text is too long for the model. If the service says that such a text is too long,
-a probe finds out whether the service refuses every text. A longer text may really be too long, and is split."""
+"""Maximum characters of a text that is certainly not too long for the model. If the service calls such a text too long,
+a probe finds out whether the service refuses every text. A longer text is split instead."""
 RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 
@@ -81,14 +81,14 @@ class GeminiEmbedder:
     """The Embedder on the Gemini API.
 
     A call and its retries take at most about 40 seconds. After some errors, a probe (a call with another text) finds
-    out whether the service refuses every text. Call and probe take about 65 seconds, less than the acknowledgement
-    deadline of a push.
+    out whether the service refuses every text. A call and its probe take about 65 seconds, so Pub/Sub does not repeat
+    the push meanwhile.
 
-    If the calls for documents take longer than DOCUMENTS_SECONDS, the vectors so far are kept for the next try with the
-    same documents. An attempt takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
+    If all calls for some documents take longer than DOCUMENTS_SECONDS, the vectors so far are kept for the next try. An
+    attempt takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
     """
 
-    lexical_weight = 0.4  # between .3, which is best for queries by meaning, and .5, which the offline embedder has
+    lexical_weight = 0.4  # .3 is best for queries by meaning, and the offline embedder has .5
 
     def __init__(
         self,
@@ -176,8 +176,8 @@ class GeminiEmbedder:
     def _embed_text(self, text: str, task: _Task) -> Vector:
         """Return the vector of one text. An error counts as the text's fault only if the service embeds another text.
 
-        A 400 may concern the whole project, for example its billing or region. If the text got the blame, its memory
-        would be lost. A 500 may concern only one text. If it counted as temporary, the text would be retried forever.
+        A status 400 may concern the whole project, such as its billing. If the text were rejected, its memory would be
+        lost. A status 500 may concern only one text. If it counted as temporary, the text would be retried forever.
         """
         try:
             (vector,) = self._embed([text], task)

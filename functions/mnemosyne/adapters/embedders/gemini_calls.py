@@ -15,13 +15,13 @@ CALL_TOKENS: Final = 20_000
 DOCUMENTS_SECONDS: Final = 45.0
 """Time in seconds after which no further call is made for the same documents.
 
-A delivery may begin its last slice (a group of memories) after 60 seconds. If the last call for this slice needs no
-retry, the delivery ends within the 120 seconds that Terraform gives the function.
+A delivery embeds its memories in groups, and begins no group after 60 seconds. With this limit, the last group ends
+within the function's timeout of 120 seconds, if its last call needs no retry.
 """
 
 
 def check_deadline(deadline: float, embedded: int, count: int) -> None:
-    """Raise Unavailable if the deadline has passed. The message says that `embedded` of `count` texts are embedded."""
+    """Raise Unavailable if the deadline has passed. The message has the numbers of embedded texts and of all texts."""
     if time.monotonic() >= deadline:
         raise Unavailable(
             f"the embedding service is slow: {embedded} of {count} texts were embedded in the time of one attempt; the "

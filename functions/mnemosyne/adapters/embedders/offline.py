@@ -34,7 +34,7 @@ SPACE = EmbeddingSpace("offline", PROVIDERS["offline"].model, PROVIDERS["offline
 
 # The tokens of a query are weighted by inverse document frequency. Otherwise words of every memory (names of speakers,
 # "said", "about") would dominate the mean. Until enough memories are counted, the frequencies are estimated from the
-# ranks in the vocabulary, because byte-pair merging has sorted it by frequency.
+# ranks in the vocabulary, because byte-pair merging has sorted the vocabulary by frequency.
 _PRIOR_DOCUMENTS = 50.0
 _PRIOR_TOKENS_PER_DOCUMENT = 60.0
 _FIRST_MERGE = 259
@@ -93,7 +93,7 @@ class OfflineEmbedder:
 
     @cached_property
     def _package(self) -> Path:
-        spec = importlib.util.find_spec("wordllama")  # find it without an import, which would configure logging
+        spec = importlib.util.find_spec("wordllama")  # do not import the package, which configures logging
         if spec is None or spec.origin is None:
             raise Misconfigured(
                 "the offline embedder needs the package wordllama: pip install 'mnemosyne-serverless[local]'"

@@ -110,7 +110,7 @@ class OpenIdLogIn:
 
 
 def _state_of(secret: str) -> str:
-    """Return the last part of the secret, which is the request's id. The provider returns this id as the state."""
+    """Return the last part of the browser's secret: the request's id, which the provider sends back as the state."""
     return secret.rpartition(".")[2]
 
 

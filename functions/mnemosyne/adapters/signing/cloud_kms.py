@@ -110,8 +110,9 @@ class CloudKmsKeys:
         return signed_token(claims, type_, key)
 
     def _sign_message(self, version: _Version, message: bytes) -> bytes:
-        """Sign a message, and return the signature in DER. Checksums of request and response are verified:
-        https://cloud.google.com/kms/docs/data-integrity-guidelines.
+        """Sign a message, and return the signature in DER.
+
+        The checksums of request and response are verified: https://cloud.google.com/kms/docs/data-integrity-guidelines.
         """
         digest = hashlib.sha256(message).digest()
         request = {
