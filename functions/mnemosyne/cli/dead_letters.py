@@ -1,4 +1,4 @@
-"""`mnemosyne dead-letters`: list, show and drop dead letters: messages that could not be stored."""
+"""`mnemosyne dead-letters`: list, show and drop dead letters (messages that could not be stored)."""
 
 import json
 import sys

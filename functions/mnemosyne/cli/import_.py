@@ -158,9 +158,9 @@ def _import(
 
 
 def _report(path: Path, journal: Journal, listing: Listing) -> bool:
-    """Write the failures to a file, or delete the file of an earlier run. Return whether there are failures.
+    """Write the failed records to a file, and return whether there are any. If not, delete the file of an earlier run.
 
-    Print where the failures are, and notices about memories, fields and files that were left out.
+    Also print the file's path, and notices about memories, fields and files that were left out.
     """
     failures = FailuresFile(path)
     count = failures.write(

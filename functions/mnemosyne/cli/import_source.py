@@ -16,13 +16,15 @@ class Source:
     """The file or folder that is imported."""
 
     name: str
-    """The `source` of a folder's notes. `mnemosyne outcomes` lists failed records under this source."""
+    """Full path of a folder of notes (or the name that replaces it), or the path of a file. `mnemosyne outcomes` lists
+    failed records under this name as their source."""
     timezone: str = "UTC"
     """Time zone of local times in records that name no zone."""
     vault: str = ""
-    """The `source` of all notes. A note is identified by this source and by its path, which is its key."""
+    """Source of the notes. The source together with the path of a note in its folder identifies the note."""
     root: str = ""
-    """Path of the file or folder. The location of each record begins with this path. Empty if `name` is the path."""
+    """Path of the file or folder, with which the location of each record begins. If it is empty, `name` is this
+    path."""
 
     @classmethod
     def at(cls, path: Path, timezone: str = "UTC", vault: str | None = None) -> "Source":

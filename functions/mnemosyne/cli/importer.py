@@ -96,7 +96,7 @@ class _Batch:
 
     @property
     def left_out(self) -> Counter[str]:
-        """Names of unknown fields, with the number of memories that have each."""
+        """Names of unknown fields, each with the number of memories that have it."""
         items = (record.item for record in self.records if not isinstance(record.reading, FailedRequest))
         return Counter(name for item in items for name in item.left_out)
 
@@ -127,10 +127,10 @@ def run(
 ) -> None:
     """Send every item, follow it to its outcome, and record the progress in the journal.
 
-    Batches that the journal records as finished are skipped. A batch's request ids are recorded before the batch is
-    sent, so that a run after a crash finds their outcomes, or sends the same requests again. `progress` is called with
-    the number of new outcomes. `index` has the requests of files that were imported before. After all files, call
-    `apply_post_import_updates` and finish the journals.
+    A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
+    sent, so that after a crash the next run finds their outcomes or sends the same requests again.
+    `progress` is called with the number of new outcomes. `seen_requests` has the requests of earlier files. After all files,
+    call `apply_post_import_updates` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
 

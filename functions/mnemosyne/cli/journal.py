@@ -198,8 +198,8 @@ class Journal:
                 [(number, *failure) for failure in failures],
             )
             database.executemany(
-                # Memories with equal content are stored once. Any of them may be the new one, because messages arrive
-                # in any order.
+                # Several records with equal content become one memory. Messages arrive in any order, so any of the
+                # records may have created the memory.
                 "INSERT INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)"
                 " ON CONFLICT (content) DO UPDATE SET is_new = max(is_new, excluded.is_new)",
                 [(content, memory_id.bytes, is_new) for content, memory_id, is_new in stored],

@@ -90,7 +90,7 @@ def check_notes(listings: Iterable[Listing]) -> None:
 
 
 def _may_be_note(place: str, format_: str) -> bool:
-    """Whether a file is Markdown or a text file. A text file may contain chronicles instead of a note."""
+    """Whether a file is Markdown or a text file. A text file may have chronicles (another format) instead."""
     return format_ == "markdown" or place.lower().endswith(reading.TEXT)
 
 

@@ -35,10 +35,11 @@ def open_services(
 ) -> Iterator[ConfiguredServices]:
     """Yield the system that a command works on. A local system is started if necessary.
 
-    This is the local system in `data_dir`, else the system of the settings, else the user's local system. If `create`
-    is true, a missing system in `data_dir` is created. If `delivers` is false, only the database of a local system is
-    started, because commands that read need no queue, and starting the functions takes seconds. If `any_space` is
-    true, the memories may be in another embedding space than the settings name.
+    The command works on the local system in `data_dir`. Without `data_dir`, it works on the system of the settings or,
+    without settings, on the user's local system. If `create` is true, a missing system in `data_dir` is created.
+
+    If `delivers` is false, only the database of a local system is started. This suits commands that only read, and
+    saves seconds. If `any_space` is true, memories in another embedding space than that of the settings cause no error.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:
@@ -57,8 +58,8 @@ def open_services(
 def data_directory(data_dir: str | None, create: bool) -> "DataDir":
     """Return the directory of a local system: `data_dir` or, without `data_dir`, the user's data directory.
 
-    Raises Misconfigured if the directory contains no system. Only if `create` is true and `data_dir` names the
-    directory, a missing system is created instead, with a note on standard error.
+    If `create` is true, a missing system in `data_dir` is created, with a note on standard error. In all other cases, a
+    missing system raises Misconfigured.
     """
     from mnemosyne.cli.local.data_dir import DataDir
 

@@ -17,7 +17,7 @@ ANY_NUMBER = 2**63 - 1
 LIMITS: tuple[Limit, ...] = ("memories", "bytes", "texts_a_day")
 
 DEFAULT = -1
-"""Number for the word `default` in an option: the namespace gets the default limit of all namespaces."""
+"""Value of an option with the word `default`, which gives a namespace the default limit of all namespaces."""
 COLUMNS = (("memories", "memories_limit"), ("bytes", "bytes_limit"), ("texts_today", "texts_limit"))
 
 

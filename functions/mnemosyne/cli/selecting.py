@@ -16,9 +16,9 @@ _METADATA: Final = "PATH=VALUE"
 
 
 def _refuse_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse a tag with a comma, which may separate two tags or belong to one tag. A callback for click.
+    """Refuse a tag with a comma, because the comma may separate two tags or belong to one tag. A callback for click.
 
-    A wrong guess would select too few memories for a hold, or too many memories to forget.
+    If the command guessed wrong, it would hold too few memories or forget too many.
     """
     for value in values:
         if "," in value:

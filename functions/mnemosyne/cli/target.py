@@ -31,12 +31,13 @@ Command = Callable[..., None]
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
     """Add the options that name a command's target (the system to work on), and check and pass their values.
 
-    `ways` are the options that the command supports. `--help` shows only these. The command accepts all three options,
-    however, so that the error for an unsupported option can name the supported options. Two options together are a
-    usage error. If `by_settings` is false, the command does not support the system that the settings in the environment
-    name. Then such settings without an option are a usage error.
+    `ways` are the options that the command supports and `--help` shows. An unsupported option is an error that names
+    the supported options. Two options together are an error, too. If `by_settings` is false, the command does not
+    support the system that the settings in the environment name. Then the command needs an option if there are such
+    settings.
 
-    The command raises Misconfigured if nothing names a target, and the command has no local system to use instead.
+    The command raises Misconfigured if neither an option nor the settings name a target, and the command cannot use a
+    local system.
     """
 
     usable = [*(_NAMES[way] for way in ways), *([SETTINGS] if by_settings else [])]
@@ -116,8 +117,8 @@ def tools_address(url: str | None, data_dir: str | None, *, stores: bool = False
     """Yield the URL of a server: `url` or, without `url`, the URL of a local system.
 
     The local system is in `data_dir` or, without `data_dir`, in the user's data directory. A stopped system is started.
-    Raises Misconfigured if there is no system. Only a command that stores memories (`stores`) creates a missing system
-    instead, if `data_dir` names the directory.
+    If `stores` is true (the command stores memories), a missing system in `data_dir` is created. In all other cases, a
+    missing system raises Misconfigured.
     """
     if url is not None:
         yield url

@@ -129,7 +129,7 @@ def _beginning(path: Path, size: int) -> bytes:
 
 
 def is_chronicle(path: Path) -> bool:
-    """Whether the first million bytes of a file, decompressed, contain the text that starts a chronicle."""
+    """Whether a file has the start mark of the chronicle format in its first million bytes after decompression."""
     with path.open("rb") as file, suppress(InvalidRequest):
         return START.encode() in unpacked(file, path.name).read(1_000_000)
     return False

