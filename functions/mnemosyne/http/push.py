@@ -108,9 +108,10 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app of a function with a push endpoint.
 
-    At most `threads` messages are handled at a time, and as many may wait. Further pushes get 429, so that Pub/Sub
-    slows down and the instance does not run out of memory. `identify` raises Unauthorized unless the push comes from
-    this deployment's subscription. `examine` returns the checks of `/health?deep=1`.
+    At most `threads` messages are handled at a time, and the same number of messages can wait. Further pushes get 429,
+    so that Pub/Sub slows down and the instance does not run out of memory. `identify` raises Unauthorized for a push
+    that is not from this deployment's subscription. `examine` runs the checks of `/health?deep=1`, and returns their
+    results.
     """
     limiter, identifying = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(threads)
 
@@ -183,7 +184,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
         lag = {} if push.age is None else {"lag_ms": round(push.age.total_seconds() * 1000)}
-        del about["request_id"]  # the log event ingest_outcome of the same trace has this id
+        del about["request_id"]  # the log event ingest_outcome has the request id
         log.info("push_handled", **about, **lag, duration_ms=milliseconds(started))
     return Response(status_code=204)
 

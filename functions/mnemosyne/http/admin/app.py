@@ -40,8 +40,8 @@ def build_app(
     `migrate` applies migrations and returns the applied files. `run` runs an operation. `expire` removes expired
     memories. `announce` publishes changes of memories. `report` logs an error and returns its cause.
 
-    `identify` raises Unauthorized unless the caller is the deployment's workflow. IAM already rejects other callers,
-    but a mistake in IAM must not expose the API keys of every namespace.
+    `identify` raises Unauthorized for every caller except the deployment's workflow. IAM rejects other callers too, but
+    a mistake in IAM must not expose the API keys of every namespace.
     """
     limiter = anyio.CapacityLimiter(1)
     operations = SealedOperations(run, report)

@@ -62,7 +62,7 @@ class SealedOperations:
     def answer(self, body: bytes) -> dict[str, Any]:
         """Answer a request. Raises InvalidRequest if it cannot be decrypted or read."""
         envelope = parse(Envelope, parse_json(body, of="the request"), of="the request")
-        if envelope.server != self._keys.public:  # the caller needs this key: it has none, or an old one
+        if envelope.server != self._keys.public:  # the caller has no key of this function, or an old key
             return {"server": self._keys.public}
         channel = self._keys.channel(envelope.client)
         data = gzip.decompress(channel.open(envelope.sealed, REQUEST))

@@ -155,7 +155,7 @@ class AuthHandlers:
         """Finish a log-in with the typed code, or at the identity provider's callback."""
         key, cookie = _flow_key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
-            # Keep the cookie, because the browser is already logged in and has sent the form twice.
+            # The browser has sent the form twice, and is logged in already. Its cookie does not change.
             return self._redirect_after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _flow_key(cookie, id_), dict([*call.query, *call.form]))

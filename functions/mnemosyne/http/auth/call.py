@@ -99,7 +99,7 @@ class Gateway:
     def set_cookie(self, response: Response, id_: str, cookie: str) -> None:
         """Set the cookie of an authorization request.
 
-        With SameSite=Lax, the browser sends it on the redirect of the identity provider.
+        SameSite is Lax, so that the browser also sends the cookie when the identity provider redirects it back.
         """
         response.set_cookie(
             self.cookie_name(id_), cookie, max_age=REQUEST_SECONDS, secure=self.secure, httponly=True, samesite="lax"

@@ -23,7 +23,8 @@ class Budgets:
     """Token buckets, one per principal or network, refilled with `per_minute` units a minute.
 
     Each instance counts separately, so a principal gets at most the budget times the number of instances. The cost of a
-    response is known only afterwards, so a balance can become negative. Libraries do not allow this.
+    response is known only afterwards, so a balance can become negative. Libraries for rate limits do not allow negative
+    balances.
     """
 
     def __init__(self, per_minute: int) -> None:

@@ -206,7 +206,7 @@ def _parse(body: bytes) -> tuple[Any, str | None]:
 def _reject_unsupported_version(headers: Headers, payload: Any) -> Response | None:
     """Return 400 for an unsupported protocol version; None if it is supported.
 
-    Requests with `_meta` name the version there, and the SDK validates it.
+    A request with `_meta` names its version in `_meta`, and the SDK validates that version.
     """
     revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
     if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(payload, dict) or "_meta" in payload.get("params", {}):

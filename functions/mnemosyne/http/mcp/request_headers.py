@@ -81,9 +81,10 @@ class IndexedHeaders(Headers):
 
 
 def normalized(raw: list[tuple[bytes, bytes]]) -> Headers:
-    """Trim the values, drop the session id, join the lines of Accept, and add an Accept header if there is none.
+    """Return the headers with trimmed values, with one Accept header, and without a session id.
 
-    The server has no sessions, so the session id of an older client has no meaning.
+    Several Accept headers are joined, and a missing one is added. The server has no sessions, so the session id of an
+    older client has no meaning.
     """
     headers = [(name, value.strip()) for name, value in raw if name not in (b"mcp-session-id", b"accept")]
     accept = b", ".join(value.strip() for name, value in raw if name == b"accept")
