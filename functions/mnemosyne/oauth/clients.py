@@ -3,8 +3,9 @@
 https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/ and
 https://www.rfc-editor.org/rfc/rfc7591.
 
-Registration writes no row: the id of a registered client contains the registration itself (RFC 7591, appendix A.5.2),
-so the same registration always has the same id. A document is stored once a person has consented to its client.
+The id of a registered client contains the registration itself (RFC 7591, appendix A.5.2). Therefore a registration is
+not stored in the database, and the same registration always has the same id. A metadata document is stored when a
+person has consented to its client.
 """
 
 import asyncio
@@ -200,8 +201,9 @@ def _build_client(metadata: Any, client_id: str) -> Client:
 def _authentication_problem(metadata: Mapping[str, Any]) -> str:
     """Return why the client cannot authenticate with `none`, the only supported method; empty if it can.
 
-    A client that registers for a secret gets the method `none` in the response (RFC 7591, section 3.2.1). A document
-    may name a preferred method and a list of supported ones: ChatGPT's prefers `private_key_jwt` and supports `none`.
+    A client that asks for a method with a secret gets `none` in the response to its registration (RFC 7591, section
+    3.2.1). A document may name a preferred method and a list of supported methods. For example, ChatGPT's document
+    prefers `private_key_jwt` and supports `none`.
     """
     supported = metadata.get("token_endpoint_auth_methods_supported")
     preferred = metadata.get("token_endpoint_auth_method", "none")

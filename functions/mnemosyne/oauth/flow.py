@@ -193,9 +193,9 @@ class Flow:
             return self._repeat_answer(rows, pending, key) if pending.status == "decided" else None
 
     def _repeat_answer(self, rows: "OAuthRows", pending: PendingAuthorization, key: str) -> Answer:
-        """Return the redirection to the client again, or 200 without one if the code is used or expired.
+        """Return the redirection to the client again. If its code is used or expired, return 200 without a redirection.
 
-        After another redirection, the client would send a used code a second time, which would revoke the grant.
+        Otherwise the client would send a used code a second time, which would revoke the grant.
         """
         request = _request(pending, self.issuer)
         if (code := rows.code(hash_secret(_derive_code(key)))) is None:

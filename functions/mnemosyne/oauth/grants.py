@@ -150,7 +150,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
 
     def generate_authorization_code(self) -> str:
-        """Return the code of the request: the same one if the person submits the consent form twice."""
+        """Return the code of the request. If the person submits the consent form twice, the code is the same."""
         return str(self.server.code)
 
     def save_authorization_code(self, code: str, request: Any) -> None:
@@ -172,7 +172,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         """Do nothing: the code is marked as used, and stays so that a second use is detected."""
 
     def authenticate_user(self, authorization_code: StoredToken) -> Grant:
-        """Return the grant of the code, which is Authlib's user here."""
+        """Return the grant of the code, which takes the place of a user in Authlib."""
         return authorization_code.record.grant
 
 
@@ -219,7 +219,7 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         return token
 
     def authenticate_user(self, refresh_token: StoredToken) -> Grant:
-        """Return the grant of the token, which is Authlib's user here."""
+        """Return the grant of the token, which takes the place of a user in Authlib."""
         return refresh_token.record.grant
 
     def revoke_old_credential(self, refresh_token: StoredToken) -> None:

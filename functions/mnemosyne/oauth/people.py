@@ -10,7 +10,7 @@ from mnemosyne.observability import EventLog
 log = EventLog(__name__)
 
 SUBJECT_LENGTH = 190
-"""Maximum characters of a subject. The namespace `user:SUBJECT` may have at most 200."""
+"""Maximum characters of a subject. The namespace `user:SUBJECT` may have at most 200 characters."""
 
 
 def person_of(claims: Mapping[str, Any], rules: Sequence[PeopleRule]) -> Person:

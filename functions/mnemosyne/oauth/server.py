@@ -220,6 +220,6 @@ class Server(AuthorizationServer):  # type: ignore[misc]
 
 
 def _save_document(rows: "OAuthRows", client: Client) -> None:
-    """Store a client's document after a person has consented. A registered client is stored in its id, not in a row."""
+    """Store a client's document after a person has consented. A client without a document is not stored."""
     if client.host:
         rows.save_client(client, CLIENT_SECONDS)
