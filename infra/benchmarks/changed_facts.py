@@ -6,9 +6,9 @@ The hint is computed for each memory of the sets of assistant logs and short fac
 states another value of the same subject's attribute. Precision is the share of hinted memories that are right. Recall
 is the share of changed facts for which the hint of the newer memory names an earlier memory.
 
-Half of the data is held out, which means that the rules were written without looking at its errors: every second
-attribute of each kind of subject in sets/facts.json, and every second pair in sets/changed_pairs.jsonl. The pairs were
-written by hand: half are changed facts, and half look similar but are not. Pairs are compared without a store. For
+Half of the data is held out: the rules were written without looking at its errors. Held out are every second attribute
+of each kind of subject in sets/facts.json, and every second pair in sets/changed_pairs.jsonl. Half of these
+hand-written pairs are changed facts, and the other half only look similar. Pairs are compared without a store. For
 conversations, only the number of hints is printed, because their changes are not known.
 """
 

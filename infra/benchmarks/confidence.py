@@ -2,14 +2,15 @@
 
     python -m infra.benchmarks.confidence [--embedder gemini]
 
-Each row compares the answerable questions of a set with questions that have no answer in this set. A tuning set has its
-own unanswerable questions. For each of the two collections of conversations, the questions of the other collection have
-no answer. They form two rows: questions that name a person of the searched collection, and questions about strangers.
+Each row of the table compares the answerable questions of a set with questions that have no answer in this set. A
+tuning set has its own unanswerable questions. For each of the two collections of conversations, the questions of the
+other collection have no answer. One row has those that name a person of the searched collection, and another row has
+the questions about strangers.
 
-The first three columns have the ROC AUC of three values of the best hits: the largest sum of cosine and share of words,
-the largest cosine, and the largest share of words. The last two columns have the error rates at the thresholds of
-`mnemosyne.domain.confidence`: the share of answerable questions with weak hits only, and the share of unanswerable
-questions with a strong hit.
+The first three columns have the ROC AUC of three values: the largest sum of cosine and share of words among the best
+hits, the largest cosine, and the largest share of words. The last two columns have error rates: the share of answerable
+questions with weak hits only, and the share of unanswerable questions with a strong hit. `mnemosyne.domain.confidence`
+defines weak and strong.
 """
 
 import argparse

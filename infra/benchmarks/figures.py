@@ -15,7 +15,10 @@ regressions are smaller than this."""
 
 @dataclass(frozen=True)
 class Figure:
-    """One ratio, with the median and the quartiles of its rounds. Less is better, unless `more_is_better` is true."""
+    """One ratio, with the median and the quartiles of its rounds.
+
+    A lower ratio is better, or a higher one if `more_is_better` is true.
+    """
 
     name: str
     ratio: float

@@ -1,9 +1,9 @@
 """Measure searches in nine languages: recall@1 and recall@10, within a language and across languages.
 
-`tests/data/languages` has thirty facts, each as a memory and as a question in other words, in every language. *Within*:
-questions in a language search the memories in this language. *Across*: they search the memories in the eight other
-languages. In this case, recall@1 is 1 if the best hit states the question's fact, in any language. Recall@10 is the
-share of the fact's eight memories that are among the ten best hits.
+`tests/data/languages` has thirty facts, each as a memory and as a question in other words, in every language. Within a
+language, the questions in this language search only its memories. Across languages, they search the memories in the
+eight other languages. Then recall@1 is 1 if the best hit states the question's fact in any of these languages, and
+recall@10 is the share of the fact's eight memories among the ten best hits.
 
     python -m infra.benchmarks.languages [--embedder offline]
 """

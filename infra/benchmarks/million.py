@@ -114,7 +114,7 @@ class Writer:
         self._embedder, self._corpus = embedder, corpus
 
     def store(self, batch: Batch) -> None:
-        """Store a batch and the time that this took, in one transaction."""
+        """Store a batch, and record the duration in the same transaction."""
         began, python, database = time.perf_counter(), time.thread_time(), self._database_seconds()
         incoming = self._incoming(batch)
         stored: dict[str, object] = {"event": IngestState.STORED.value, "provenance": None, "differing": []}

@@ -262,7 +262,7 @@ class Machine:
 
     @property
     def price(self) -> float:
-        """US dollars a month: Enterprise edition in europe-west1, the prices of docs/deployment.md (Cost)."""
+        """Price in US dollars a month, for the Enterprise edition in europe-west1: docs/deployment.md (Cost)."""
         return self.processors * 30.15 + self.memory * 5.11 + self.disk * 0.17
 
 

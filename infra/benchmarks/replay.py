@@ -3,9 +3,9 @@
     python -m infra.benchmarks.replay record candidates.jsonl.gz [SET ...]
     python -m infra.benchmarks.replay try candidates.jsonl.gz previous=0.5 session_best=0.2
 
-`record` stores the candidates of each question of the sets, with their vectors; by default of all sets of
-`infra.benchmarks.retrieval`. `try` prints recall@5, recall@10 and nDCG@10 with the default weights and with the changed
-ones, and the 95 % intervals of the differences in recall@10 and nDCG@10. The weights are the fields of
+`record` stores the candidates of each question of the named sets, with their vectors. Without names, it records all
+sets of `infra.benchmarks.retrieval`. `try` prints recall@5, recall@10 and nDCG@10 with the default weights and with the
+changed weights, and the 95 % intervals of the differences in recall@10 and nDCG@10. The weights are the fields of
 `mnemosyne.domain.ranking_weights.Weights`.
 """
 

@@ -133,13 +133,14 @@ class Stored:
     def documents(self, ids: Iterable[str]) -> list[str]:
         """Return the ids of all documents that have the text of one of the memories.
 
-        A search returns only one of the documents with the same text. They are one memory, or near-duplicates.
+        A search returns only one hit for several documents with the same text, because they are one memory or
+        near-duplicates.
         """
         texts = (self.collection.documents[name]["text"] for name in self.names(ids))
         return list(dict.fromkeys(name for text in texts for name in self._by_text[text]))
 
     def reranked(self, reranker: Reranker) -> Search:
-        """Return the hybrid search with a reranker. Prints a note if a search was answered without it."""
+        """Return the hybrid search with a reranker. Prints a note if the reranker could not be used for a search."""
 
         def names(question: str) -> Sequence[str]:
             query = self.query(question, SearchMode.HYBRID)
@@ -158,7 +159,7 @@ class Stored:
 
 @contextmanager
 def opened_store(embedder_name: str) -> Iterator[tuple[Embedder, MemoryDatabase, postgres.EmbeddedPostgres]]:
-    """Yield an embedder (see `embedder_of`), and an empty store with its server."""
+    """Yield an embedder (see `embedder_of`), an empty store, and the PostgreSQL server of the store."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         embedder, space = embedder_of(embedder_name, scratch)
         with stack.database(DataDir.at(scratch), space) as server, opened(server, space) as memories:

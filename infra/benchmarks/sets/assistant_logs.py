@@ -180,7 +180,7 @@ def _fact(
 ) -> tuple[str, tuple[str, str]]:
     """Return a sentence that states a new fact, or a new value of a known fact, and the key of the fact.
 
-    If there is a service, on which the person is working, two thirds of the facts are about this service.
+    `service` is the service on which the person is working. If there is one, two thirds of the facts are about it.
     """
     rng = log.rng
     of_service = service is not None and rng.random() < 2 / 3
@@ -207,7 +207,7 @@ def _fact(
 
 
 def _answer(log: _Log, topic: str, paragraph: str, repeat: str, service: str | None) -> str:
-    """Return a long answer. If there is a service, half of the answers name it."""
+    """Return a long answer. With `service`, half of the answers name this service."""
     rng = log.rng
     paragraphs = [paragraph, *rng.choices(paragraphs_by_topic()[topic], k=rng.choice(log.shape.answered))]
     style = rng.choice(("list", "prose", "code"))

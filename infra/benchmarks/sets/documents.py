@@ -1,6 +1,6 @@
 """Documents of one to ten pages: the docstrings of one module each, with a heading for every class and function.
 
-A question asks for a fact of one section, in a changed form: without the names in it, and with synonyms.
+A question asks for a fact of one section in other words: with synonyms, and without names of code.
 """
 
 import random
