@@ -1,8 +1,8 @@
 """Compare searches among long memories with searches among as many short memories, by time and recall@10.
 
 A long memory has several paragraphs of docstrings (1,700 to 2,000 characters), and a short memory has one paragraph.
-Both are in one database, in two namespaces. The time is that of a hybrid search. Recall is the share of the true ten
-nearest memories that a search by meaning finds. The distance of a memory is the distance of its nearest chunk.
+Both are in one database, in two namespaces. The time is the duration of a hybrid search. Recall is the share of the
+true ten nearest memories that a search by meaning finds. The distance of a memory is the distance of its nearest chunk.
 
     python -m infra.benchmarks.long_memories [--memories 16000] [--questions 100]
 """

@@ -50,7 +50,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
             f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: anybody could read everything. "
             "With --auth-mode api_key any host is accepted"
         )
-    # These modules need the extra `local`. Imported here, they are not needed for `--help`.
+    # Import these modules here, because they need the extra `local`, and `--help` must work without it.
     from mnemosyne.cli.local import functions, stack
     from mnemosyne.cli.local.data_dir import DataDir, is_root
 

@@ -288,7 +288,7 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
 def _owners_system(data_dir: str | None) -> Iterator[System]:
     """Yield a system for operations as the role that owns the schema.
 
-    This is the local system in `data_dir`, else the system of the settings, else the user's local system.
+    Without `data_dir`, this is the system of the settings or, without settings, the user's local system.
     """
     if settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))

@@ -24,8 +24,8 @@ from mnemosyne.service.seen_requests import SeenRequests
 BATCH_BYTES = 1_000_000
 """Maximum bytes of a batch as JSON. Even as an escaped string in other JSON, a batch fits into a request (4 MiB)."""
 WINDOW = 40
-"""Maximum number of unfinished batches at a time. This keeps the subscriber busy. Outcomes are first read when this
-number is exceeded, so the progress bar would start later with a larger number."""
+"""Maximum number of unfinished batches at a time, enough to keep the subscriber busy. Outcomes are not read before this
+number is reached, so a larger number would delay the progress bar."""
 NOT_STORED = "not stored"
 """Key for the number of memories that an import does not store because they were deleted or have expired."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)

@@ -39,7 +39,7 @@ def open_services(
     without settings, on the user's local system. If `create` is true, a missing system in `data_dir` is created.
 
     If `delivers` is false, only the database of a local system is started. This suits commands that only read, and
-    saves seconds. If `any_space` is true, memories in another embedding space than that of the settings cause no error.
+    saves seconds. If `any_space` is true, the memories may be in another embedding space than the settings name.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:

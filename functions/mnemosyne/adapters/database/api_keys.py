@@ -35,7 +35,7 @@ RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revo
 def find_api_key(pool: Pool, key_id: str) -> ApiKey | None:
     """Return the key with this id, or None if it does not exist.
 
-    The database rights of a service suffice. Raises Unavailable if the database cannot be reached.
+    The database role of a service may run this query. Raises Unavailable if the database cannot be reached.
     """
     with pool.connection() as connection:
         rows = connection.run(_FIND, id=key_id)

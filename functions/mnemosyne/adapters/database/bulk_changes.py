@@ -25,7 +25,7 @@ class BulkChanges(NamespaceStore):
     def delete_many(self, memory_ids: Sequence[UUID]) -> DeletedMemories:
         """Delete memories in one transaction. Unknown ids are ignored.
 
-        Older memories that the deleted memories superseded stay superseded.
+        Older memories that the deleted memories superseded (replaced) do not become current again.
         """
         ids = uuid_array(memory_ids)
         with self._transaction() as connection:

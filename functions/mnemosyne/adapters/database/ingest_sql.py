@@ -13,12 +13,12 @@ SELECT CAST(claim_within_quota(
 # Release the locks of the session, and reset the timeout that CLAIM has set.
 RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_timeout', '0', false)"
 
-# The staging table for COPY, which is emptied at the end of every transaction. `insertion.binary_rows` writes the
-# columns in this order, and STORE inserts them in this order.
+# The staging table for COPY, which is emptied at the end of every transaction. `insertion.binary_rows` and STORE use
+# the columns in the order of this statement.
 #
-# A connection that stores memories also keeps the plans of its statements, unlike a connection that searches. The
-# statements find rows by keys, so one plan suits all values. Planning them again for each message would take about a
-# third of the database's CPU time for a message with one memory.
+# A connection that stores memories also reuses query plans, unlike a connection that searches. One plan suits all
+# values, because the statements find rows by keys. To plan these statements for each message would take about a third
+# of the database's CPU time for a message with one memory.
 CREATE_INCOMING: Final = """
 SET plan_cache_mode = auto;
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (

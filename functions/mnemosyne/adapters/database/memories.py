@@ -180,7 +180,7 @@ class MemoryStore(
     def delete(self, memory_id: UUID) -> DeletedMemory | None:
         """Delete one memory and return it, or None if it does not exist.
 
-        Older memories that the deleted memory superseded stay superseded.
+        Older memories that the deleted memory superseded (replaced) do not become current again.
         """
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)

@@ -23,9 +23,9 @@ FROM embedding_space s, pg_attribute a
 WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
-# The following statements also set the namespace, in the same round trip. The SQL functions have SECURITY DEFINER and
-# check the namespace themselves. With row-level security, PostgreSQL would not use the indexes of words and tags: see
-# 04_filters.sql.
+# The following statements also set the namespace, in the same round trip. They call SQL functions with SECURITY
+# DEFINER, which check the namespace instead of row-level security. With row-level security, PostgreSQL would not use
+# the indexes of words and tags: see 04_filters.sql.
 FIND_CANDIDATES: Final = """
 SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),

@@ -42,7 +42,7 @@ class OAuthStore:
 def find_valid_grant(pool: Pool, grant_id: UUID) -> ValidGrant | None:
     """Return the grant with this id; None if it is revoked, expired, blocked or unknown.
 
-    The database rights of the service `mcp` suffice. Raises Unavailable if the database does not respond.
+    The database role of the service `mcp` may run this query. Raises Unavailable if the database does not respond.
     """
     with pool.connection() as connection:
         rows = connection.run(sql.VALID_GRANT, id=str(grant_id))

@@ -1,8 +1,8 @@
 """A sentence embedder with weights from a PyPI package: no key, no download, no GPU.
 
 The weights are WordLlama's 256-dimensional token embeddings, distilled from Llama 2's token embeddings. The package has
-the MIT licence, Llama 2 its own. The vector of a text is the mean of its tokens' vectors. The files are read with
-`tokenizers` and `safetensors`, in a quarter of the time and memory that the package takes.
+the MIT licence, and Llama 2 has its own licence. The vector of a text is the mean of its tokens' vectors. The files are
+read with `tokenizers` and `safetensors`, in a quarter of the time and memory that the package takes.
 """
 
 import hashlib

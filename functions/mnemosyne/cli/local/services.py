@@ -111,7 +111,7 @@ def may_wait(directory: DataDir) -> bool:
     queue = LocalQueue(directory.queue)
     try:
         return queue.waiting() > 0
-    except Unavailable:  # `serve` reports the cause
+    except Unavailable:  # `serve` will report why the queue cannot be read
         return True
     finally:
         queue.close()

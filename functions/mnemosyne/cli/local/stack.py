@@ -150,7 +150,7 @@ def full_stack(
     functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
         _lock(directory, exits)
-        directory.address.unlink(missing_ok=True)  # left by a `dev` that was killed
+        directory.address.unlink(missing_ok=True)  # a killed `dev` leaves its address file
         access = _access(directory, auth_mode, host, port)
         directory.access.write_text(json.dumps(access))
         server = exits.enter_context(database(directory, space))

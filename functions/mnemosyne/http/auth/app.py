@@ -67,7 +67,7 @@ class AuthHandlers:
         return JSONResponse(metadata, headers={"Cache-Control": f"public, max-age={KEYS_SECONDS}"})
 
     def keys(self, call: Call) -> Response:
-        """Return the public keys of tokens as a JWK set: RFC 7517."""
+        """Return the public keys that verify tokens, as a JWK set: RFC 7517."""
         keys = [dict(key) for key in self._flow.issuer.signer.public_keys()]
         return JSONResponse({"keys": keys}, headers={"Cache-Control": f"public, max-age={KEYS_SECONDS}"})
 
