@@ -39,8 +39,9 @@ class CloudStorage:
         """
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _call_storage(stored_object, blob.reload)
-        # With raw_download, the library does not decompress the object. The library cannot read ranges of decompressed
-        # content, so its reader would lose the position: https://github.com/googleapis/python-storage/issues/607.
+        # With raw_download, the library does not decompress the object. Otherwise its reader would lose the position,
+        # because the library cannot read ranges of decompressed content:
+        # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:
             packed = blob.content_encoding == "gzip"

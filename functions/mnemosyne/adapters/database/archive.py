@@ -117,9 +117,9 @@ class Archive(NamespaceRows):
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
         """Store memories exactly as they were exported, and return the number of stored memories.
 
-        Three kinds of memories are left out: memories that are stored already, memories that have expired since the
-        export, and memories that were forgotten since the export. Raises Conflict if a content is already stored under
-        another id, or if an id already belongs to another content or namespace.
+        A memory is left out if it is stored already, or if it has expired or was forgotten since the export. Raises
+        Conflict if a content is already stored under another id, or if an id already belongs to another content or
+        namespace.
         """
         with self._connection() as connection:
             space = read_embedding_space(connection)
@@ -189,9 +189,9 @@ def _as_request(memory: ArchivedMemory) -> IngestRequest:
 def _without_forgotten_texts(
     connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the requests to restore, and remove the texts from requests whose memories were forgotten.
+    """Return the requests without the texts of memories that were forgotten after the export.
 
-    Forgotten memories were deleted for good after the export. No restored request may contain their texts.
+    Forgotten memories were deleted for good, so no restored request may contain their texts.
     """
     records = [
         {

@@ -45,7 +45,7 @@ class AuditLog:
         """Return a page of the events that match all filters, oldest first.
 
         The page begins after the event whose time and id are `after`. The filters are key, grant, person (an address or
-        subject), client, namespace, action and since. A filter that is None matches all events.
+        subject), client, namespace, action and earliest time (`since`). A filter that is None matches all events.
         """
         credentials = [f"{kind}:{id_}" for kind, id_ in (("key", key), ("grant", grant)) if id_]
         with self._connection() as connection:

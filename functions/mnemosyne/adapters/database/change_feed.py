@@ -106,8 +106,8 @@ ORDER BY sequence
 _MARK: Final = """
 UPDATE memory_changes SET announced_at = now() WHERE sequence = ANY (CAST(:sequences AS bigint[]))
 """
-# Remove events that are older than :kept seconds. Only the events with the lowest sequences are read, because these are
-# the oldest. In this way the statement reads few events that it does not remove.
+# Remove events that are older than :kept seconds. To read few other events, the statement looks only at the events with
+# the lowest sequences, which are the oldest events.
 _REMOVE: Final = """
 WITH oldest AS MATERIALIZED (
     SELECT sequence, at FROM memory_changes ORDER BY sequence LIMIT CAST(:limit AS integer)

@@ -253,10 +253,11 @@ class MemoryStore(
         filters: Filters = EVERY_MEMORY,
         memory_ids: Sequence[UUID] | None = None,
     ) -> Sequence[ExportedMemory]:
-        """Return the memories that match the filters, after a cursor. With `memory_ids`, only memories with these ids.
+        """Return the memories that match the filters, after a cursor.
 
-        The memories are ordered by timestamp, then by content hash. A page ends after `limit` memories or EXPORT_BYTES
-        of content. A page is empty only if no memory is left.
+        With `memory_ids`, only memories with these ids are returned. The memories are ordered by timestamp, then by
+        content hash. A page ends after `limit` memories or EXPORT_BYTES of content. A page is empty only if no memory
+        is left.
         """
         memories = self._call(
             memories_sql.EXPORT,

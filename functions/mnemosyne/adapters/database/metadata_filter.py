@@ -1,6 +1,6 @@
 """Translate conditions on metadata to a jsonpath and to index terms.
 
-In the lax mode of jsonpath, a path descends into arrays, and values that cannot be compared are unequal:
+The jsonpath is in lax mode: it descends into arrays, and values that cannot be compared are unequal. See
 https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH.
 """
 

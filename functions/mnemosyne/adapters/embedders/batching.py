@@ -25,8 +25,8 @@ class _Batch:
 class MicroBatchingEmbedder:
     """An Embedder that joins concurrent calls for documents into calls of at most 100 texts.
 
-    A call is made at once if no other call is in progress, or if it has 100 texts or more. Otherwise the caller waits:
-    the first waiting caller collects the texts of other callers for at most 25 ms and makes one call for all.
+    A call is made at once if it has 100 texts or more, or if no other call is in progress. Otherwise the caller waits.
+    The first waiting caller collects the texts of other callers for at most 25 ms, and makes one call for all.
 
     If the service fails, all callers get its error. If the call fails because of a text, each caller makes its own call
     and gets its own error.

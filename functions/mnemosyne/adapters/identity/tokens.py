@@ -114,7 +114,7 @@ class OidcVerifier:
         """Return the configured audiences, or the token's own audience if it is a URL of the service.
 
         A service has the URLs https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app. The
-        second is accepted by its pattern, because its hash is not known before the service exists:
+        second URL is accepted by its pattern, because its hash is not known before the service exists:
         https://cloud.google.com/run/docs/triggering/https-request.
         """
         audience = jwt.decode(token, options={"verify_signature": False}).get("aud")
