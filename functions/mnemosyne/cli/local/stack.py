@@ -118,7 +118,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
 
 @contextmanager
 def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
-    """Yield the migrated database of the directory. At the end, stop it, unless another process uses it.
+    """Yield the migrated database of the directory. At the end, stop the database if no other process uses it.
 
     A new database is created for the embedding space `space`. Raises Misconfigured if an existing database has another
     space.
