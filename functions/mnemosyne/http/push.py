@@ -53,7 +53,7 @@ class _Envelope(BaseModel):
 
 
 def read_push(body: bytes, path: str) -> Push:
-    """Parse a raw push, or a CloudEvent in binary mode (same body) or structured mode.
+    """Parse a push: a raw push, or a CloudEvent in binary mode (with the same body) or in structured mode.
 
     The path names the namespace and the kind of message: `/namespaces/NAMESPACE` for memories of a publisher,
     `/objects/NAMESPACE` for notifications of a bucket. Raises InvalidRequest.

@@ -1,7 +1,8 @@
 """The `migrate` function: migrates the database, and runs the operations of operators.
 
-`POST /` migrates. `POST /operations` runs an operation, such as one on API keys, dead letters or quotas. `POST /expire`
-removes expired memories, and `POST /announce` publishes changes of memories; Cloud Scheduler calls both.
+`POST /` migrates. `POST /operations` runs an operation, such as one on API keys, dead letters or quotas. Cloud
+Scheduler calls `POST /expire`, which removes expired memories, and `POST /announce`, which publishes changes of
+memories.
 
 Only the deployment's own workflow may call the function, so error responses contain the cause.
 """

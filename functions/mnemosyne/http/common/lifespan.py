@@ -42,8 +42,8 @@ to three seconds."""
 class LifespanApp(Response):
     """An ASGI app that enters the wrapped app's lifespan at the first request.
 
-    If the app cannot be built from the settings, the response is an error. It contains the reason only if `explains` is
-    true, for apps whose callers are operators.
+    If the app cannot be built from the settings, the response is an error. The response contains the reason only if
+    `explains` is true, for apps whose callers are operators.
 
     The class is a subclass of Response, because the framework serves the return value of a function as a Starlette
     response.

@@ -15,8 +15,8 @@ from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
 MAX_BUCKETS = 10_000
 LARGE_NETWORK = 4
-"""Budget of a large network, as a multiple of the budget of a small network. The multiple is
-low, to limit an attacker with a whole /48 of addresses. It suffices for an office, which has few addresses."""
+"""Budget of a large network, as a multiple of the budget of a small network. The multiple is low, to limit an attacker
+with a whole /48 of addresses. Even so, the budget suffices for an office, which has few addresses."""
 
 
 class Budgets:

@@ -1,8 +1,8 @@
 """Serve requests that offer to switch to HTTP/2, as Java's HttpClient sends them, over HTTP/1.1.
 
-Uvicorn with httptools treats a request with `Upgrade: h2c` as a request without a body:
-https://github.com/encode/uvicorn/discussions/2722. RFC 9110, section 7.8, lets a server ignore the offer. Uvicorn's
-other parser, h11, ignores it, so a connection with an offer is passed to h11.
+Uvicorn with the parser httptools treats a request with `Upgrade: h2c` as a request without a body:
+https://github.com/encode/uvicorn/discussions/2722. Uvicorn's other parser, h11, ignores the offer, as RFC 9110, section
+7.8, allows. Therefore a connection with an offer is passed to h11.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Serve the console: one HTML page, and its files at a URL that changes when the content of any file changes.
 
 The page and the files are the same for all callers, because the page reads all data from `/mcp`, as any client does.
-The page's Content-Security-Policy allows only its own files, this host and the authorization server, and no frames.
+The page's Content-Security-Policy allows only its own files, this host and the authorization server. No site can show
+the page in a frame.
 """
 
 import gzip
