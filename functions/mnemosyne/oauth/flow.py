@@ -1,8 +1,8 @@
 """The authorization flow in one browser: from the client's request through log-in and consent to its code.
 
-Each step is one transaction. It locks the row of the authorization request and advances the status of the request once:
-started, logged in, decided. If a step is repeated or interrupted, the flow continues from the stored status, or the
-person starts over.
+Each step is one transaction, which locks the row of the authorization request and advances its status once: started,
+logged in, decided. If a step is repeated or interrupted, the flow continues from the stored status, or the person
+starts over.
 """
 
 import hashlib
