@@ -3,7 +3,8 @@
     python -m infra.console_pictures DESIGN [OUT]
 
 DESIGN is a directory with the pages of the design as static HTML: home.html, memory.html and so on. The console of a
-new `mnemosyne dev` shows the memories of home.html. Each PNG has both at 1280 and at 375 pixels.
+new `mnemosyne dev` shows the memories of home.html. Each PNG shows the design and the console, both 1280 and 375 pixels
+wide.
 """
 
 import argparse

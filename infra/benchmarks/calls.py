@@ -1,9 +1,9 @@
 """Compare the CPU time of a tool call on Mnemosyne with one on the MCP SDK's server, in two protocol revisions.
 
-Mnemosyne's services are in memory, so only protocol, middleware, validation, thread and log are measured. The tool on
-the SDK's server does nothing. Each round sends the same requests to each server, one after the other. The event loop
-and the number of processors (one) are the same as in a deployed function. With two processors, the time that a call
-needs to reach a thread would differ from run to run, between 0 and 200 microseconds.
+Mnemosyne's services are in memory, so that only the time for protocol, middleware, validation, threads and logging is
+measured. The tool on the SDK's server does nothing. Each round sends the same requests to each server, one after the
+other. The event loop and the number of processors (one) are the same as in a deployed function. With two processors,
+the time that a call needs to reach a thread would differ from run to run, between 0 and 200 microseconds.
 """
 
 import asyncio
