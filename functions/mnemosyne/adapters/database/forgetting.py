@@ -120,7 +120,7 @@ class ForgettingStore(NamespaceStore):
         """Remove the texts of forgotten memories from a dead letter, and record the requests `forgotten` as deleted.
 
         `data` replaces the data of the letter. If it is None, the letter is deleted. Changes nothing and returns false
-        if the letter in the database has is_changed since `letter` was read.
+        if the letter in the database has changed since `letter` was read.
         """
         entries = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
