@@ -128,8 +128,8 @@ def run(
     """Send every item, follow it to its outcome, and record the progress in the journal.
 
     A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
-    sent, so that after a crash the next run finds their outcomes or sends the same requests again.
-    `progress` is called with the number of new outcomes. `index` has the requests of earlier files. After all files, call
+    sent, so that after a crash the next run finds their outcomes or sends the same requests again. `progress` is called
+    with the number of new outcomes. `index` has the requests of earlier files. After all files, call
     `apply_post_import_updates` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
