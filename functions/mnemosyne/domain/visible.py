@@ -39,6 +39,8 @@ _PICTOGRAPH = re.compile(
 )
 _SKIN = re.compile("[\U0001f3fb-\U0001f3ff]")
 _FLAG_TAGS = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
+_MOST_TAGS = 7
+"""Maximum number of tags after the flag in a match of _FLAG_TAGS."""
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -70,7 +72,9 @@ def is_visible(text: str, at: int) -> bool:
     if "\U000e0100" <= character <= "\U000e01ef":
         return bool(_IDEOGRAPH.match(before))
     if "\U000e0020" <= character <= "\U000e007f":
-        return any(flag.start() < at < flag.end() for flag in _FLAG_TAGS.finditer(text))
+        start = text.rfind("\U0001f3f4", max(0, at - _MOST_TAGS), at)
+        flag = _FLAG_TAGS.match(text, start) if start >= 0 else None
+        return flag is not None and at < flag.end()
     return False
 
 
@@ -109,8 +113,11 @@ def _is_joined(text: str, at: int, after: str) -> bool:
     if _combining_class(before) == _VIRAMA or (before.isalpha() and _combining_class(after) == _VIRAMA):
         return True
     if _PICTOGRAPH.match(after):
-        pictured = text[:at].rstrip("\ufe0f\u20e3")
-        return bool(_PICTOGRAPH.match(pictured[-1:]) or _SKIN.match(pictured[-1:]))
+        end = at
+        while end and text[end - 1] in "\ufe0f\u20e3":
+            end -= 1
+        pictured = text[end - 1 : end] if end else ""
+        return bool(_PICTOGRAPH.match(pictured) or _SKIN.match(pictured))
     return bool(_JOINING.match(_base_character(text, at)))
 
 

@@ -1,5 +1,6 @@
 """Text on one line: ordinary text is unchanged, invisible characters are removed."""
 
+import time
 import unicodedata
 
 import pytest
@@ -110,6 +111,25 @@ def test_an_invisible_character_is_removed_from_a_line_or_escaped(character: str
 def test_a_joiner_or_selector_without_effect_is_left_out(text: str) -> None:
     assert first_invisible(text)
     assert not first_invisible(one_line(text)) or one_line(one_line(text)) != text
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "\U000e0067",
+        f"👩{ZWJ}",
+        f"{ZWJ}👩",
+        f"\ufe0f{ZWJ}",
+        f"\u0301{ZWNJ}",
+        "\u0301",
+    ],
+)
+def test_the_time_for_a_long_text_does_not_grow_with_the_square_of_its_length(part: str) -> None:
+    text = f"{part * (100_000 // len(part))}{ZWJ}👩"
+    before = time.thread_time()
+    assert len(one_line(text)) <= len(text)
+    assert time.thread_time() - before < 5.0
 
 
 @pytest.mark.parametrize("field", ["session", "source", "key"])
