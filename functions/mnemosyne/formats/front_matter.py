@@ -16,7 +16,7 @@ from mnemosyne.formats.properties_yaml import Properties
 _YAML = re.compile(r"---[ \t]*\r?\n(?:(.*?)\r?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
-_LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+_LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::(.*)$", re.MULTILINE)
 CHARACTERS = 100_000
 """Maximum characters of front matter. Parsing YAML takes about ten microseconds per character."""
 
@@ -101,6 +101,6 @@ def _parse_logseq(block: str) -> Properties:
     properties = Properties()
     for number, line in enumerate(block.splitlines(), 1):
         if match := _LOGSEQ_LINE.match(line):
-            properties.values[match[1]] = match[2]
+            properties.values[match[1]] = match[2].strip(" \t\r")
             properties.lines[match[1]] = number
     return properties

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, tag_key
 from mnemosyne.domain.event_time import event_time, zone
 from mnemosyne.domain.lifetime import lifetime
+from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, Source
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
@@ -128,7 +129,7 @@ def _split_tags(value: Any) -> Iterator[str]:
                 yield from _split_tags(element if isinstance(element, list) else str(element))
         return
     text = clean(str(value)).strip().strip("[]")
-    for part in re.split(r",|\s+(?=#)", text):
+    for part in re.split(r",|(?<!\s)\s++(?=#)", text):
         if tag := one_line(part).strip().strip("\"'").lstrip("#").strip():
             yield tag
 
@@ -181,17 +182,20 @@ def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
 def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
     """Return the title with the note's other names, so that searches find them.
 
-    Names that title or body contain are left out.
+    Names that title or body contain are left out. Of many names, only the first fit into the title.
     """
-    text = f" {_normalize_words(title)} {_normalize_words(body)} "
+    text = f" {_normalize_words(title)} {_normalize_words(body[:CONTENT_LIMIT])} "
     other_names: list[str] = []
-    for name in names:
+    length = len(title) + len(" ()")
+    for name in dict.fromkeys(names):
         words = _normalize_words(name)
         if words and f" {words} " not in text and not (name != title and _is_dated_form(name, title)):
-            other_names.append(_title_of_name(name))
+            shown = _title_of_name(name)
+            length += len(shown) + (len("; ") if other_names else 0)
+            if length > TITLE_LIMIT:
+                break
+            other_names.append(shown)
             text += f"{words} "
-    while other_names and len(title) + len("; ".join(other_names)) + 3 > TITLE_LIMIT:
-        other_names.pop()
     return f"{title} ({'; '.join(other_names)})" if other_names else title
 
 

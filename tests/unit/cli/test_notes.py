@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -232,6 +233,27 @@ def test_json_lines_are_read_in_utf_16(encoding: str) -> None:
     line = json.dumps({"content": "Grüße", "timestamp": "2026-05-20"}, ensure_ascii=False) + "\n"
     items = _items((line * 3).encode(encoding), "x.jsonl")
     assert [_request(item).content for item in items] == ["Grüße"] * 3
+
+
+SPACES = " " * 90_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"---\ntags:\n- #a{SPACES}b\n---\nx",
+        f"---\na{SPACES}b\n---\nx",
+        f"---\na: 1\nb{SPACES}\n---\nx",
+        f"---\na: [\nb{SPACES}c: d\n---\nx",
+        f"a:: b{SPACES}c\nx",
+        f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 350_000}",
+    ],
+    ids=["tag", "no property", "spaces at the end", "not YAML", "Logseq", "aliases"],
+)
+def test_the_time_for_a_note_does_not_grow_with_the_square_of_its_length(text: str) -> None:
+    before = time.thread_time()
+    assert _items(text)
+    assert time.thread_time() - before < 5.0
 
 
 def test_a_bundle_s_concept_keeps_every_property() -> None:
