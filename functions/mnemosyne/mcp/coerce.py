@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _WRITTEN_ID = re.compile(r"([\[<`\"'])?(?:memory://)?(?P<id>[0-9a-fA-F-]{32,36})(?(1)[\]>`\"'])")
 """Pattern of an id as models write it: alone, in quotes, in brackets (as in texts of answers), or in a resource's
 URI."""
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*)```", re.DOTALL)
+_FENCE = "```"
 IDS = ("id", "ids", "request_id", "request_ids", "superseded_by")
 SEPARATED = ("tags", "add_tags", "remove_tags", "ids", "request_ids")
 """Lists that may be written as one text with commas. In other lists, the text of an item may contain commas."""
@@ -100,8 +100,9 @@ def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str]
 
 def _fenced_memories(text: str, schema: Mapping[str, Any]) -> list[Any] | None:
     """Return the memories in a Markdown code block of JSON. Any other code block may be the content of a memory."""
-    fenced = _FENCED.fullmatch(text.strip())
-    value = _parse_json(fenced[1]) if fenced and "content" in schema.get("required", ()) else None
+    opening, line_break, rest = text.strip().partition("\n")
+    is_fenced = opening.rstrip() in (_FENCE, f"{_FENCE}json") and bool(line_break) and rest.endswith(_FENCE)
+    value = _parse_json(rest.removesuffix(_FENCE)) if is_fenced and "content" in schema.get("required", ()) else None
     memories = value if isinstance(value, list) else [value]
     return memories if all(isinstance(memory, dict) and "content" in memory for memory in memories) else None
 

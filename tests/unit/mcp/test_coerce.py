@@ -1,5 +1,6 @@
 """Unambiguous arguments are converted; others are rejected by name."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,6 +96,7 @@ def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> No
         ("ingest_memories", {"memories": '```json\n[{"content": "x"}, {"content": "y"}]\n```\n'},
          {"memories": [{"content": "x"}, {"content": "y"}]}),
         ("ingest_memories", {"memories": '```\n{"content": "x"}\n```'}, {"memories": [{"content": "x"}]}),
+        ("ingest_memories", {"memories": '```json \r\n\n{"content": "x"}```'}, {"memories": [{"content": "x"}]}),
         ("ingest_memories", {"memories": '```json\n{"port": 80}\n```'},
          {"memories": [{"content": '```json\n{"port": 80}\n```'}]}),
         ("ingest_memory", {"metadata": '{"a": 1}'}, {"metadata": {"a": 1}}),
@@ -161,3 +163,12 @@ def test_memories_given_as_text_cost_as_much_as_memories_given_as_an_array() -> 
     text = str(memories).replace("'", '"')
     units_of = BY_NAME["ingest_memories"].units_of
     assert units_of({"memories": text}) == units_of({"memories": memories}) > 0
+
+
+@pytest.mark.parametrize("text", ["```" + "\n" * 500_000 + "x", "```json" + " " * 500_000 + "x", "[" * 500_000])
+@pytest.mark.parametrize("name", ["memories", "tags"])
+def test_the_time_for_a_text_does_not_grow_with_the_square_of_its_length(name: str, text: str) -> None:
+    tool = "ingest_memories" if name == "memories" else "memory_search"
+    before = time.thread_time()
+    _read(tool, **{name: text})
+    assert time.thread_time() - before < 5.0
