@@ -9,7 +9,7 @@ import tomllib
 from datetime import date, time
 from typing import Any
 
-from mnemosyne.domain.nesting import is_too_deep
+from mnemosyne.domain.nesting import LEVELS, is_too_deep
 from mnemosyne.formats import properties_yaml
 from mnemosyne.formats.properties_yaml import Properties
 
@@ -56,17 +56,28 @@ def _parse_toml(block: str) -> Properties | None:
         if (match := _TOML_LINE.match(line))
     }
     try:
-        return Properties(_to_json_value(tomllib.loads(block.replace("\r\n", "\n") + "\n")), lines)
+        return Properties(_load_toml(block.replace("\r\n", "\n") + "\n"), lines)
     except (ValueError, RecursionError):
         properties = Properties(lines=lines)
     for number, line in enumerate(block.splitlines(), 2):
         try:
-            properties.values |= _to_json_value(tomllib.loads(line))
+            properties.values |= _load_toml(line)
         except (ValueError, RecursionError):
             match = _TOML_LINE.match(line)
             name = match[1].strip("\"'") if match else "text"
             properties.notices.append(f"line {number}: {name} (not TOML)")
     return properties if lines else None
+
+
+# A key of more than LEVELS parts, such as a.b.c. `tomllib` needs quadratic time for such a key.
+_DEEP_KEY = re.compile(rf"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{LEVELS}}}", re.ASCII)
+
+
+def _load_toml(text: str) -> Any:
+    """Parse TOML to JSON types. Raises ValueError or RecursionError if it is invalid or nested too deeply."""
+    if _DEEP_KEY.search(text):
+        raise ValueError(f"keys must be nested at most {LEVELS} levels deep")
+    return _to_json_value(tomllib.loads(text))
 
 
 _TOML_LINE = re.compile(r"\s*(\"[^\"]+\"|'[^']+'|[\w.-]+)\s*=")

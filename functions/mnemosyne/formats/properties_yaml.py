@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from mnemosyne.domain.nesting import LEVELS
+
 
 @dataclass
 class Properties:
@@ -70,13 +72,18 @@ def _quote_match(match: re.Match[str]) -> str:
 def _lines_within_texts(block: str) -> set[int]:
     """Return the numbers, from 0, of the lines on which a quoted or block text continues.
 
-    If the YAML is invalid, lines after the first error are not in the result.
+    If the YAML is invalid or nested too deeply, lines after the first error are not in the result.
     """
     import yaml
 
     within: set[int] = set()
+    depth = 0
     with suppress(*_yaml_errors()):
         for token in yaml.scan(f"{block}\n", Loader=yaml.SafeLoader):
+            depth += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
+            depth -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+            if depth > LEVELS:  # PyYAML's time for a token grows with the depth
+                break
             if isinstance(token, yaml.ScalarToken) and not token.plain:
                 # The end mark of a block text is on the line after the text. The end mark of a quoted text is on the
                 # text's last line.

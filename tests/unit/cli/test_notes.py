@@ -241,6 +241,10 @@ SPACES = " " * 90_000
 @pytest.mark.parametrize(
     "text",
     [
+        f"+++\n{'a.' * 45_000}a = 1\n+++\nx",
+        f"+++\n[{'a.' * 45_000}a]\n+++\nx",
+        f"""+++\nb = {{{'"a" . ' * 15_000}a = 1}}\n+++\nx""",
+        f"---\n- #a\nb: '1'\nc: {'[' * 90_000}\n---\nx",
         f"---\ntags:\n- #a{SPACES}b\n---\nx",
         f"---\na{SPACES}b\n---\nx",
         f"---\na: 1\nb{SPACES}\n---\nx",
@@ -248,7 +252,18 @@ SPACES = " " * 90_000
         f"a:: b{SPACES}c\nx",
         f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 350_000}",
     ],
-    ids=["tag", "no property", "spaces at the end", "not YAML", "Logseq", "aliases"],
+    ids=[
+        "key",
+        "table",
+        "inline table",
+        "flow",
+        "tag",
+        "no property",
+        "spaces at the end",
+        "not YAML",
+        "Logseq",
+        "aliases",
+    ],
 )
 def test_the_time_for_a_note_does_not_grow_with_the_square_of_its_length(text: str) -> None:
     before = time.thread_time()
