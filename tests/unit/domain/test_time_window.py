@@ -74,6 +74,12 @@ def _resolved(case: Case) -> TimeWindow | str:
         return str(exc)
 
 
+@pytest.mark.parametrize("ellipsis", ["...", "…", " ..."])
+def test_an_ellipsis_after_an_expression_does_not_open_its_window(ellipsis: str) -> None:
+    assert resolve(f"last week{ellipsis}", now=NOW) == resolve("last week", now=NOW)
+    assert resolve("last week..", now=NOW) == resolve("since last week", now=NOW)
+
+
 def test_an_expression_that_is_not_understood_is_an_error_with_examples() -> None:
     for expression in REFUSED:
         with pytest.raises(InvalidRequest, match=r"time_expr .* is not understood; try: yesterday, last week"):

@@ -119,6 +119,8 @@ SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
 """Length of the shortest day, on which clocks are set forward by one hour."""
 _START_OR_END = re.compile(r"(?:the )?(?:very )?(?P<point>beginning|start|end) of (?P<text>.+)")
+# Exactly two dots: three dots after an expression are an ellipsis.
+_OPEN_INTERVAL = re.compile(r"(?P<start>.*[^. ]) ?\.\.|\.\. ?(?P<end>[^. ].*)")
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
@@ -132,9 +134,9 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: Ma
     """
     calendar = Calendar(now, zone(timezone))
     text = " ".join(expression.replace("’", "'").casefold().split())
-    if text.endswith("..") or text.startswith(".."):  # an interval that is open on one side
-        text = f"since {text.rstrip('. ')}" if text.endswith("..") else f"until {text.lstrip('. ')}"
-    text = text.rstrip("?.! ")
+    if match := _OPEN_INTERVAL.fullmatch(text):
+        text = f"since {match['start']}" if match["start"] else f"until {match['end']}"
+    text = text.rstrip("?.!… ")
     budget = budget or MatchBudget(EXPRESSION_MATCHES)
     try:
         span = _parse_expression(plain_form(text), calendar, budget) if 0 < len(text) <= EXPRESSION_LENGTH else None
