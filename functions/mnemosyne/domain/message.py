@@ -102,7 +102,7 @@ def encode(
 
 
 def encode_record(reading: Reading) -> dict[str, Any]:
-    """Encode a reading (a valid or failed request) as a record. `read` decodes the record to an equal reading."""
+    """Encode a valid or failed request as a record. The function `read` decodes the record to an equal request."""
     external_id = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
     identity = {"request_id": reading.request_id, **external_id}
     match reading:

@@ -230,8 +230,8 @@ BEGIN
             UPDATE source_keys k
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
-            -- The expired version has no memory, so give the current memory a random id as its successor. A stored
-            -- version that was removed after its expiry would also be a successor that does not exist.
+            -- The expired version is not stored, so the successor of the current memory is a random id that no memory
+            -- has. The result is the same as if the version had been stored, and removed after its expiry.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

@@ -5,8 +5,8 @@
 --   postponed  an attempt failed for a temporary reason
 --   stored     the memory was stored
 --   duplicate  a memory with the same content exists
---   deleted    the deletion was carried out, or a deletion of the record covers the version
---   failed     the request is invalid and can never be stored
+--   deleted    the deletion was carried out; or the request is an older version of a record that has been deleted
+--   failed     the request is invalid, so this attempt cannot store it
 --   given_up   the message became a dead letter
 --   redriven   the message of the dead letter was published again
 --
