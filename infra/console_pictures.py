@@ -104,9 +104,9 @@ def _take_console(browser: Chromium, design: Path) -> dict[str, dict[str, bytes]
 
 
 def _store_memories(browser: Chromium, server: DevServer, design: Path) -> str:
-    """Store the memories of the design.
+    """Store the memories that the mock-up of the console shows. `design` is the directory of the mock-up.
 
-    Returns the id of a memory about printers, or of the last one if there is none.
+    Returns the id of a memory about printers or, if there is none, the id of the last memory.
     """
     browser.open(f"file://{design}/home.html")
     memories: list[dict[str, Any]] = browser.driver.execute_script(MEMORIES)

@@ -62,9 +62,9 @@ def list_(as_json: bool, **target_values: Any) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
 @target(DATA_DIR, PROJECT)
 def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **target_values: Any) -> None:
-    """Set both lifetimes, also of stored memories. A lifetime without an option is removed.
+    """Set the default and the maximum lifetime, for new and for stored memories.
 
-    A lifetime begins when the memory was last sent.
+    A lifetime without its option is removed. A lifetime begins when the memory was last sent.
     """
     if default is None and maximum is None:
         raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")

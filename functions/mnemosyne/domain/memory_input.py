@@ -188,7 +188,7 @@ class MemoryInput(Input):
     @model_validator(mode="before")
     @classmethod
     def _drop_blanks(cls, data: Any) -> Any:
-        """Remove null and empty fields, and fields that a deletion ignores."""
+        """Remove null and empty fields and, from a deletion, the fields that only a memory has."""
         if not isinstance(data, Mapping):
             return data
         fields = {name: value for name, value in data.items() if value is not None and value != ""}

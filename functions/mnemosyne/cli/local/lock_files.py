@@ -59,7 +59,8 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
         if process.name() not in ("postgres", "pg_ctl") or process.status() == psutil.STATUS_ZOMBIE:
             return False
         try:
-            # Check the arguments, too, because a server enters the cluster's directory only after its first steps.
+            # Check the command line, too, because a server that has just started has not yet changed its working
+            # directory to the cluster.
             if ("-D", str(cluster.resolve())) in pairwise(process.cmdline()):
                 return True
             return cluster.samefile(process.cwd())

@@ -9,9 +9,10 @@
 -- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the current tags and
 -- metadata, not earlier ones, so the result is false for a search with `as_of`.
 --
--- If this function returns true, its caller compares the expression `namespace || ''`, which no index contains, instead
--- of the column `namespace`. The keys already include a hash of the namespace, but the planner does not know this. With
--- the column `namespace`, the planner would also scan all entries of the namespace in another index.
+-- If this function returns true, its caller compares the expression `namespace || ''` instead of the column
+-- `namespace`. With the column, the planner would also scan all entries of the namespace in another index. This scan is
+-- not needed, because each key in the GIN indexes already includes a hash of the namespace. No index contains the
+-- expression.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$

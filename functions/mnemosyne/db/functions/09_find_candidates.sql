@@ -35,7 +35,8 @@ DECLARE
     all_memories double precision := CASE WHEN has_own_index(p_namespace) THEN own_memories ELSE (
         SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass)) END;
     -- Whether filters may exclude many memories. Three filters do not count, because they exclude only a few memories:
-    -- `not_session` excludes one session, and `folded` and `shown` exclude near-duplicates of known results.
+    -- `not_session` excludes one session, and `folded` and `shown` exclude near-duplicates of results that this search
+    -- has already found or shown.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
     -- Whether PostgreSQL stores vectors out of line. A vector of more than 1,000 dimensions makes a row larger than

@@ -171,9 +171,9 @@ BEGIN
 END
 $$;
 
--- Return the languages of the memories of all namespaces. The memories are the samples from which the word statistics
--- of the namespaces were computed (see refresh_words). `sampled` is the number of memories in the samples, and
--- `languages` maps each language to its number of memories in the samples. Only operators may call this function.
+-- Count the languages of the memories of all namespaces. Only a sample of each namespace is counted: the memories from
+-- which its word statistics were computed (see refresh_words). `sampled` is the number of memories in all samples, and
+-- `languages` maps each language to its number of these memories. Only operators may call this function.
 CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

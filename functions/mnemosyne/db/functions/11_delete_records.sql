@@ -16,7 +16,7 @@
 -- field `unfinished` of the result maps the request id of the deletion to the memory of the record's current version.
 -- The caller passes this id as the field "memory_id" of the deletion, because the next call no longer finds it. The
 -- result also has three lists:
---   recorded     the outcomes of the finished deletions, in the form of already_final in claim_requests
+--   recorded     the outcomes of the finished deletions, in the form of the list already_final of claim_requests
 --   busy         the request ids that another delivery has locked
 --   conflicting  the request ids that belong to a stored memory or to the deletion of another record; the deletions
 --                with these ids are not carried out

@@ -106,15 +106,15 @@ END
 $$;
 
 -- Record the outcome of each version in ingest_requests, and update the current version of each record. Return the
--- outcomes in the form of already_final in claim_requests.
+-- outcomes in the same form as claim_requests does in its list already_final.
 --
 -- p_versions has the form that settled_versions returns. In addition, the field `event` may be `stored`, which means
 -- that this transaction has stored the memory of the version. The caller must hold the locks of the record keys, which
 -- claim_requests takes.
 --
--- A version whose memory has just been deleted is not in the result. The function raises serialization_failure if this
--- transaction stored the memory of a version, and a deletion that covers the version (see is_covered) was committed
--- meanwhile.
+-- A version whose memory has just been deleted is not in the result. A deletion that covers a version (see is_covered)
+-- may be committed while this transaction stores the memory of the version. The function then raises
+-- serialization_failure.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

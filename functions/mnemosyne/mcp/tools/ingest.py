@@ -133,8 +133,8 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
     requests: list[Request] = []
     first: dict[UUID, Request] = {}
     for index, memory in enumerate(arguments.memories):
-        # Each memory without a time gets a later time than the memory before. With equal times, the content hash would
-        # decide which version of a record is current, and a deletion would also delete the version after it.
+        # A memory without a time gets a later time than the memory before it in the list. So if a list has several
+        # versions of a record, the last one is current, and a deletion does not delete versions that follow it.
         default_time = now + index * TICK
         try:
             requests.append(memory.request_at(principal.namespace, default_time))
