@@ -1,7 +1,7 @@
 """The functions on a real PostgreSQL, with a topic in memory, an embedder that fails on demand, and crashes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 from unittest.mock import patch
 from uuid import UUID, uuid4
@@ -27,7 +27,6 @@ from tests.model.requests import FINAL
 from tests.waiting import wait_until
 
 SPACES = (FAKE_SPACE, EmbeddingSpace("fake", "another fake", 64))
-LONG_AGO = "2020-01-01T00:00:00Z"
 
 REQUESTS = """
 SELECT request_id, i.state, shown.state AS shown, i.error,
@@ -197,12 +196,11 @@ class World:
         self, message: Published, *, give_up: bool, late: bool = False, meanwhile: Callable[[], None] | None = None
     ) -> bool:
         """Deliver a message to a function, and return whether it was acknowledged."""
-        published = replace(message, publish_time=LONG_AGO) if late else message
         self.embedder.meanwhile = meanwhile
         function = deliveries.give_up if give_up else deliveries.store
         try:
-            with patch.object(group_commit, "SLICE_CHUNKS", SLICE):
-                function(Push(published, attempt=1), cast("SubscriberServices", self))
+            with patch.object(group_commit, "SLICE_CHUNKS", SLICE), patch.object(Push, "expires_soon", new=late):
+                function(Push(message, attempt=1), cast("SubscriberServices", self))
         except ServiceError:
             return False
         finally:
