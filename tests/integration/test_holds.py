@@ -193,6 +193,39 @@ def test_a_deletion_by_key_fails_under_a_hold_and_can_be_repeated_after_it(
     assert titles(services) == []
 
 
+@pytest.mark.parametrize("held", [True, False])
+def test_a_deletion_checks_the_holds_of_all_versions_that_earlier_deletions_cover(
+    services: FakeServices, holds: Holds, held: bool
+) -> None:
+    first, second = ExternalId("notes", "7"), ExternalId("notes", "8")
+    start = datetime.now(UTC) - timedelta(hours=1)
+
+    def publish(content: str, name: ExternalId, minutes: int) -> None:
+        time = start + timedelta(minutes=minutes)
+        tags = ("case 7",) if content == "oolong" else ()
+        message = request(content, external_id=name, timestamp=time, published=time, tags=tags)
+        store(services.memories, message)
+
+    def delete(minutes: int) -> IngestStatus:
+        time = start + timedelta(minutes=minutes)
+        request_id = deletion_id(first.source, first.key, time)
+        deletion = Deletion(request_id=request_id, external_id=first, timestamp=time, published=time)
+        return services.memories.delete_records([deletion]).outcomes[request_id]
+
+    publish("oolong", first, 10)
+    publish("oolong", second, 10)
+    if held:
+        holds.place("ns", HELD, REASON, "somebody")
+    assert delete(20).state is IngestState.DELETED  # the memory is kept: it is the current version of another record
+    publish("sencha", second, 30)
+    outcome = delete(5)  # the earlier deletion covers the memory, which is no current version any longer
+    if held:
+        assert (outcome.state, REASON in (outcome.error or "")) == (IngestState.FAILED, True)
+    else:
+        assert outcome.state is IngestState.DELETED
+    assert sorted(titles(services)) == (["oolong", "sencha"] if held else ["sencha"])
+
+
 def test_a_hold_that_is_placed_during_a_forgetting_stops_it(services: FakeServices, holds: Holds) -> None:
     store_content(services.memories, "oolong", tags=("case 7",))
     token = services.memories.preview_forgetting(HELD, 1).token

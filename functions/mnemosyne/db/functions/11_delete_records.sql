@@ -8,8 +8,8 @@
 -- version that arrives later is not stored.
 --
 -- If the memory of the current version was deleted, the outcome has the id of this memory. A note in the outcome has
--- the ids of up to five memories that are kept. If a legal hold keeps one of the memories, the deletion has the outcome
--- `failed` and deletes nothing.
+-- the ids of up to five memories that are kept. If a legal hold selects a memory that would be deleted, the deletion has
+-- the outcome `failed` and deletes nothing.
 --
 -- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
 -- function again with the deletions that are not finished. If the call has begun a deletion and not finished it, the
@@ -62,10 +62,14 @@ BEGIN
             CONTINUE;
         END IF;
         IF EXISTS (SELECT FROM holds h WHERE h.namespace = p_namespace) THEN
+            SELECT k.* INTO record_key FROM source_keys k WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id;
+            record_key.key_id := deletion.key_id;
+            record_key.deleted_at := greatest(record_key.deleted_at, deletion.deleted_at);
+            record_key.deleted_published := greatest(record_key.deleted_published, deletion.published);
             SELECT m.id, hold_on(m) AS hold INTO held
-            FROM versions_of(p_namespace, deletion.source, deletion.key) i
-            JOIN memories m ON m.id = i.memory_id
-            WHERE (i.version_at <= deletion.deleted_at OR i.version_published < deletion.published) AND is_held(m)
+            FROM covered_memories(p_namespace, deletion.source, deletion.key, record_key) AS covered
+            JOIN memories m ON m.id = covered.memory_id
+            WHERE is_held(m)
             LIMIT 1;
             IF FOUND THEN
                 INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, source, key, error)
@@ -105,11 +109,7 @@ BEGIN
             END IF;
         END IF;
         WITH covered AS (
-            SELECT i.memory_id
-            FROM versions_of(p_namespace, deletion.source, deletion.key) i
-            WHERE NOT EXISTS (SELECT FROM source_keys k WHERE k.namespace = p_namespace AND k.memory_id = i.memory_id)
-            GROUP BY i.memory_id
-            HAVING bool_and(is_covered(record_key, i.version_at, i.version_published))
+            SELECT c.memory_id FROM covered_memories(p_namespace, deletion.source, deletion.key, record_key) AS c
             LIMIT p_limit - deleted
         ), removed AS (
             DELETE FROM memories m USING covered WHERE m.id = covered.memory_id RETURNING m.id

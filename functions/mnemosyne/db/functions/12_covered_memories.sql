@@ -1,0 +1,17 @@
+-- Return the memories that the deletion of a record deletes: all their versions in the record are covered, and they are
+-- not the current version of another record. p_record is the row of source_keys for the record, with the times of the
+-- latest deletion. The result is the same before and after the deletion changes the current version of the record.
+CREATE OR REPLACE FUNCTION covered_memories(p_namespace text, p_source text, p_key text, p_record source_keys)
+RETURNS TABLE (memory_id uuid)
+LANGUAGE sql STABLE
+AS $$
+SELECT i.memory_id
+FROM versions_of(p_namespace, p_source, p_key) i
+WHERE NOT EXISTS (
+    SELECT FROM source_keys k
+    WHERE k.namespace = p_namespace AND k.memory_id = i.memory_id
+        AND NOT (k.key_id = (p_record).key_id AND is_covered(p_record, k.version_at, k.version_published))
+)
+GROUP BY i.memory_id
+HAVING bool_and(is_covered(p_record, i.version_at, i.version_published))
+$$;
