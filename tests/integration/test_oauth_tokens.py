@@ -232,3 +232,13 @@ def test_a_new_signing_key_is_accepted_without_an_outage(tmp_path: Path) -> None
     published = KeySet.import_key_set({"keys": [dict(key) for key in keys.public_keys()]})
     headers = [jwt.decode(token, published, algorithms=["ES256"]).header for token in (old, new)]
     assert headers[0]["kid"] != headers[1]["kid"]
+
+
+def test_a_new_signing_key_signs_after_an_older_one_was_deleted(tmp_path: Path) -> None:
+    keys = KeyFiles(tmp_path / "keys")
+    keys.rotate()
+    (tmp_path / "keys" / "000001.pem").unlink()
+    (before,) = keys.public_keys()
+    keys.rotate()
+    first, second = keys.public_keys()
+    assert first["kid"] == before["kid"] != second["kid"]

@@ -26,7 +26,7 @@ class KeyFiles:
 
     def rotate(self) -> None:
         """Create a key that signs from now on. The older keys stay published."""
-        number = len(self._list_files()) + 1
+        number = max((int(file.stem) for file in self._list_files() if file.stem.isdecimal()), default=0) + 1
         descriptor, temporary = tempfile.mkstemp(dir=self._directory)  # only the owner can read the file
         with os.fdopen(descriptor, "wb") as file:
             file.write(ECKey.generate_key("P-256").as_pem(private=True))
