@@ -150,7 +150,9 @@ Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
 Id = Annotated[UUID, BeforeValidator(uuid, json_schema_input_type=str)]
 IDS_LIMIT = 100
-Ids = Annotated[list[Id], Field(min_length=1, max_length=IDS_LIMIT)]
+Ids = Annotated[
+    list[Id], Field(min_length=1, max_length=IDS_LIMIT), AfterValidator(lambda ids: list(dict.fromkeys(ids)))
+]
 Instant = Annotated[datetime, BeforeValidator(_parse_instant, json_schema_input_type=str)]
 
 

@@ -78,6 +78,16 @@ def test_tags_of_several_memories_are_added_and_removed(services: FakeServices) 
     assert answer_of(services, "update_memory", ids=ids, add_tags=["new"])["changed"] == 0
 
 
+def test_an_id_that_is_given_repeatedly_counts_once(services: FakeServices) -> None:
+    memory_ids = [str(memory_id) for memory_id in store_contents(services.memories, "tea", "cake")]
+    unknown = str(new_id())
+    repeated = [id_ for id_ in [*memory_ids, unknown] for _ in range(7)]
+    answer = answer_of(services, "update_memory", ids=repeated, add_tags=["new"])
+    assert answer == {"changed": 2, "ids": sorted(memory_ids), "missing": [unknown]}
+    answer = answer_of(services, "delete_memory", ids=repeated)
+    assert (answer["deleted"], answer["missing"]) == (2, [unknown])
+
+
 def test_a_memory_does_not_get_more_tags_than_the_limit(services: FakeServices) -> None:
     full = store_content(services.memories, "full", tags=tuple(f"tag {n}" for n in range(TAG_COUNT)))
     other = store_content(services.memories, "other")
