@@ -14,7 +14,8 @@ from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
 
-
+_REPEATABLE = {IngestState.FAILED, IngestState.DEAD_LETTERED}
+"""States that a request can have several times. The other states are final."""
 NO_REQUEST = UUID(int=0)
 """Smallest UUID. A list of the outcomes after this request id begins with the first outcome."""
 
@@ -65,11 +66,20 @@ class Outcome:
     """Message id of the delivery that led to this outcome."""
     status: IngestStatus | None
     dead_letter: DeadLetter | None = None
+    delivery: str = ""
+    """Message id of the delivery, if the outcome is of a dead letter; it differs from `message_id` after a redrive.
+    Otherwise empty."""
 
     @classmethod
-    def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter) -> Self:
-        """Return the outcome of a dead-lettered message."""
-        return cls(namespace=namespace, message_id=dead_letter.message_id, status=None, dead_letter=dead_letter)
+    def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter, delivery: str) -> Self:
+        """Return the outcome of a dead-lettered message. `delivery` is the message id of the delivery."""
+        return cls(
+            namespace=namespace,
+            message_id=dead_letter.message_id,
+            status=None,
+            dead_letter=dead_letter,
+            delivery=delivery,
+        )
 
     @property
     def state(self) -> IngestState:
@@ -81,13 +91,15 @@ class Outcome:
 
         If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids.
         The id contains a digest of the namespace and the error, because two namespaces may have the same request id,
-        and a request may fail with different errors.
+        and a request may fail with different errors. A request that is published again may also fail with its first
+        error after another error, so the digest of a failure contains the message id of the delivery.
         """
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
         external_id = status.external_id if status else None
         error = status.error if status else dead_letter.cause if dead_letter else None
-        digest = hashlib.sha256(f"{self.namespace}\0{error or ''}".encode()).hexdigest()[:16]
+        delivery = (self.delivery or self.message_id) if self.state in _REPEATABLE else ""
+        digest = hashlib.sha256(f"{self.namespace}\0{error or ''}\0{delivery}".encode()).hexdigest()[:16]
         data = {
             "namespace": self.namespace,
             "state": self.state.value,

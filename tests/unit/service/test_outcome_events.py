@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.ids import new_id
 from mnemosyne.service import dead_letters
 from mnemosyne.service.deliveries import Push, store
@@ -45,6 +45,27 @@ def test_a_later_failure_with_another_error_has_another_event_id(services: FakeS
         _deliver(services, {"request_id": request_id, "content": content}, message_id=str(number))
     assert len({outcome.status.error for outcome in topic.told if outcome.status}) == 2
     assert len(set(_ids(topic))) == 2
+
+
+def test_a_failure_with_the_first_error_after_another_one_has_another_event_id(
+    services: FakeServices, topic: FakeOutcomes
+) -> None:
+    request_id = str(new_id())
+    for number, content in enumerate(["", " ", "", ""]):  # the last failure repeats the outcome, and makes no event
+        _deliver(services, {"request_id": request_id, "content": content}, message_id=str(number))
+    assert len(_ids(topic)) == len(set(_ids(topic))) == 3
+
+
+def test_a_letter_that_fails_with_its_first_cause_after_another_one_has_another_event_id(
+    services: FakeServices, topic: FakeOutcomes
+) -> None:
+    memories, letter_id = services.memories_of("ns"), None
+    for number, attributes in enumerate([{}, {"ce-specversion": "9.9"}, {}]):
+        named = {"namespace": "ns", **attributes} | ({LETTER_ID: str(letter_id)} if letter_id else {})
+        store(Push(Published(message_id=str(number), data=b"no JSON", attributes=named), 1), services)
+        letter_id = memories.mark_redriven("0", [], into="ns", now=True)
+    assert [outcome.message_id for outcome in topic.told] == ["0", "0", "0"]
+    assert len(set(_ids(topic))) == 3
 
 
 def test_an_event_that_is_published_again_has_the_same_id(
