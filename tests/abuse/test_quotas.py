@@ -159,6 +159,30 @@ def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
     assert len([record for record in caplog.records if record.msg == "message_refused"]) == 4
 
 
+@pytest.mark.parametrize(
+    "limit",
+    ["mnemosyne.service.dead_letters.UNREADABLE_LIMIT", "mnemosyne.adapters.database.dead_letters.LETTERS_BYTES"],
+)
+@pytest.mark.parametrize("namespace", ["ada", ""])
+def test_messages_that_cannot_be_read_do_not_fill_the_disk_and_a_lost_one_is_logged(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, namespace: str, limit: str
+) -> None:
+    data = b"no JSON"
+    monkeypatch.setattr(limit, 2 if "UNREADABLE" in limit else 2 * len(data))
+    services = FakeServices(store)
+    attributes = {"namespace": namespace} if namespace else {}
+    for number in range(4):
+        message = Published(message_id=str(number), data=data, attributes=attributes, publish_time="")
+        deliveries.store(deliveries.Push(message, 1), services)
+    letters = store_of(store, namespace).dead_letters(10)
+    assert sorted(letter.message_id for letter in letters) == ["0", "1"]
+    refused = [vars(record)["fields"] for record in caplog.records if record.msg == "message_refused"]
+    assert [(fields["message_id"], fields["kept"]) for fields in refused] == [
+        ("0", True), ("1", True), ("2", False), ("3", False)
+    ]  # fmt: skip
+    assert "the message is lost" in refused[-1]["next_step"]
+
+
 def test_a_change_that_would_exceed_the_quota_is_refused(store: MemoryStore, keeper: Quotas) -> None:
     _store(store, "tea")
     (memory,) = store_of(store, "ada").list(_any(), 10)

@@ -49,6 +49,11 @@ class DeadLetterKind(StrEnum):
 _OF = "--namespace NAMESPACE --project MY-PROJECT`"
 _SHOW = f"look at it with `mnemosyne dead-letters show MESSAGE_ID {_OF}"
 _REDRIVE = "then run `mnemosyne redrive"
+NEXT_STEP_WITHOUT_LETTER = (
+    "the message is lost, because the namespace has too many dead letters: delete letters with `mnemosyne dead-letters "
+    f"drop --cause CAUSE {_OF}, and ask the publisher to publish corrected messages"
+)
+"""What an operator must do about a message that was not stored as a dead letter, for the log."""
 _ABOUT = {
     DeadLetterKind.UNREADABLE: (
         "the message cannot be parsed, or names no namespace",

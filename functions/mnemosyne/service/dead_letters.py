@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, DeadLetterKind, Redrivable
+from mnemosyne.domain.dead_letter import (
+    NEXT_STEP_WITHOUT_LETTER,
+    DeadLetter,
+    DeadLetterChoice,
+    DeadLetterKind,
+    Redrivable,
+)
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, check_attributes
@@ -36,6 +42,9 @@ CONFLICT_LIMIT = 200
 """If a namespace has this number of dead letters, further messages of the kind CONFLICT are not stored. The request id
 of such a message belongs to another content. Without this limit, callers could fill the database with such messages,
 because dead letters do not count towards the quota."""
+UNREADABLE_LIMIT = 10_000
+"""The same limit for messages that cannot be read. It is higher, because no request reports the contents of such a
+message, and a message without a namespace can be redriven into one."""
 MOST_UNAVAILABLE = 5
 """Number of consecutive failures after which `redrive_chosen` ends. Only failures of the queue or the database
 count."""
@@ -45,20 +54,22 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     """Store a message as a dead letter, and return the dead letter with the message id under which it is stored.
 
     Call this function only for failures that cannot be recorded as outcomes of requests. A message that names no
-    namespace is stored in the namespace ''. If the namespace has CONFLICT_LIMIT dead letters, a message of the kind
-    CONFLICT is only logged.
+    namespace is stored in the namespace ''. A message whose sender caused the failure is only logged if the namespace
+    has too many dead letters.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
         return dead_letter
-    limit = CONFLICT_LIMIT if dead_letter.kind is DeadLetterKind.CONFLICT else None
+    kind = dead_letter.kind
+    limit = (CONFLICT_LIMIT if kind is DeadLetterKind.CONFLICT else UNREADABLE_LIMIT) if kind.is_of_sender else None
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    if is_new or (limit is not None and memories.dead_letter(message_id) is None):
-        _log_dead_letter(remaining, memories.namespace)
+    is_kept = is_new or limit is None or memories.dead_letter(message_id) is not None
+    if is_new or not is_kept:
+        _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
     return replace(dead_letter, message_id=message_id)
 
 
-def _log_dead_letter(dead_letter: DeadLetter, namespace: str) -> None:
+def _log_dead_letter(dead_letter: DeadLetter, namespace: str, *, is_kept: bool = True) -> None:
     """Log a dead letter. A cause that may quote the message is replaced by a sentence about causes of this kind."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
@@ -68,7 +79,8 @@ def _log_dead_letter(dead_letter: DeadLetter, namespace: str) -> None:
         "subscription": dead_letter.subscription,
         "cause": kind,
         "error": kind.meaning if quotes else dead_letter.cause,
-        "next_step": kind.next_step,
+        "next_step": kind.next_step if is_kept else NEXT_STEP_WITHOUT_LETTER,
+        "kept": is_kept,
     }
     if kind.is_of_sender:
         log.warning("message_refused", **about)

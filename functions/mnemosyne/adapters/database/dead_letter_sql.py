@@ -14,7 +14,9 @@ SELECT CAST(:namespace AS text),
     ELSE CAST(:message_id AS text) END,
     CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:has_unreported_part AS boolean)
 WHERE CAST(:unless AS integer) IS NULL
-    OR (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) < CAST(:unless AS integer)
+    OR (SELECT count(*) < CAST(:unless AS integer)
+        AND coalesce(sum(octet_length(data)), 0) < CAST(:most_bytes AS bigint)
+        FROM dead_letters WHERE namespace = :namespace)
 ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true, changed_in = EXCLUDED.changed_in
 WHERE NOT dead_letters.lost AND EXCLUDED.lost
 RETURNING message_id, xmax = 0 AS is_new

@@ -31,6 +31,9 @@ from mnemosyne.domain.memory import FailedRequest, KeysetCursor
 DROPPED_AT_ONCE: Final = 100
 """Maximum number of dead letters that one transaction deletes. The number is low, because a dead letter may have ten
 megabytes."""
+LETTERS_BYTES: Final = 2_000_000_000
+"""If the data of a namespace's dead letters have this size in bytes, further messages whose number has a limit are not
+stored. Two hundred of the largest messages have this size."""
 
 
 class DeadLetters(NamespaceStore):
@@ -56,6 +59,7 @@ class DeadLetters(NamespaceStore):
         values = dead_letter_values(dead_letter) | {
             "cause": dead_letter.cause,
             "unless": unless,
+            "most_bytes": LETTERS_BYTES,
             "has_unreported_part": has_unreported_part,
         }
         with self._transaction() as connection:

@@ -212,10 +212,10 @@ BEGIN
 END
 $$;
 
--- The services `ingest` and `dead_letter` need the right to call dead_letter_due, because they call it in the query
--- that finds out whether a dead letter is stored.
+-- The services `ingest`, `dead_letter` and `import_object` need the right to call dead_letter_due, because they call it
+-- in the query that finds out whether a dead letter is stored.
 GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer)
-    TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
+    TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
 GRANT EXECUTE ON FUNCTION cause_group(text), select_dead_letters(text, jsonb),
     mark_redriven(text, text, text, uuid[], boolean), unmark_redriven(text, uuid, text, uuid[]),
     drop_dead_letters(text, text[]) TO mnemosyne_runtime, mnemosyne_mcp;
