@@ -10,7 +10,7 @@ import pytest
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import FailedRequest, content_hash
 from mnemosyne.domain.object_import import StoredObject
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import version_id
 from mnemosyne.service.object_import import import_object
 from tests.fakes import NOW
@@ -33,9 +33,14 @@ def reported(system: System) -> Iterator[Callable[..., dict[str, Any]]]:
     """Function that imports an object with records, and returns the line of the last record in the report."""
     services: Any = system
 
-    def import_record(pause: Callable[[float], object], *records: dict[str, Any]) -> dict[str, Any]:
+    def import_record(
+        pause: Callable[[float], object], *records: dict[str, Any], interruptions: int = 0
+    ) -> dict[str, Any]:
         blob = storage.put("bucket", "rows.jsonl", "\n".join(map(json.dumps, records or [RECORD])).encode())
         stored_object = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
+        for _ in range(interruptions):
+            with pytest.raises(Unavailable):
+                import_object(NAMESPACE, stored_object, services, message_id="1", budget=-1, pause=pause)
         import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=pause)
         *_, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
         return dict(line)
@@ -83,16 +88,25 @@ def test_an_earlier_outcome_is_reported_an_hour_after_the_object_was_read(
     assert (line["state"], line["error"]) == (earlier_state, "no room")
 
 
+@pytest.fixture(params=[0, 2])
+def interruptions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Number of deliveries that end after they have published one record."""
+    monkeypatch.setattr("mnemosyne.service.object_import.BATCH_LIMIT", 1)
+    return int(request.param)
+
+
 def test_a_record_with_the_request_id_of_an_earlier_record_is_reported_as_failed(
-    system: System, reported: Callable[..., dict[str, Any]]
+    system: System, reported: Callable[..., dict[str, Any]], interruptions: int
 ) -> None:
     request_id = str(EARLIER.request_id)
     first, second = ({"content": text, "timestamp": RECORD["timestamp"], "request_id": request_id} for text in "ab")
-    line = reported(system.deliver, first, second)
+    line = reported(system.deliver, first, second, interruptions=interruptions)
     error = f"request_id must be unique, got {request_id}: rows.jsonl:1 has it"
     assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
 
 
-def test_a_repeated_record_is_reported_as_a_duplicate(system: System, reported: Callable[..., dict[str, Any]]) -> None:
-    line = reported(system.deliver, RECORD, {**RECORD, "key": "2"}, RECORD)
+def test_a_repeated_record_is_reported_as_a_duplicate(
+    system: System, reported: Callable[..., dict[str, Any]], interruptions: int
+) -> None:
+    line = reported(system.deliver, RECORD, {**RECORD, "key": "2"}, RECORD, interruptions=interruptions)
     assert (line["line"], line["state"]) == (3, "duplicate")

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, IngestStatus, Request
+from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, IngestStatus, Reading, Request
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import (
@@ -31,7 +31,7 @@ from mnemosyne.observability import EventLog
 from mnemosyne.ports.services import ImportServices
 from mnemosyne.service import outcomes
 from mnemosyne.service.rejection import INVALID_RECORD, reject
-from mnemosyne.service.seen_requests import SeenRequests
+from mnemosyne.service.seen_requests import SeenRequests, may_repeat
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.object_imports import ObjectImports
@@ -133,20 +133,29 @@ class _Reading:
         if file.size > OBJECT_BYTES:
             raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {file.size:,}: split it")
         packed = file.packed or unpacked_name(name) != name
-        skip = self.progress.memories
-        for item in read(file.stream, name, format_, modified=file.modified, packed=packed, skip=skip):
-            self._add_item(item, key_of(item.line, item.place), file.modified)
+        items = enumerate(read(file.stream, name, format_, modified=file.modified, packed=packed))
+        published = self.progress.memories
+        for number, item in items:
+            if number >= published:
+                self._add_item(item, file.modified)
+            elif may_repeat(item):  # an earlier delivery has published the record; later records may have its id
+                self._read_item(item, file.modified)
 
-    def _add_item(self, item: Item, key: str, modified: datetime | None) -> None:
+    def _read_item(self, item: Item, modified: datetime | None) -> tuple[Reading, bool]:
+        """Return the request of the record, and whether the record repeats an earlier record of the object."""
+        key = key_of(item.line, item.place)
         defaults = Defaults(
             new_id=partial(derived_id, self.stored_object.source, key),
             namespace=self.namespace,
             place=(place := ExternalId(self.stored_object.source, key)),
             deleted_at=modified,
         )
-        reading, is_repeated = self.seen_requests.check(
-            item, read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}"), place
-        )
+        reading = read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}")
+        return self.seen_requests.check(item, reading, place)
+
+    def _add_item(self, item: Item, modified: datetime | None) -> None:
+        key = key_of(item.line, item.place)
+        reading, is_repeated = self._read_item(item, modified)
         self.lines[key + REPEATED if is_repeated else key] = reading.request_id
         if isinstance(reading, FailedRequest):
             provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)

@@ -10,6 +10,11 @@ from mnemosyne.formats.item import Item
 from mnemosyne.ids import refused_id
 
 
+def may_repeat(item: Item) -> bool:
+    """Whether the record can have the same request id as another record."""
+    return bool(item.fields and (item.fields.get("request_id") or item.fields.get("key")))
+
+
 class SeenRequests:
     """The request ids in the records of an import, with the first record that has each id.
 
@@ -29,7 +34,7 @@ class SeenRequests:
         If an earlier record has the same request id but other values, the request is a failed request with a new id.
         `place` identifies the record by its file and line.
         """
-        if not item.fields or not (item.fields.get("request_id") or item.fields.get("key")):
+        if not may_repeat(item):
             return reading, False
         key, record_identity = reading.request_id.bytes, repr(identity(reading))
         first = self._database.execute("SELECT identity, source FROM seen WHERE id = ?", (key,)).fetchone()
