@@ -105,6 +105,20 @@ def test_a_record_with_the_request_id_of_an_earlier_record_is_reported_as_failed
     assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
 
 
+@pytest.mark.parametrize("deletes", [True, False])
+def test_a_record_with_the_request_id_of_an_earlier_import_is_reported_as_failed(
+    system: System, reported: Callable[..., dict[str, Any]], deletes: bool
+) -> None:
+    first = {"content": "a", "timestamp": RECORD["timestamp"], "request_id": str(EARLIER.request_id)}
+    second = {**RECORD, "request_id": first["request_id"], **({"op": "delete"} if deletes else {"content": "b"})}
+    assert reported(system.deliver, first)["state"] == "stored"
+    assert reported(system.deliver, first)["state"] == "duplicate"
+    line = reported(system.deliver, second, second)
+    error = f"request_id must be unique, got {first['request_id']}: an earlier request has it"
+    assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
+    assert list(system.memories.dead_letters(10)) == []
+
+
 def test_a_repeated_record_is_reported_as_a_duplicate(
     system: System, reported: Callable[..., dict[str, Any]], interruptions: int
 ) -> None:

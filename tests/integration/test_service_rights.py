@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
+from mnemosyne.adapters.database.object_imports import ObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.cli.local import postgres
@@ -18,6 +20,7 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.service import deliveries
 from tests.fakes import FakeOutcomes, FakeServices, memories_in, request, store_of
+from tests.memories import store as save
 
 HANDLERS: dict[str, Callable[[deliveries.Push, Any], None]] = {
     "ingest": deliveries.store,
@@ -129,3 +132,15 @@ def test_a_notification_that_cannot_be_read_is_finished(deliver: Callable[..., N
     for _ in range(2):
         deliver("1", b"", {"eventType": "OBJECT_FINALIZE"})
     assert len(store_of(store, "").dead_letters(10)) == 1
+
+
+@pytest.mark.parametrize("login", ["import_object"], indirect=True)
+def test_an_import_finds_the_request_ids_of_other_contents(
+    store: MemoryStore, cluster: postgres.EmbeddedPostgres, database: str, login: str
+) -> None:
+    first = request("tea")
+    save(store_of(store, "ns"), first)
+    with closing(Pool(connection_factory(cluster.url(login, database)), 1)) as pool:
+        imports = ObjectImports(pool.connection, "ns")
+        assert imports.conflicting([first]) == set()
+        assert imports.conflicting([replace(first, content="coffee")]) == {first.request_id}

@@ -31,7 +31,7 @@ from mnemosyne.observability import EventLog
 from mnemosyne.ports.services import ImportServices
 from mnemosyne.service import outcomes
 from mnemosyne.service.rejection import INVALID_RECORD, reject
-from mnemosyne.service.seen_requests import SeenRequests, may_repeat
+from mnemosyne.service.seen_requests import SeenRequests, may_repeat, refuse
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.object_imports import ObjectImports
@@ -85,6 +85,15 @@ def import_object(
     log.info("object_imported", namespace=namespace, count=progress.memories)
 
 
+@dataclass(frozen=True)
+class _Record:
+    """A valid record of an object. `key` is its key in the list of the object's lines (see `key_of`)."""
+
+    request: Request
+    item: Item
+    key: str
+
+
 @dataclass
 class _Reading:
     """The part of an object that one delivery reads."""
@@ -95,8 +104,7 @@ class _Reading:
     progress: ObjectImport
     deadline: float
     message_id: str
-    batch: list[Request] = field(default_factory=list)
-    batch_lines: list[int] = field(default_factory=list)
+    batch: list[_Record] = field(default_factory=list)
     failures: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
@@ -156,20 +164,39 @@ class _Reading:
     def _add_item(self, item: Item, modified: datetime | None) -> None:
         key = key_of(item.line, item.place)
         reading, is_repeated = self._read_item(item, modified)
-        self.lines[key + REPEATED if is_repeated else key] = reading.request_id
+        key += REPEATED if is_repeated else ""
+        self.lines[key] = reading.request_id
         if isinstance(reading, FailedRequest):
-            provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)
-            self.failures.append(replace(reading, provenance=provenance))
+            self._add_failure(reading, item)
         else:
             weight = len(encode(self.namespace, [reading], "")[0])
             if self.size + weight > BATCH_BYTES:
                 self._publish_batch()
-            self.batch.append(reading)
-            self.batch_lines.append(item.line)
+            self.batch.append(_Record(reading, item, key))
             self.size += weight
         self._note_left_out([*item.left_out, *(["superseded_by_hash"] if item.superseded_by_hash else [])])
         if len(self.batch) + len(self.failures) >= BATCH_LIMIT:
             self._publish_batch()
+
+    def _add_failure(self, failure: FailedRequest, item: Item) -> None:
+        provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)
+        self.failures.append(replace(failure, provenance=provenance))
+
+    def _refuse_conflicts(self) -> None:
+        """Fail the records of the batch whose request id belongs to an earlier request with another content.
+
+        Otherwise the report would have the outcome of the earlier request.
+        """
+        named = [record.request for record in self.batch if record.item.fields and record.item.fields.get("request_id")]
+        conflicting = self.services.imports_of(self.namespace).conflicting(named) if named else set()
+        for record in self.batch:
+            if (request_id := record.request.request_id) in conflicting:
+                place = ExternalId(self.stored_object.source, key_of(record.item.line, record.item.place))
+                error = f"request_id must be unique, got {request_id}: an earlier request has it"
+                failure = refuse(record.request, error, place)
+                self.lines[record.key] = failure.request_id
+                self._add_failure(failure, record.item)
+        self.batch = [record for record in self.batch if record.request.request_id not in conflicting]
 
     def _note_left_out(self, names: Sequence[str]) -> None:
         """Count unknown fields by name. Names after the first LEFT_OUT_NAMES are counted together as `…`."""
@@ -194,15 +221,17 @@ class _Reading:
 
     def _publish_batch(self) -> None:
         """Publish the batch. Record the progress if RECORD_SECONDS have passed since the last recording."""
+        self._refuse_conflicts()
         if self.failures:
             self._record_failures()
         if self.batch:
-            publisher = Publisher(client=BUCKET, import_name=self.stored_object.source, lines=self.batch_lines)
-            self.services.queue.publish(self.namespace, self.batch, publisher)
+            lines = [record.item.line for record in self.batch]
+            publisher = Publisher(client=BUCKET, import_name=self.stored_object.source, lines=lines)
+            self.services.queue.publish(self.namespace, [record.request for record in self.batch], publisher)
         count = len(self.batch) + len(self.failures)
         left_out = Counter(self.progress.left_out) + self.left_out
         self.progress = replace(self.progress, memories=self.progress.memories + count, left_out=left_out)
-        self.batch, self.batch_lines, self.failures, self.size, self.left_out = [], [], [], 0, Counter()
+        self.batch, self.failures, self.size, self.left_out = [], [], 0, Counter()
         now = time.monotonic()
         if now > self.deadline or now > self.recorded + RECORD_SECONDS:
             self._record_progress()

@@ -47,6 +47,14 @@ class SeenRequests:
             return reading, True
         else:
             error = f"request_id must be unique, got {reading.request_id}: {first[1]} has it"
-        own_id = refused_id(place.source, place.key, error)
-        failure = as_failed(reading, error)
-        return replace(failure, request_id=own_id, external_id=failure.external_id or place), False
+        return refuse(reading, error, place), False
+
+
+def refuse(reading: Reading, error: str, place: ExternalId) -> FailedRequest:
+    """Return a failed request with a new id for a record whose request id belongs to another request.
+
+    `place` identifies the record by its file and line.
+    """
+    failure = as_failed(reading, error)
+    own_id = refused_id(place.source, place.key, error)
+    return replace(failure, request_id=own_id, external_id=failure.external_id or place)

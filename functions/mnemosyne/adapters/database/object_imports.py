@@ -6,8 +6,8 @@ from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database.memory_database import NamespaceRows
-from mnemosyne.adapters.database.rows import json_text, read_statuses, uuid_array
-from mnemosyne.domain.memory import IngestState, IngestStatus
+from mnemosyne.adapters.database.rows import external_id_values, json_text, read_statuses, uuid_array
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Request
 from mnemosyne.domain.object_import import REPEATED, ObjectImport, ObjectLine
 
 PROGRESS: Final = """
@@ -66,6 +66,15 @@ LEFT JOIN import ON true
 WHERE i.namespace = :namespace AND i.request_id = ANY (CAST(:request_ids AS uuid[])) AND i.state <> 'queued'
     AND (i.state NOT IN ('failed', 'dead_lettered') OR i.updated_at >= import.started_at
         OR import.read_at <= now() - interval '1 hour' OR import.started_at IS NULL)
+"""
+
+CONFLICTING: Final = """
+SELECT i.request_id
+FROM ingest_requests i
+JOIN jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, content_hash text, source text, key text)
+    USING (request_id)
+WHERE i.namespace = :namespace AND i.state IN ('stored', 'duplicate', 'deleted')
+    AND NOT is_same_request(i, decode(request.content_hash, 'hex'), request.source, request.key)
 """
 
 # Delete the lines in batches, because one statement for all lines would exceed the statement timeout.
@@ -133,6 +142,18 @@ class ObjectImports(NamespaceRows):
             ObjectLine(line=row["line"], status=_line_status(row["line"], outcomes.get(row["request_id"])))
             for row in rows
         ]
+
+    def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
+        """Return the ids that belong to earlier requests with another content, or with another deletion."""
+        described = [
+            {
+                "request_id": request.request_id,
+                "content_hash": request.content_hash if isinstance(request, IngestRequest) else "",
+                **external_id_values(request.external_id),
+            }
+            for request in requests
+        ]
+        return {row["request_id"] for row in self._run(CONFLICTING, requests=json_text(described))}
 
     def delete_lines(self, source: str) -> None:
         """Delete the list of an object's lines. The outcomes of their requests stay."""

@@ -204,4 +204,4 @@ CREATE OR REPLACE TRIGGER forget_versions AFTER DELETE ON memories REFERENCING O
 GRANT EXECUTE ON FUNCTION delete_records(text, jsonb, integer)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION is_same_request(ingest_requests, bytea, text, text)
-    TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
+    TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
