@@ -29,7 +29,7 @@ from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound,
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service.forgetting import without_forgotten
-from mnemosyne.service.rejection import INVALID_RECORD, reject
+from mnemosyne.service.rejection import reject_invalid
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
@@ -111,7 +111,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "Memor
     for example because all valid requests are already stored with the same content.
     """
     if not message.retry_reason:
-        reject(message.rejected, memories=memories, cause=INVALID_RECORD)
+        reject_invalid(message, memories=memories)
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if remaining is None:
         return None

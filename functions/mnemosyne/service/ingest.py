@@ -17,9 +17,9 @@ from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, Service
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports.embedder import Embedder, Vector
 from mnemosyne.ports.services import Services
-from mnemosyne.service.forgetting import is_before, without_old_texts
+from mnemosyne.service.forgetting import without_old_texts
 from mnemosyne.service.group_commit import GroupCommit, slices
-from mnemosyne.service.rejection import INVALID_RECORD, OVER_QUOTA, cause_of, log_over_quota, reject, within_quota
+from mnemosyne.service.rejection import OVER_QUOTA, cause_of, log_over_quota, reject, reject_invalid, within_quota
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
@@ -129,7 +129,7 @@ def store(
     try:
         if message.retry_reason:
             raise ItemUnavailable(message.retry_reason)
-        _reject_invalid(message, memories)
+        reject_invalid(message, memories=memories)
         deleted = memories.delete_records(message.deletions) if message.deletions else None
         result = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
         if result.postponed:
@@ -266,21 +266,6 @@ def _has_expired(request: IngestRequest, now: datetime) -> bool:
     the database. If this machine's clock decided, an earlier version would stay current.
     """
     return request.external_id is None and request.expires_at is not None and request.expires_at <= now
-
-
-def _reject_invalid(message: IngestMessage, memories: "MemoryStore") -> None:
-    """Record the invalid requests of a message as failed.
-
-    If all memories of the namespace were forgotten after the message was published, record the requests as deleted.
-    """
-    if not message.rejected:
-        return
-    effects = memories.forgetting_effects([])
-    if is_before(message.published, effects.all_before):
-        memories.record_deleted([without_text(as_failed(request, FORGOTTEN)) for request in message.rejected])
-    else:
-        rejected = without_old_texts(message.rejected, message.published, effects.latest)
-        reject(rejected, memories=memories, cause=INVALID_RECORD)
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: "MemoryStore") -> None:

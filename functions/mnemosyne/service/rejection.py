@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from mnemosyne.domain.chunking import ChunkLimit, chunks
 from mnemosyne.domain.memory import FailedRequest, IngestRequest
+from mnemosyne.domain.message import FORGOTTEN, IngestMessage, as_failed, without_text
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, TextTooLong
 from mnemosyne.observability import EventLog
+from mnemosyne.service.forgetting import is_before, without_old_texts
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
@@ -38,6 +40,21 @@ def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause:
         # Leave out the error, because it may quote the request. The status of the request has the error.
         about = {"namespace": memories.namespace, "request_id": request.request_id}
         log.warning("ingest_failed", **about, cause=cause, next_step=_SEE_STATUS)
+
+
+def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> None:
+    """Record the invalid requests of a message as failed.
+
+    If all memories of the namespace were forgotten after the message was published, record the requests as deleted.
+    """
+    if not message.rejected:
+        return
+    effects = memories.forgetting_effects([])
+    if is_before(message.published, effects.all_before):
+        memories.record_deleted([without_text(as_failed(request, FORGOTTEN)) for request in message.rejected])
+    else:
+        rejected = without_old_texts(message.rejected, message.published, effects.latest)
+        reject(rejected, memories=memories, cause=INVALID_RECORD)
 
 
 def cause_of(error: InvalidRequest) -> str:
