@@ -1,5 +1,6 @@
 """Legal holds: they prevent deletion, expiry and forgetting of memories until they are released."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -20,13 +21,14 @@ from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestSta
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools.read import GET_MEMORY
-from mnemosyne.service import forgetting
-from tests.fakes import FakeServices, request
+from mnemosyne.service import deliveries, forgetting
+from tests.fakes import FakeOutcomes, FakeServices, request
 from tests.integration.test_forgetting import forget, proceed, titles
 from tests.memories import list_memories, store, store_content
 from tests.shared_database import SharedDatabase
@@ -191,6 +193,25 @@ def test_a_deletion_by_key_fails_under_a_hold_and_can_be_repeated_after_it(
     outcome = services.memories.delete_records([deletion]).outcomes[deletion.request_id]
     assert outcome.state is IngestState.DELETED
     assert titles(services) == []
+
+
+def test_a_deletion_that_a_hold_prevents_repeatedly_is_announced_once(services: FakeServices, holds: Holds) -> None:
+    topic = services.outcome_topic = FakeOutcomes()
+    name = ExternalId("notes", "7")
+    store(services.memories, request("oolong", external_id=name, tags=("case 7",), published=datetime.now(UTC)))
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    deletion = {"op": "delete", "source": "notes", "key": "7", "timestamp": "2100-01-01"}
+
+    def deliver(message_id: str) -> None:
+        message = Published(message_id=message_id, data=json.dumps(deletion).encode(), attributes={"namespace": "ns"})
+        deliveries.store(deliveries.Push(message, 1), services)
+
+    deliver("1")
+    deliver("2")
+    assert [outcome.state for outcome in topic.told] == [IngestState.FAILED]
+    holds.release("ns", hold_id)
+    deliver("3")
+    assert [outcome.state for outcome in topic.told] == [IngestState.FAILED, IngestState.DELETED]
 
 
 @pytest.mark.parametrize("held", [True, False])

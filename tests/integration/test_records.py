@@ -327,6 +327,16 @@ def test_a_record_of_an_immutable_source_keeps_its_first_content(pool: Pool, con
     assert records.stored() == {"first"}
 
 
+def test_a_version_that_an_immutable_record_refuses_repeatedly_is_announced_once(pool: Pool) -> None:
+    records = records_in(pool, immutable=[SOURCE])
+    records.deliver(version("1", "first", 1))
+    late = version("1", "second", 2)
+    records.deliver(late)
+    records.store.mark_announced(records.store.unannounced([late.request_id]))
+    records.deliver(late)
+    assert records.store.unannounced([late.request_id]) == []
+
+
 def test_an_immutable_record_keeps_the_earlier_of_two_contents_in_one_message(pool: Pool) -> None:
     records = records_in(pool, immutable=[SOURCE])
     outcomes = records.deliver(version("1", "second", 2), version("1", "first", 1), version("2", "free", 1))

@@ -70,14 +70,15 @@ BEGIN
             FROM covered_memories(p_namespace, deletion.source, deletion.key, record_key) AS covered
             JOIN memories m ON m.id = covered.memory_id
             WHERE is_held(m)
-            LIMIT 1;
+            ORDER BY m.id LIMIT 1;
             IF FOUND THEN
                 INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, source, key, error)
                 VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'failed'), 1, deletion.source,
                     deletion.key, held_error(held.id, held.hold))
                 ON CONFLICT (namespace, request_id) DO UPDATE
                 SET state = next_request_state(i.state, 'failed'), attempts = i.attempts + 1, error = EXCLUDED.error,
-                    updated_at = clock_timestamp(), announced_at = NULL
+                    announced_at = CASE WHEN i.error = EXCLUDED.error THEN i.announced_at END,
+                    updated_at = clock_timestamp()
                 WHERE next_request_state(i.state, 'failed') IS NOT NULL;
                 SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
                 FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;

@@ -161,7 +161,8 @@ BEGIN
             content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = EXCLUDED.error, note = EXCLUDED.note,
             source = EXCLUDED.source, key = EXCLUDED.key, version_at = EXCLUDED.version_at,
             version_published = EXCLUDED.version_published,
-            provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(), announced_at = NULL
+            provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(),
+            announced_at = CASE WHEN result.event = 'failed' AND i.error = EXCLUDED.error THEN i.announced_at END
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
         -- The INSERT changes no row if the change of an immutable record is refused (event `failed`) and the request is
