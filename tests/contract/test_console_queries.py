@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -36,6 +37,13 @@ def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) 
     assert memories.timeline(ALL, BucketLength.DAY, "UTC").buckets == [(date(2026, 5, 1), 1), (date(2026, 5, 2), 2)]
     tokyo = memories.timeline(ALL, BucketLength.DAY, "Asia/Tokyo").buckets
     assert tokyo == [(date(2026, 5, 2), 2), (date(2026, 5, 3), 1)]
+
+
+@pytest.mark.parametrize("name", ["CET", "EET", "MET", "WET", "EST", "MST", "HST", "EST5EDT", "Europe/Berlin"])
+def test_a_day_has_the_daylight_saving_of_its_time_zone(name: str, memories: MemoryStore) -> None:
+    times = [datetime(2026, month, 1, tzinfo=ZoneInfo(name)) + timedelta(minutes=30) for month in (2, 8)]
+    _store(memories, *((f"memory {at}", at, []) for at in times))
+    assert memories.timeline(ALL, BucketLength.DAY, name).buckets == [(at.date(), 1) for at in times]
 
 
 @pytest.mark.parametrize(

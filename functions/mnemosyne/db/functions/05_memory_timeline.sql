@@ -7,7 +7,7 @@
 -- the first or last day of the range.
 CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
 RETURNS TABLE (per text, start date, memories bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
     filters memory_filters := parse_filters(p_filters);
     max_rows constant integer := 1000;
@@ -23,19 +23,23 @@ BEGIN
     per := coalesce(p_per, (
         SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
         WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
+    -- Convert times with the setting `timezone`, not with AT TIME ZONE: in AT TIME ZONE, CET, EET, MET and WET are
+    -- abbreviations without daylight saving, not the zones with these names. PostgreSQL resets the setting at the end of
+    -- this function.
+    PERFORM set_config('timezone', p_timezone, true);
     -- If time is the only filter, superseded memories are included and no memory has expired, the query needs only the
     -- index on time and reads no row of the table.
     IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now() AND m.namespace = p_namespace) AND jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}'
         AND filters.include_superseded THEN
         RETURN QUERY
-        SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)
+        SELECT per, CAST(greatest(least(date_trunc(per, CAST(m."timestamp" AS timestamp)), latest), earliest) AS date) AS bucket, count(*)
         FROM memories m WHERE m.namespace = p_namespace
             AND m."timestamp" >= coalesce(filters.after, '-infinity')
             AND m."timestamp" < coalesce(filters.before, 'infinity')
         GROUP BY bucket ORDER BY bucket DESC LIMIT max_rows;
     ELSE
         RETURN QUERY
-        SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)
+        SELECT per, CAST(greatest(least(date_trunc(per, CAST(m."timestamp" AS timestamp)), latest), earliest) AS date) AS bucket, count(*)
         FROM memories m WHERE m.namespace = p_namespace AND matches_filters(m, filters)
         GROUP BY bucket ORDER BY bucket DESC LIMIT max_rows;
     END IF;
