@@ -309,6 +309,19 @@ def test_after_more_than_200_changes_the_first_states_are_refused(
     assert memory.title == "second change"
 
 
+def test_a_memory_can_be_read_although_the_memory_that_it_superseded_has_lost_its_state(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    older, newer = (store_content(services.memories, content) for content in ("oolong", "sencha"))
+    services.memories.update(older, MemoryChange(superseded_by=newer))
+    then = now(shared_database)
+    services.memories.update(older, MemoryChange(title="changed"))
+    shared_database.owner.run("DELETE FROM earlier_states WHERE superseded_by IS NOT NULL")
+    memory = services.memories.fetch(newer, then)
+    assert memory
+    assert memory.supersedes == ()
+
+
 def test_a_date_as_as_of_means_the_end_of_the_day(services: FakeServices, shared_database: SharedDatabase) -> None:
     memory_id = store_content(services.memories, "oolong", title="first")
     shared_database.owner.run("UPDATE memories SET created_at = now() - interval '9 days'")

@@ -133,7 +133,8 @@ LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN statement_key(memory_as_of(m, p_at)) ELSE statement_key(m) END;
 
 -- Return the ids of the memories that the memory p_id had superseded at the time p_at, directly or through other
--- memories, as a JSON array. The array has at most five ids, directly superseded memories first.
+-- memories, as a JSON array. The array has at most five ids, directly superseded memories first. A memory whose state at
+-- p_at was not kept is left out.
 CREATE OR REPLACE FUNCTION superseded_as_of(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -148,7 +149,11 @@ BEGIN
                         SELECT now_.id FROM memories now_ WHERE now_.superseded_by = older.id
                         UNION SELECT e.memory_id FROM earlier_states e WHERE e.superseded_by = older.id)
                     AND m.namespace = p_namespace AND is_unexpired(m.expires_at)
-                    AND (memory_as_of(m, p_at)).superseded_by = older.id
+                    AND m.created_at <= p_at AND CASE WHEN m.changed_at > p_at THEN EXISTS (
+                        SELECT FROM earlier_states e
+                        WHERE e.memory_id = m.id AND e.since <= p_at AND e.until > p_at
+                            AND e.superseded_by = older.id AND (e.expired_at > p_at OR e.expired_at IS NULL))
+                        ELSE m.superseded_by = older.id END
                 LIMIT 5
             ) AS p
             WHERE older.step < 5
