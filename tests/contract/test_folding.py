@@ -31,6 +31,19 @@ def test_near_duplicates_are_one_hit_that_names_the_others(memories: MemoryStore
         assert any(ids <= {hit.id, *hit.near_duplicates} for hit in _hits(memories, pair[0], limit=100))
 
 
+@pytest.mark.parametrize("content", [
+    "\u200fשלום לכולם, מה שלומכם היום", "\ufeffAda likes green tea", "Ada likes\u00ad the green tea",
+    "\x1b[1mAda likes\x1b[0m tea", "Ada likes \ue000 green tea", "Ada 👩\u200d💻 likes green\u200b tea",
+    "TITLE: green\u200b tea\nAda likes the green tea",
+])  # fmt: skip
+def test_near_duplicates_are_one_hit_if_their_titles_omit_invisible_characters(
+    memories: MemoryStore, content: str
+) -> None:
+    ids = store_contents(memories, content, f"{content}.", content.replace(" ", "  "))
+    (hit,) = _hits(memories, content)
+    assert {hit.id, *hit.near_duplicates} == set(ids)
+
+
 @pytest.mark.parametrize("fields", [
     {"title": "Brewing"}, {"title": "green"}, {"tags": ("kitchen",)}, {"metadata": {"price": 5}},
     {"metadata": {"price": "5"}},

@@ -50,6 +50,20 @@ BEGIN
 END
 $$;
 
+-- Return the text with spaces in place of control characters, and without invisible and private-use characters. A title
+-- that was derived from a content equals the beginning of the content in this form. (The Python function one_line,
+-- which derives titles, keeps some invisible characters, such as the joiners in emoji.)
+CREATE OR REPLACE FUNCTION without_invisible(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_text) = char_length(p_text)
+    THEN translate(p_text, E'\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10'
+        '\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f', repeat(' ', 32))
+    ELSE regexp_replace(regexp_replace(p_text, '[\u0001-\u001f\u007f-\u009f\u2028\u2029\u2800]', ' ', 'g'),
+        '[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f'
+        '\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb'
+        '\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]',
+        '', 'g') END;
+
 -- Return a hash that is equal for near-duplicate memories. Near-duplicates have the same wording (the digest in the
 -- column `wording`), title, tags and metadata. A title that was derived from the content is ignored. A superseded
 -- memory is not a near-duplicate of a memory that is not superseded. If the wording is null, the result is null, and
@@ -58,8 +72,9 @@ CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
 SELECT CASE WHEN m.wording IS NOT NULL THEN CAST(md5(jsonb_build_array(
-    m.wording, CASE WHEN m.title = translate(left(m.content, 50), E'\n\t\r\u000B\f\u0085\u2028\u2029', '        ')
-        OR (strpos(m.content, 'TITLE:') > 0 AND strpos(m.content, m.title) > 0) THEN '' ELSE m.title END, m.tags,
-    m.metadata, m.superseded_by IS NULL) #>> '{}') AS uuid) END
+    m.wording, CASE WHEN m.title = left(m.content, 50)
+        OR without_invisible(m.title) = without_invisible(left(m.content, 50))
+        OR (strpos(m.content, 'TITLE:') > 0 AND strpos(without_invisible(m.content), without_invisible(m.title)) > 0)
+        THEN '' ELSE m.title END, m.tags, m.metadata, m.superseded_by IS NULL) #>> '{}') AS uuid) END
 $$;
 GRANT EXECUTE ON FUNCTION memory_record(memories), superseded_memories(text, uuid) TO mnemosyne_runtime, mnemosyne_mcp;
