@@ -23,6 +23,7 @@ NEWEST = 1000
 OLD = (
     "The Zeppelin LZ-127 flew in 1928",
     "ΟΔΥΣΣΕΥΣ went home",
+    "ο δρόμος της πόλης",
     "東京で寿司を食べた",
     "100% sure_thing, back\\slash",
     "Straße, İstanbul, ÉTÉ",
@@ -31,7 +32,8 @@ OLD = (
     "a" * 300 + "b",
 )
 CONTAINING = """
-SELECT content FROM memories WHERE namespace = :namespace AND position(lower(CAST(:text AS text)) IN lower(content)) > 0
+SELECT content FROM memories WHERE namespace = :namespace
+    AND position(replace(lower(CAST(:text AS text)), 'ς', 'σ') IN replace(lower(content), 'ς', 'σ')) > 0
 ORDER BY "timestamp" DESC, id DESC LIMIT 10
 """
 ROWS_READ = """
@@ -63,6 +65,12 @@ def database(filled_database: str) -> str:
 def _search_exact(store: MemoryStore, text: str, **fields: object) -> list[str]:
     query = SearchQuery(query=text, mode=SearchMode.EXACT, **fields)  # type: ignore[arg-type]
     return [hit.content for hit in find(store, query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
+
+
+@pytest.mark.parametrize("text", ["οδυσσεύς", "οδυσσευς", "Οδυσσευσ", "ΔΡΌΜΟΣ ΤΗΣ", "ΌΜΟΣ", "δρόμοσ", "ΗΣ", "σ"])
+def test_both_lower_case_letters_of_a_greek_sigma_are_equal(filled: MemoryStore, text: str) -> None:
+    expected = [content for content in OLD if text.casefold() in content.casefold()]
+    assert set(_search_exact(filled, text)) == set(expected)
 
 
 def test_a_memory_that_contains_the_text_is_found_whatever_its_age_script_and_case(

@@ -119,8 +119,8 @@ def merge_spans(spans: list[Span]) -> list[Span]:
 
 
 def _lower_case(text: str) -> str:
-    """Return the text in lower case. Each character keeps its position, so that offsets stay valid.
+    """Return the text in lower case, with σ for ς. Each character keeps its position, so that offsets stay valid.
 
     Only the letter İ has a lower case of two characters. The result has the first of the two, as in PostgreSQL.
     """
-    return "".join(character.lower()[0] for character in text)
+    return "".join(character.lower()[0] for character in text).replace("ς", "σ")

@@ -55,6 +55,7 @@ def test_a_passage_is_taken_from_the_place_of_the_query_in_the_content() -> None
         ("ａｄａ", "of Ada"),
         ("lodz", "in Łódź"),
         ("istanbul", "İstanbul'da"),
+        ("ΔΡΟΜΟΣ", "ο δρόμος"),
     ],
 )
 def test_a_passage_is_found_without_regard_to_accents(query: str, content: str) -> None:

@@ -1,7 +1,27 @@
+-- Return a text in the form in which a search for a substring compares it: literal_form, with σ in place of ς. Both are
+-- the lower case of Σ, and lower() does not depend on the position in the word.
+CREATE OR REPLACE FUNCTION caseless(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN replace(literal_form(p_text), 'ς', 'σ');
+
+-- Return the trigrams of the first 200 characters of a text that every content with this text has in the index
+-- memories_trigrams. Trigrams with a part of σ or ς are left out, because the content may have the other letter. The
+-- result is empty if no trigram is left.
+CREATE OR REPLACE FUNCTION required_trigrams(p_namespace text, p_text text) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT DISTINCT trigram FROM regexp_split_to_table(left(literal_form(p_text), 200), '[σς]') AS part
+        CROSS JOIN unnest(content_trigrams(p_namespace, part)) AS trigram
+    );
+END
+$$;
+
 -- Whether the content of a memory contains the text p_text. Case and differences of Unicode normal forms are ignored.
 CREATE OR REPLACE FUNCTION contains_text(m memories, p_text text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
-RETURN position(literal_form(p_text) IN literal_form((m).content)) > 0;
+RETURN position(caseless(p_text) IN caseless((m).content)) > 0;
 
 -- Return the ids of at most p_limit memories that contain a text and match the filters, among the newest p_rows
 -- memories of the namespace.
@@ -28,7 +48,7 @@ $$;
 -- Return the ids of the newest p_limit memories that contain a text and match the filters, among all memories of the
 -- namespace.
 --
--- The function looks up the trigrams of the text's first 200 characters in the index memories_trigrams. Only memories
+-- The function looks up the trigrams of the text (see required_trigrams) in the index memories_trigrams. Only memories
 -- that have all these trigrams are searched for the text. Plain index scans are disabled, so that the planner uses this
 -- index even if the planner's estimates are wrong. Each trigram includes a hash of the namespace. The query also
 -- compares the namespace, because two namespaces may have the same hash.
@@ -37,7 +57,7 @@ RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    trigrams bigint[] := content_trigrams(p_namespace, left(literal_form(p_text), 200));
+    trigrams bigint[] := required_trigrams(p_namespace, p_text);
 BEGIN
     RETURN QUERY
     SELECT m.id FROM memories m
@@ -53,7 +73,8 @@ $$;
 --
 -- The function uses three searches:
 --   newest_memories    reads every memory that matches the filters. This is the only search if at most 1,000 memories
---                      match the filters, or if the text has fewer than three bytes and therefore no trigrams.
+--                      match the filters, or if the text has no required trigrams, for example because it has fewer than three
+--                      bytes.
 --   newest_containing  reads the newest 1,000 memories. This search comes first in all other cases, because it finds
 --                      enough memories if the text is frequent.
 --   all_containing     uses the trigram index. This search follows if newest_containing has found fewer than p_limit
@@ -67,7 +88,7 @@ DECLARE
     few_rows CONSTANT integer := 1000;
     ids uuid[];
 BEGIN
-    IF octet_length(literal_form(p_text)) < 3 OR p_matching <= few_rows THEN
+    IF p_matching <= few_rows OR required_trigrams(p_namespace, p_text) = '{}' THEN
         RETURN ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, p_text, p_limit) AS n);
     END IF;
     ids := ARRAY(SELECT n.id FROM newest_containing(p_namespace, filters, p_text, p_limit, few_rows) AS n);
