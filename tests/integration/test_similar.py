@@ -84,6 +84,43 @@ def test_contents_that_differ_in_a_sign_give_no_hint(
     assert memories.neighbours(new).similar == []
 
 
+@pytest.mark.parametrize(("stored_content", "stated_content"), [
+    ("Der neue Server ist am Montag erreichbar", "Der neue Server ist am Montag nicht erreichbar"),
+    ("Der Server startet nach der Sicherung neu", "Der Server startet vor der Sicherung neu"),
+    (
+        "Le serveur de Paris accepte les connexions des clients",
+        "Le serveur de Paris n'accepte pas les connexions des clients",
+    ),
+    ("Il server di Milano accetta le connessioni", "Il server di Milano non accetta le connessioni"),
+    (
+        "O servidor de Lisboa aceita as ligações dos clientes",
+        "O servidor de Lisboa não aceita as ligações dos clientes",
+    ),
+    ("De server is maandag voor alle klanten bereikbaar", "De server is maandag niet voor alle klanten bereikbaar"),
+    ("Servern tar emot anslutningar från externa kunder", "Servern tar inte emot anslutningar från externa kunder"),
+    (
+        "Nowy serwer w Warszawie przyjmuje połączenia klientów",
+        "Nowy serwer w Warszawie nie przyjmuje połączenia klientów",
+    ),
+    (
+        "Сервер в Москве принимает соединения внешних клиентов",
+        "Сервер в Москве не принимает соединения внешних клиентов",
+    ),
+    ("Ο νέος διακομιστής στην Αθήνα δέχεται συνδέσεις", "Ο νέος διακομιστής στην Αθήνα δεν δέχεται συνδέσεις"),
+    ("الخادم الجديد في القاهرة يقبل اتصالات العملاء", "الخادم الجديد في القاهرة لا يقبل اتصالات العملاء"),
+    ("नया सर्वर सोमवार को सभी ग्राहकों के लिए खुला है", "नया सर्वर सोमवार को सभी ग्राहकों के लिए खुला नहीं है"),
+    ("新服务器星期一可以使用", "新服务器星期一不可以使用"),
+    ("新しいサーバーは月曜日にすべてのお客様が使える", "新しいサーバーは月曜日にすべてのお客様が使えない"),
+    ("เซิร์ฟเวอร์ใหม่ใช้งานได้ในวันจันทร์", "เซิร์ฟเวอร์ใหม่ใช้งานไม่ได้ในวันจันทร์"),
+])  # fmt: skip
+def test_a_statement_and_its_negation_are_not_similar_in_any_language(
+    memories: MemoryStore, stored_content: str, stated_content: str
+) -> None:
+    stored, same, new = _store(memories, [stored_content, f"{stored_content}!", stated_content])
+    assert [memory.id for memory in memories.neighbours(same).similar] == [stored]
+    assert memories.neighbours(new).similar == []
+
+
 def test_superseded_memories_and_memories_of_other_namespaces_give_no_hint(memories: MemoryStore) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])

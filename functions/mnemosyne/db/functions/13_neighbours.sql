@@ -1,11 +1,29 @@
 -- Return the polarity words of a text. These are words that may reverse its meaning, such as "not" or "before". Two
--- memories are similar only if they have the same polarity words.
+-- memories are similar only if they have the same polarity words. Without this comparison, a negated statement would be
+-- similar, because "not" is a stop word in most languages.
+--
+-- The list of words covers the languages with a stemmer, and Polish, Czech, Ukrainian and Vietnamese. For Korean, Hindi
+-- and scripts without spaces between words, the pattern has parts of words.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
     SELECT unnest(plain_words(p_text)) INTERSECT SELECT unnest(CAST(
-        '{not,no,nor,never,none,t,without,off,on,up,down,out,before,after,above,below,under,over,more,less,until,since}'
-        AS text[]))
+        '{not,no,nor,never,none,t,without,off,on,up,down,out,before,after,above,below,under,over,more,less,until,since,'
+        'nicht,kein,keine,keinen,keinem,keiner,nie,niemals,nichts,ohne,weder,vor,nach,mehr,weniger,bis,seit,'
+        'nunca,ni,nada,sin,antes,después,más,menos,ningún,ninguna,jamás,tampoco,cap,després,més,menys,'
+        'ne,pas,jamais,rien,aucun,aucune,sans,avant,après,plus,moins,'
+        'non,mai,né,senza,prima,dopo,più,meno,nessun,nessuno,nessuna,não,nem,sem,depois,mais,nenhum,nenhuma,'
+        'niet,geen,nooit,niets,zonder,voor,vóór,na,meer,minder,'
+        'ikke,aldrig,ingen,intet,uden,før,efter,aldri,uten,etter,inte,ej,inget,inga,utan,före,mer,mindre,'
+        'ei,en,et,emme,ette,eivät,ilman,ennen,jälkeen,enemmän,vähemmän,nincs,soha,nélkül,előtt,után,több,kevesebb,'
+        'nu,nici,niciodată,fără,înainte,după,tidak,bukan,jangan,belum,tanpa,sebelum,sesudah,setelah,'
+        'değil,yok,hiç,önce,sonra,δεν,δε,μη,μην,ποτέ,χωρίς,πριν,μετά,'
+        'не,нет,ни,никогда,нельзя,без,до,после,ні,ніколи,немає,після,більше,менше,'
+        'لا,ليس,ليست,لم,لن,ما,غير,بدون,دون,قبل,بعد,أبدا,ولا,ولم,وليس,'
+        'nie,nigdy,bez,przed,po,nikdy,není,nejsou,nemá,před,không,chưa,chẳng,trước,sau}' AS text[]))
+    UNION SELECT part[1] FROM regexp_matches(literal_form(p_text),
+        '(不|没|沒|無|无|非|未|勿|前|後|后|以上|以下|ない|なかっ|なく|ませ|ずに|않|없|못|아니|전에|후에|ไม่|ก่อน|หลัง|नहीं|बिना|पहले|बाद|ບໍ່|មិន|မ)',
+        'g') AS part
     ORDER BY 1
 );
 
