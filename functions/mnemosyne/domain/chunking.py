@@ -161,7 +161,8 @@ def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
     start, total = word.start, 0.0
     for position in range(word.start, word.end):
         share = shares[text[position]]
-        if total + share > 1 and position > start:
+        # The parts are smaller than the overlap, so that chunks of a text without spaces overlap, too.
+        if total + share > OVERLAP / 2 and position > start:
             yield _Piece(start, position, total)
             start, total = position, 0.0
         total += share

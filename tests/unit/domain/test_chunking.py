@@ -55,6 +55,16 @@ def test_adjacent_chunks_overlap_by_at_most_an_eighth() -> None:
     assert sum(map(len, parts)) <= len(TEXT) * 8 / 7 + 500
 
 
+@pytest.mark.parametrize("letters", ["今天天气很好，", "สวัสดีครับ", "မင်္ဂလာပါ", "👩‍💻🇩🇪", "abcdefg"])
+def test_chunks_of_a_text_without_spaces_overlap(letters: str) -> None:
+    text = "".join(Random(letters).choices(letters, k=2_000))
+    parts = chunks(text, ChunkLimit(characters=320, tokens=900))
+    for part, other in pairwise(parts):
+        overlap = next(size for size in range(len(other), 0, -1) if part.endswith(other[:size]))
+        assert 20 <= overlap <= 40
+    assert missing_characters(text, parts) == ""
+
+
 def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
     parts = chunks("word " * 500, ChunkLimit(characters=100))
     assert all(set(chunk.split()) == {"word"} for chunk in parts)
