@@ -96,6 +96,23 @@ def test_the_newest_memories_come_first_and_filters_apply_to_old_memories(filled
     assert _search_exact(filled, "zeppelin", filters=Filters(tags=("new",))) == []
 
 
+def test_a_search_of_an_earlier_time_has_the_newest_memories_of_that_time(
+    filled: MemoryStore, owner: Connection
+) -> None:
+    then = owner.one("SELECT clock_timestamp() AS now")["now"]
+    move = "UPDATE memories SET timestamp = :at WHERE content = 'tea number 3 of many cups'"
+    owner.run(move, at=NOW + timedelta(days=9))
+    try:
+        newest = [f"tea number {n} of many cups" for n in (1499, 1498, 1497)]
+        earlier = Filters(as_of=then)
+        assert _search_exact(filled, "tea number", limit=3, filters=earlier) == newest
+        assert _search_exact(filled, "tea number 3 of", limit=1, filters=earlier) == ["tea number 3 of many cups"]
+        assert _search_exact(filled, "number 31", limit=1, filters=earlier) == ["tea number 319 of many cups"]
+        assert _search_exact(filled, "tea number", limit=2) == ["tea number 3 of many cups", newest[0]]
+    finally:
+        owner.run(move, at=NOW + timedelta(minutes=3))
+
+
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("text", ["a zeppelin nobody saw", "teapot", "many zebras", "寿司店"])
 def test_a_search_for_an_absent_text_reads_at_most_the_newest_thousand_memories(owner: Connection, text: str) -> None:

@@ -46,7 +46,7 @@ END
 $$;
 
 -- Return the ids of the newest p_limit memories that contain a text and match the filters, among all memories of the
--- namespace.
+-- namespace. With the filter `as_of`, the memories are ordered by the timestamps that they had at that time.
 --
 -- The function looks up the trigrams of the text (see required_trigrams) in the index memories_trigrams. Only memories
 -- that have all these trigrams are searched for the text. Plain index scans are disabled, so that the planner uses this
@@ -63,7 +63,7 @@ BEGIN
     SELECT m.id FROM memories m
     WHERE content_trigrams(m.namespace, m.content) @> trigrams AND m.namespace || '' = p_namespace
         AND contains_text(m, p_text) AND matches_filters(m, filters)
-    ORDER BY m."timestamp" DESC, m.id DESC
+    ORDER BY timestamp_as_of(m, filters.as_of) DESC, m.id DESC
     LIMIT p_limit;
 END
 $$;
@@ -73,10 +73,11 @@ $$;
 --
 -- The function uses three searches:
 --   newest_memories    reads every memory that matches the filters. This is the only search if at most 1,000 memories
---                      match the filters, or if the text has no required trigrams, for example because it has fewer than three
---                      bytes.
+--                      match the filters, or if the text has no required trigrams, for example because it has
+--                      fewer than three bytes.
 --   newest_containing  reads the newest 1,000 memories. This search comes first in all other cases, because it finds
---                      enough memories if the text is frequent.
+--                      enough memories if the text is frequent. With the filter `as_of`, newest_memories then searches
+--                      again, because other memories may have been the newest at that time.
 --   all_containing     uses the trigram index. This search follows if newest_containing has found fewer than p_limit
 --                      memories.
 CREATE OR REPLACE FUNCTION match_substring(
@@ -94,6 +95,8 @@ BEGIN
     ids := ARRAY(SELECT n.id FROM newest_containing(p_namespace, filters, p_text, p_limit, few_rows) AS n);
     IF cardinality(ids) < p_limit THEN
         ids := ARRAY(SELECT a.id FROM all_containing(p_namespace, filters, p_text, p_limit) AS a);
+    ELSIF filters.as_of IS NOT NULL THEN
+        ids := ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, p_text, p_limit) AS n);
     END IF;
     RETURN ids;
 END
