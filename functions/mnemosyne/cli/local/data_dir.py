@@ -156,8 +156,19 @@ def _local_systems() -> set[Path]:
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
         clusters = [Path(value) for option, value in pairwise(command) if option == "-D"]
-        systems |= {cluster.parent for cluster in clusters if (cluster.parent / "queue.db").exists()}
+        systems |= {cluster.parent for cluster in clusters if _has_queue(cluster.parent)}
     return systems
+
+
+def _has_queue(directory: Path) -> bool:
+    """Whether the directory has the queue of a local system. False if this user may not find out.
+
+    The path may come from a process of another user or program. It may then be closed to this user, or be no path.
+    """
+    try:
+        return directory.is_absolute() and (directory / "queue.db").exists()
+    except OSError:
+        return False
 
 
 def is_root() -> bool:

@@ -1,0 +1,61 @@
+"""The error for a missing local system names the systems that run elsewhere on the machine."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+from mnemosyne.cli.local.data_dir import DataDir
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The command lines of the processes of this machine."""
+    commands: list[list[str]] = []
+
+    def process_iter(attributes: list[str]) -> list[Any]:
+        return [SimpleNamespace(info={"cmdline": command}) for command in commands]
+
+    monkeypatch.setattr(psutil, "process_iter", process_iter)
+    return commands
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    path = tmp_path / "system"
+    path.mkdir()
+    (path / "queue.db").touch()
+    return path
+
+
+def test_the_error_names_a_running_system(running: list[list[str]], system: Path, tmp_path: Path) -> None:
+    running.append(["postgres", "-D", str(system / "postgres")])
+    assert DataDir.missing_system_message(str(tmp_path / "new")).endswith(f"there are local systems in {system}")
+
+
+def test_the_system_of_another_user_is_no_error(
+    running: list[list[str]], system: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.stat
+
+    def stat(path: Path, **options: Any) -> Any:
+        if path.is_relative_to(system):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    running.append(["postgres", "-D", str(system / "postgres")])
+    new = tmp_path / "new"
+    assert DataDir.missing_system_message(str(new)) == f"there is no local system in {new}"
+
+
+@pytest.mark.parametrize("value", ["x" * 300 + "/x", "postgres"])
+def test_an_option_d_of_another_program_is_no_system(
+    running: list[list[str]], system: Path, tmp_path: Path, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(system)
+    running.append(["program", "-D", value])
+    new = tmp_path / "new"
+    assert DataDir.missing_system_message(str(new)) == f"there is no local system in {new}"
