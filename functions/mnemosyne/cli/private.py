@@ -18,6 +18,9 @@ from mnemosyne.cli.terminal import plain
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
 
+SUFFIX_BYTES = 32
+"""Maximum bytes of a suffix of a private file: those of `.0123abcd.import-journal-journal`, which SQLite may create."""
+
 
 def private(path: Path, *, follow: bool = True) -> TextIO:
     """Open an empty text file that only the user may read. Line breaks are written unchanged.
@@ -36,10 +39,11 @@ def private_path(path: Path, suffix: str) -> Path:
     """Return the path of a private file that belongs to the file or folder at `path`.
 
     The file is next to `path`. If that directory belongs to another user, is read-only or can be written by everybody
-    (as /tmp), the file is in the user's state directory, with a different name for each path. Raises InvalidRequest if
-    neither directory can be written.
+    (as /tmp), the file is in the user's state directory, with a different name for each path. A name that would be too
+    long for the file system is shortened, and begins with its hash. Raises InvalidRequest if neither directory can be
+    written.
     """
-    adjacent = Path(f"{path}{suffix}")
+    adjacent = path.parent / f"{_short_name(path.name, path.parent)}{suffix}"
     directory = path.parent.stat()
     if directory.st_uid == os.getuid() and not directory.st_mode & stat.S_IWOTH and os.access(path.parent, os.W_OK):
         return adjacent
@@ -54,7 +58,16 @@ def private_path(path: Path, suffix: str) -> Path:
             f"({(exc.strerror or str(exc)).lower()}): set XDG_STATE_HOME to a directory of yours, or import a copy"
         ) from exc
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:16]
-    return state_dir / f"{digest}-{path.name[:100]}{suffix}"
+    return state_dir / f"{_short_name(f'{digest}-{path.name[:100]}', state_dir)}{suffix}"
+
+
+def _short_name(name: str, directory: Path) -> str:
+    """Return the name, or a shorter one with its hash if no suffix of SUFFIX_BYTES can follow it in the directory."""
+    longest, encoded = os.pathconf(directory, "PC_NAME_MAX") - SUFFIX_BYTES, os.fsencode(name)
+    if len(encoded) <= longest:
+        return name
+    digest = hashlib.sha256(encoded).hexdigest()[:16]
+    return f"{digest}-{encoded[: longest - len(digest) - 1].decode(errors='ignore')}"
 
 
 def require_own(path: Path, label: str) -> None:

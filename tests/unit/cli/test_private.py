@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mnemosyne.cli.journal import Journal
+from mnemosyne.cli.listing import format_by_name, list_files
 from mnemosyne.cli.private import FailuresFile, private, private_path
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
@@ -157,3 +158,24 @@ def test_an_export_does_not_follow_symbolic_links_below_its_directory(tmp_path: 
     with pytest.raises(OSError, match="symbolic links"):
         private(tmp_path / "memory.md", follow=False)
     assert victim.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    "name", ["日" * 80 + ".md", "x" * 250 + ".md", "ж" * 111 + ".jsonl"], ids=["Japanese", "ASCII", "Cyrillic"]
+)
+@pytest.mark.parametrize("mode", [0o700, 0o777])
+def test_the_files_of_an_import_of_a_long_name_have_shorter_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes").chmod(mode)
+    source, neighbour = (tmp_path / "notes" / beginning for beginning in (name, f"{name[:-1]}x"))
+    source.touch()
+    journal = Journal(source, "here")
+    journal.record(1, "x", [], {}, [])
+    journal.close()
+    assert Journal(source, "here").resumed == 1, "a later run finds it again"
+    assert FailuresFile(source).write(FAILURES) == 2
+    assert list_files(tmp_path / "notes", None).files == [(source, format_by_name(source))]
+    assert private_path(neighbour, ".x") != private_path(source, ".x")
