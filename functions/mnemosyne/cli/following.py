@@ -66,7 +66,8 @@ def print_rows(
 ) -> None:
     """Print each row, as JSON or as the text that `line` returns.
 
-    At the end, print the number of rows for each value of the field `counted_by`.
+    At the end, print the number of rows for each value of the field `counted_by`. Ctrl-C is the usual end with
+    `follow`. Without `follow`, it is an error, because the listing is incomplete.
     """
     counts: Counter[str] = Counter()
     try:
@@ -76,7 +77,8 @@ def print_rows(
             if follow:
                 sys.stdout.flush()
     except KeyboardInterrupt:
-        pass
+        if not follow:
+            raise
     finally:
         total = ", ".join(f"{count:,} {value}" for value, count in sorted(counts.items()))
         say(f"{quantity(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)
