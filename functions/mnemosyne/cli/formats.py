@@ -45,7 +45,7 @@ def read_files(listing: Listing) -> Iterator[Item]:
 def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Iterator[Item]:
     name = valid_unicode(str(file))
     with file.open("rb") as stream:
-        modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        modified = _modified(file)
         if format_ == JSON_LIST:
             items = _mcp_memory_service(lambda: utf_8_text(stream, name), name)
         else:
@@ -56,6 +56,17 @@ def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Ite
             yield replace(item, modified=modified)
         if not has_items and listing.is_folder:
             listing.skip(file, EMPTY)
+
+
+def _modified(file: Path) -> datetime | None:
+    """Return the time at which the file was last modified, or None if the year is not between 1 and 9999.
+
+    Some programs write such a time, for example milliseconds instead of seconds.
+    """
+    try:
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
