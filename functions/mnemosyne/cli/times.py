@@ -38,7 +38,9 @@ def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
     """Return the IANA name of this machine's time zone, from TZ or from the system's settings. The default is UTC."""
     candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
     if variable := os.environ.get("TZ", "").removeprefix(":"):
-        candidates = [variable, str(Path(variable).resolve())]
+        candidates = [variable]
+        with suppress(OSError):  # a relative path, and the working directory was deleted
+            candidates.append(str(Path(variable).resolve()))
     for candidate in candidates:
         zone_name = candidate.partition(_DATABASE)[2] or candidate
         if _is_zone(zone_name):

@@ -40,6 +40,17 @@ def test_a_zone_that_has_no_iana_name_is_utc(name: str, tmp_path: Path, monkeypa
     assert machine_zone(tmp_path / "nothing", tmp_path / "nothing") == "UTC"
 
 
+def test_the_machine_s_time_zone_is_found_in_a_deleted_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "deleted"
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+    directory.rmdir()
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    assert machine_zone() == "Asia/Kolkata"
+
+
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("words", ["yesterday", "since yesterday"])
 def test_since_yesterday_starts_at_the_beginning_of_that_local_day(words: str, zone: str) -> None:
