@@ -245,7 +245,7 @@ def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(movin
     refused = moving.reembed("--model", "gemini-embedding-2", "--dimension", "256")
     assert isinstance(refused.exception, Conflict)
     assert "a move to gemini-embedding-2 at dimension 192 is in progress" in str(refused.exception)
-    assert moving.reembed("--abandon").exit_code == 0
+    assert json.loads(moving.reembed("--abandon", "--json").stdout) == {"abandoned": True}
     assert isinstance(moving.reembed("--abandon").exception, Conflict)
     moved = moving.reembed("--model", "gemini-embedding-2", "--dimension", "256")
     assert "set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to gemini-embedding-2" in moved.stdout

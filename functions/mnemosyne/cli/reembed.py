@@ -41,7 +41,7 @@ def reembed(
     with owners_system(**target_values) as system:
         if give_up:
             system.run(AbandonMove())
-            say("Abandoned. The memories keep their embeddings.")
+            say(json.dumps({"abandoned": True}) if as_json else "Abandoned. The memories keep their embeddings.")
             return
         if model is None or dimension is None:
             raise click.UsageError("give --model and --dimension, or --abandon")
