@@ -14,6 +14,8 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.quota import EVERYBODY
 
 ANY_NUMBER = 2**63 - 1
+MOST_DIGITS = 100
+"""Maximum number of digits of a limit. Python cannot convert a number of more than 4,300 digits."""
 LIMITS: tuple[Limit, ...] = ("memories", "bytes", "texts_a_day")
 
 DEFAULT = -1
@@ -27,8 +29,8 @@ class _Limit(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
         word = str(value).lower()  # click shows the choices in upper case
         words = {"any": ANY_NUMBER, "default": DEFAULT}
-        if word not in words and not word.isdecimal():
-            self.fail(f"must be a number, `any` or `default`, got {value!r}")
+        if word not in words and not (word.isdecimal() and len(word) <= MOST_DIGITS):
+            self.fail(f"must be a number, `any` or `default`, got {str(value)[:60]!r}")
         return words[word] if word in words else min(int(word), ANY_NUMBER)
 
 
