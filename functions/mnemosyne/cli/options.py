@@ -36,6 +36,13 @@ def check_source(context: click.Context, parameter: click.Parameter, value: str 
     return value
 
 
+def refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse an empty value, which is probably an unset shell variable. This is a callback for click."""
+    if value == "":
+        raise click.BadParameter("must not be empty: leave the option out for its default")
+    return value
+
+
 def _refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
     if value == "":  # probably an unset shell variable, which must not mean all namespaces
         raise click.BadParameter("must not be empty: leave the option out for all namespaces")

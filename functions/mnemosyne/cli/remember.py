@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.target import DATA_DIR, URL, target, tool_client
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import local_date, local_time, machine_zone, timezone_option
@@ -28,7 +29,12 @@ def _split_tags(context: click.Context, parameter: click.Parameter, values: tupl
 @click.command()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--tag", "tags", multiple=True, callback=_split_tags, metavar="TAGS", help="Tags, separated by commas.")
-@click.option("--ttl", metavar="30d", help="How long to keep the memory: 90m, 12h, 30d, 2w [default: for good].")
+@click.option(
+    "--ttl",
+    metavar="30d",
+    callback=refuse_empty,
+    help="How long to keep the memory: 90m, 12h, 30d, 2w [default: for good].",
+)
 @target(URL, DATA_DIR, by_settings=False)
 def remember(
     text: tuple[str, ...], tags: tuple[str, ...], ttl: str | None, url: str | None, data_dir: str | None

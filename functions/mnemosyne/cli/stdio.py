@@ -12,6 +12,7 @@ import click
 from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import EventLog, configure_logging
@@ -24,7 +25,12 @@ events = EventLog("mnemosyne.stdio")
 
 
 @click.command()
-@click.option("--data-dir", metavar="DIR", help="The memories' directory [default: the user's data directory].")
+@click.option(
+    "--data-dir",
+    metavar="DIR",
+    callback=refuse_empty,
+    help="The memories' directory [default: the user's data directory].",
+)
 def stdio(data_dir: str | None) -> None:
     """Serve the tools over standard input and output, on the same memories as `dev`. Both can run at once."""
     from mnemosyne.cli.local.data_dir import DataDir

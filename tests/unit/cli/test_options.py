@@ -83,3 +83,13 @@ def test_an_import_by_tools_refuses_a_namespace_because_the_key_chooses_it(tmp_p
 def test_the_limits_of_an_option_are_named_in_its_unit(command: str, message: str) -> None:
     ended = CliRunner().invoke(cli, command.split())
     assert (ended.exit_code, message in " ".join(ended.output.split())) == (2, True), ended.output
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("dev", "--data-dir"), ("dev --auth-mode api_key", "--host"), ("stdio", "--data-dir"), ("remember tea", "--ttl")],
+)
+def test_an_empty_value_is_refused_because_the_default_may_be_the_opposite(command: str, option: str) -> None:
+    ended = CliRunner().invoke(cli, [*command.split(), option, ""])
+    assert ended.exit_code == 2
+    assert f"'{option}': must not be empty: leave the option out" in " ".join(ended.output.split())
