@@ -44,6 +44,19 @@ def test_a_lost_database_is_replaced_under_another_name_without_editing_the_stat
     assert deployed.plan(database_instance_name="mnemosyne-restored").status == 0
 
 
+@pytest.mark.parametrize("lost", ["google_sql_database_instance", "google_sql_user"])
+def test_the_secret_gets_the_password_of_an_owner_that_is_created_again(deployed: Workspace, lost: str) -> None:
+    """Otherwise the migration of the same apply would fail with "password authentication failed"."""
+    name = "mnemosyne-owner" if lost == "google_sql_user" else deployed.values()[f"{lost}.this"]["name"]
+    deployed.drift({f"{lost} {name}": None})
+    variables = {} if lost == "google_sql_user" else {"database_instance_name": "mnemosyne-restored"}
+    assert deployed.plan(**variables).status == 2
+    changes = deployed.changes()
+    assert "create" in changes["module.mnemosyne.google_sql_user.owner"]
+    assert "create" in changes["module.mnemosyne.google_secret_manager_secret_version.owner_password"]
+    assert "create" in changes["module.mnemosyne.google_cloud_run_v2_job.migrate[0]"]
+
+
 def test_a_change_of_the_name_variable_does_not_replace_the_existing_database(deployed: Workspace) -> None:
     refused = deployed.plan(database_instance_name="mnemosyne-restored")
     assert refused.status == 1

@@ -32,6 +32,12 @@ resource "google_secret_manager_secret" "owner_password" {
   depends_on = [time_sleep.key_grants]
 }
 
+# A user that is created again, for example in a new instance, gets a new password, so the secret needs a new version. The
+# id of a user is unknown in a plan that creates the user.
+resource "terraform_data" "owner" {
+  input = google_sql_user.owner.id
+}
+
 resource "google_secret_manager_secret_version" "owner_password" {
   project                = var.project
   secret                 = google_secret_manager_secret.owner_password.id
@@ -41,6 +47,10 @@ resource "google_secret_manager_secret_version" "owner_password" {
   # A run writes the password to the database first and then to the secret. If the run is interrupted between the two,
   # the migration fails with "password authentication failed". Then raise owner_password_version.
   depends_on = [google_sql_user.owner]
+
+  lifecycle {
+    replace_triggered_by = [terraform_data.owner]
+  }
 }
 
 resource "google_secret_manager_secret_iam_member" "owner_password" {
