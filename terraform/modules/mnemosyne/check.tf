@@ -4,11 +4,13 @@
 locals {
   # The uptime check calls this address. It is the domain only if mcp has no other address, because a domain can be
   # configured before its certificate is active.
-  canary_host  = var.domain_only ? var.domain : trimprefix(local.urls["mcp"], "https://")
-  uptime_agent = "service-${local.project_number}@gcp-sa-monitoring-notification.iam.gserviceaccount.com"
+  canary_host = var.domain_only ? var.domain : trimprefix(local.urls["mcp"], "https://")
+  # With auth_mode iam, Cloud Run accepts only tokens for an address of its service.
+  canary_audience = var.auth_mode == "iam" ? local.urls["mcp"] : "https://${local.canary_host}"
+  uptime_agent    = "service-${local.project_number}@gcp-sa-monitoring-notification.iam.gserviceaccount.com"
 
   checks = concat(
-    [{ name = "mcp", method = "POST", url = "${local.urls["mcp"]}/canary", audience = var.auth_mode == "iam" ? local.urls["mcp"] : "https://${local.canary_host}" }],
+    [{ name = "mcp", method = "POST", url = "${local.urls["mcp"]}/canary", audience = local.canary_audience }],
     [for name in local.serving_names : {
       name = name, method = "GET", url = "${local.urls[name]}/health?deep=1", audience = local.urls[name]
     } if name != "mcp"],

@@ -35,7 +35,7 @@ locals {
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
     # These accounts may ask mcp to store and find a canary memory: check.tf.
-    MNEMOSYNE_PUSH_AUDIENCE        = "https://${local.canary_host}"
+    MNEMOSYNE_PUSH_AUDIENCE        = local.canary_audience
     MNEMOSYNE_PUSH_SERVICE_ACCOUNT = "${google_service_account.workflow.email},${local.uptime_agent}"
     }, var.reranking_model == "" ? {} : {
     MNEMOSYNE_RERANKING_MODEL = var.reranking_model

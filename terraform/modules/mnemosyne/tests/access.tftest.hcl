@@ -164,3 +164,32 @@ run "iap_closes_the_run_app_address" {
     error_message = "Identity-Aware Proxy is on."
   }
 }
+
+run "with_iam_and_domain_only_the_check_sends_the_audience_that_cloud_run_and_mcp_accept" {
+  command = plan
+
+  variables {
+    auth_mode   = "iam"
+    domain      = "memory.example.com"
+    domain_only = true
+  }
+
+  override_data {
+    target = data.http.domain
+    values = { response_body = "{\"Answer\": [{\"data\": \"192.0.2.1\"}]}" }
+  }
+  override_resource {
+    target          = google_compute_global_address.mcp
+    override_during = plan
+    values          = { address = "192.0.2.1" }
+  }
+
+  assert {
+    condition     = yamldecode(google_workflows_workflow.check.source_contents).main.steps[0].begin.assign[2].checks[0].audience == "https://mnemosyne-mcp-123456789012.europe-west1.run.app"
+    error_message = "Cloud Run accepts no token for the domain."
+  }
+  assert {
+    condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"] == "https://mnemosyne-mcp-123456789012.europe-west1.run.app"
+    error_message = "mcp refuses a token with another audience, so every check of the deployment would fail."
+  }
+}
