@@ -63,3 +63,14 @@ check_public_access() {
   - An exception for $PROJECT, by an administrator of organization policies.$way
 If $PROJECT has an exception that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
 }
+
+# With auth_mode = "iam", mcp trusts each token, because Cloud Run has checked it. open_by = "no_invoker_check" turned this
+# check off in an earlier deployment, and no apply turns it on again.
+turn_on_invoker_check() {
+    [ "$(configured auth_mode api_key)" = iam ] || return 0
+    local service
+    service=$(gcloud run services describe "$DEPLOYMENT-mcp" --project="$PROJECT" --region="$REGION" --format=json --quiet </dev/null 2>/dev/null) || return 0
+    ! grep -q '"run.googleapis.com/invoker-iam-disabled": "true"' <<<"$service" ||
+        gcloud run services update "$DEPLOYMENT-mcp" --project="$PROJECT" --region="$REGION" --invoker-iam-check --quiet </dev/null >&2 ||
+        fail "With auth_mode = \"iam\", Cloud Run must check the callers of $DEPLOYMENT-mcp, and this check cannot be turned on. You need roles/run.admin in $PROJECT."
+}

@@ -169,6 +169,28 @@ def test_make_deploy_turns_off_the_invoker_check_of_each_function_of_open_comman
     assert [f"failed: gcloud run services update {refused}. " in line for line in calls[2:]] == [True] * status
 
 
+@pytest.mark.parametrize("disabled", ["true", "false"])
+@pytest.mark.parametrize("mode", ["iam", "api_key"])
+def test_make_deploy_turns_on_the_invoker_check_if_mcp_relies_on_it(tmp_path: Path, mode: str, disabled: str) -> None:
+    service = {"metadata": {"annotations": {"run.googleapis.com/invoker-iam-disabled": disabled}}}
+    calls = tmp_path / "calls"
+    gcloud = tmp_path / "gcloud"
+    gcloud.write_text(f"#!/bin/sh\necho \"$3 $4 $7\" >> {calls}\necho '{json.dumps(service)}'\n")
+    gcloud.chmod(0o755)
+    (tmp_path / "terraform").mkdir()
+    (tmp_path / "terraform/terraform.tfvars").write_text(f'auth_mode = "{mode}"\n')
+    shutil.copytree(ROOT / "infra/deploy", tmp_path / "infra/deploy")
+    assert "\nturn_on_invoker_check\nSTARTED" in (ROOT / "infra/deploy/deploy").read_text()
+    subprocess.run(
+        ["bash", "-c", ". infra/deploy/common.sh; . infra/deploy/preflight.sh; turn_on_invoker_check"],
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "PROJECT": PROJECT},
+        check=True,
+    )
+    made = [line for line in calls.read_text().splitlines() if "update" in line] if calls.exists() else []
+    assert made == ["update mnemosyne-mcp --invoker-iam-check"] * ((mode, disabled) == ("iam", "true"))
+
+
 @pytest.mark.nightly  # test_migration.py tests such an apply without gcloud
 def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(operator: Operator) -> None:
     operator.fail(google_cloud_run_v2_job="The execution of the job failed")

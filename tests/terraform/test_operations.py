@@ -57,6 +57,20 @@ def test_the_secret_gets_the_password_of_an_owner_that_is_created_again(deployed
     assert "create" in changes["module.mnemosyne.google_cloud_run_v2_job.migrate[0]"]
 
 
+def test_an_apply_fails_if_cloud_run_does_not_check_the_callers_of_mcp_with_auth_mode_iam(deployed: Workspace) -> None:
+    """The commands of `open_by = "no_invoker_check"` have turned off the check, and mcp would accept forged tokens."""
+    variables = {"auth_mode": "iam", "invokers": ["user:ada@example.com"]}
+    deployed.drift({"data.google_cloud_run_v2_service mnemosyne-mcp": {"invoker_iam_disabled": True}})
+    refused = deployed.try_apply(**variables)
+    assert refused.status == 1
+    printed = " ".join(refused.printed.replace("│", " ").split())
+    assert "gcloud run services update mnemosyne-mcp" in printed
+    assert "--invoker-iam-check" in printed
+    deployed.drift({})
+    deployed.apply(**variables)
+    assert deployed.plan(**variables).status == 0
+
+
 def test_a_change_of_the_name_variable_does_not_replace_the_existing_database(deployed: Workspace) -> None:
     refused = deployed.plan(database_instance_name="mnemosyne-restored")
     assert refused.status == 1

@@ -159,6 +159,23 @@ resource "google_cloud_run_v2_service_iam_member" "mcp" {
   }
 }
 
+# With auth_mode iam, mcp trusts each token, because Cloud Run has checked it. The commands of open_commands turn this
+# check off, and no later apply turns it on again.
+data "google_cloud_run_v2_service" "mcp" {
+  count      = var.auth_mode == "iam" ? 1 : 0
+  project    = var.project
+  name       = google_cloudfunctions2_function.serving["mcp"].name
+  location   = var.region
+  depends_on = [google_cloudfunctions2_function.serving]
+
+  lifecycle {
+    postcondition {
+      condition     = self.invoker_iam_disabled != true
+      error_message = "Cloud Run does not check the callers of ${var.name}-mcp, so with auth_mode iam anybody could call it with a forged token. Turn on the check, then apply again: gcloud run services update ${var.name}-mcp --project=${var.project} --region=${var.region} --invoker-iam-check"
+    }
+  }
+}
+
 # Browsers and clients call auth: browsers open its pages, and clients fetch tokens, keys and metadata.
 resource "google_cloud_run_v2_service_iam_member" "auth" {
   for_each = toset(length(local.auth) == 0 ? [] : local.everybody)
