@@ -130,11 +130,33 @@ def test_the_account_that_deploys_has_no_role_on_all_buckets_and_no_primitive_ro
     assert len(roles) > 10
     assert not {role for role in roles if role.startswith("roles/storage.")}
     assert not roles & {"roles/owner", "roles/editor", "roles/viewer"}
-    buckets = {grant["bucket"]: grant["role"] for grant in cloud_build["google_storage_bucket_iam_member"]}
+    buckets = {(grant["bucket"], grant["role"]) for grant in cloud_build["google_storage_bucket_iam_member"]}
     assert buckets == {
-        "my-project-terraform": "roles/storage.objectUser",
-        "my-project-mnemosyne-source": "roles/storage.admin",
+        ("my-project-terraform", "roles/storage.objectUser"),
+        ("my-project-terraform", "roles/storage.objectViewer"),
+        ("my-project-mnemosyne-source", "roles/storage.admin"),
     }
+
+
+ROLES_ON_STATE = {
+    "mnemosyne/default.tfstate": {"roles/storage.objectUser"},
+    "terraform.tfvars": {"roles/storage.objectViewer"},
+    "pipeline/default.tfstate": set(),
+    "mnemosyne-us/default.tfstate": set(),
+}
+
+
+@pytest.mark.parametrize("name", ROLES_ON_STATE)
+def test_the_account_that_deploys_may_change_the_state_of_its_deployment_only(
+    cloud_build: Resources, name: str
+) -> None:
+    object_name, roles = f"projects/_/buckets/my-project-terraform/objects/{name}", set()
+    for grant in cloud_build["google_storage_bucket_iam_member"]:
+        expression = grant["condition"][0]["expression"] if grant["condition"] else ""
+        beginnings = re.findall(r'resource\.name\.startsWith\("([^"]+)"\)', expression)
+        if f'resource.name == "{object_name}"' in expression or object_name.startswith(tuple(beginnings)):
+            roles.add(grant["role"])
+    assert roles == ROLES_ON_STATE[name]
 
 
 def test_the_account_that_deploys_may_create_each_resource_of_a_deployment(cloud_build: Resources) -> None:

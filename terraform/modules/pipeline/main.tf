@@ -77,11 +77,23 @@ resource "google_project_iam_member" "deploy_grants" {
   }
 }
 
-# The account has no Cloud Storage role in the project, only roles on single buckets.
+# The account has no Cloud Storage role in the project, only roles on single buckets. The bucket also has the state of this
+# module, with which the account could change its own rights, and the states of other deployments. So the account may
+# change only the state of its deployment, read the variables, and list names, as `terraform init` does.
 resource "google_storage_bucket_iam_member" "state" {
+  for_each = {
+    "roles/storage.objectUser"   = "resource.name.startsWith(\"projects/_/buckets/${local.state_bucket}/objects/${var.deployment}/\")"
+    "roles/storage.objectViewer" = "resource.type == \"storage.googleapis.com/Bucket\" || resource.name == \"projects/_/buckets/${local.state_bucket}/objects/terraform.tfvars\""
+  }
   bucket = local.state_bucket
-  role   = "roles/storage.objectUser"
+  role   = each.key
   member = google_service_account.deploy.member
+
+  condition {
+    title       = "deployment"
+    description = "The state and the variables of the deployment only."
+    expression  = each.value
+  }
 }
 
 resource "google_storage_bucket_iam_member" "source" {

@@ -114,7 +114,7 @@ variable "runner" {
 }
 
 variable "state_bucket" {
-  description = "Bucket of Terraform's state; null: PROJECT-terraform."
+  description = "Bucket of Terraform's state, with uniform bucket-level access; null: PROJECT-terraform."
   type        = string
   default     = null
 
