@@ -35,7 +35,7 @@ def _run(step: str, directory: Path, tag: str) -> subprocess.CompletedProcess[st
     (script,) = (
         build_step["run"] for build_step in RELEASE["jobs"]["build"]["steps"] if build_step.get("name") == step
     )
-    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GITHUB_REF_NAME": tag}
+    environment = {"PATH": f"{directory}:/usr/local/bin:/usr/bin:/bin", "GITHUB_REF_NAME": tag}
     command = ["bash", "-eo", "pipefail", "-c", script]
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
 
@@ -79,6 +79,19 @@ def test_a_tag_of_another_version_is_not_released(tmp_path: Path, tag: str, rele
     source.mkdir(parents=True)
     (source / "__init__.py").write_text('"""Text."""\n\n__version__ = "1.2.3"\n')
     assert (_run("The tag is the version of the code", tmp_path, tag).returncode == 0) == released
+
+
+@pytest.mark.parametrize(("pushes", "released"), [(1, True), (0, False)])
+def test_only_ci_of_a_push_lets_a_commit_be_released(tmp_path: Path, pushes: int, released: bool) -> None:
+    """The nightly run of the commit has passed, but it does not run the linters."""
+    (tmp_path / "gh").write_text(f'#!/bin/sh\ncase "$*" in *"--event push"*) echo {pushes} ;; *) echo 1 ;; esac\n')
+    (tmp_path / "gh").chmod(0o755)
+    assert (_run("CI has passed this commit", tmp_path, "v1.2.3").returncode == 0) == released
+
+
+def test_a_nightly_run_and_the_run_of_a_push_do_not_cancel_each_other() -> None:
+    concurrency = yaml.safe_load((WORKFLOWS / "ci.yaml").read_text())["concurrency"]
+    assert not concurrency["cancel-in-progress"] or "${{ github.event_name }}" in concurrency["group"]
 
 
 def test_each_job_of_a_release_has_only_the_rights_that_it_uses() -> None:
