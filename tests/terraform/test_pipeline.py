@@ -115,6 +115,24 @@ def test_an_untested_commit_is_not_deployed(clone: tuple[Path, str], status_text
     assert completed.stdout.startswith('Nothing is deployed: build "b-1" is ')
 
 
+@pytest.mark.parametrize(("head_of_main", "deployed"), [("HEAD", True), ("0" * 40, False)])
+def test_github_deploys_no_commit_that_main_has_replaced(
+    clone: tuple[Path, str], head_of_main: str, deployed: bool
+) -> None:
+    """If CI of an earlier commit is run again, the deployment would go back to this commit."""
+    directory, head = clone
+    (directory / "gh").write_text(f"#!/bin/sh\necho {head_of_main.replace('HEAD', head)}\n")
+    (directory / "gh").chmod(0o755)
+    steps = _read(ROOT / "infra/deploy/github_actions.yaml")["jobs"]["apply"]["steps"]
+    (step,) = [step for step in steps if step.get("name") == "The commit is the head of main"]
+    assert step["if"] == "github.event_name == 'workflow_run'"
+    environment = {"PATH": f"{directory}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "acme/memory"}
+    command = ["bash", "-ec", step["run"]]
+    completed = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    assert (completed.returncode == 0) == deployed
+    assert completed.stdout.startswith("Nothing is deployed: main has a newer commit, ") != deployed
+
+
 TFVARS = {
     "mnemosyne": ['labels = { team = "x" }\n', '  name = "mnemosyne" # ours\n', '/*\nname = "old"\n*/\n'],
     "prod": ['  name = "prod"\n', 'labels = {\nname = "mnemosyne"\n}\nname="prod"\n'],
