@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.app import doctor
@@ -35,6 +37,10 @@ class Deployment:
         owner = connection_factory(self._cluster.url(postgres.OWNER, self._name))()
         owner.run_file(statement)
         owner.close()
+
+    def migrate(self, files: list[migrations.SchemaFile]) -> None:
+        with closing(connection_factory(self._cluster.url(postgres.OWNER, self._name))()) as owner:
+            migrations.migrate(owner, files, space=SPACE)
 
     def services(self, **settings: str) -> ConfiguredServices:
         environment = {
@@ -81,6 +87,31 @@ def test_a_pending_migration_gets_503(
     deployment.as_owner("DELETE FROM schema_repeatables WHERE name = (SELECT min(name) FROM schema_repeatables)")
     status, checks = deployment.health()
     assert (status, checks["schema"]["ok"]) == (503, False)
+
+
+def test_a_function_gets_200_when_a_later_version_has_replaced_sql_functions(
+    deployed: Callable[..., Deployment],
+) -> None:
+    """As in an upgrade between the migration and the new functions, and after a rollback of the traffic."""
+    deployment = deployed()
+    files = migrations.bundled()
+    later, *_ = (replace(file, sql=f"{file.sql}-- later") for file in files if file.version is None)
+    deployment.migrate([later if file.name == later.name else file for file in files])
+    status, checks = deployment.health()
+    assert status == 200, checks
+    deployment.migrate(files)  # as `make deploy` of the earlier version does
+    assert deployment.health()[0] == 200
+
+
+def test_a_function_gets_503_when_a_backup_has_brought_back_earlier_sql_functions(
+    deployed: Callable[..., Deployment],
+) -> None:
+    deployment = deployed()
+    deployment.as_owner("UPDATE schema_repeatables SET checksum = 'earlier', earlier_checksums = '{}'")
+    status, checks = deployment.health()
+    deployment.migrate(migrations.bundled())
+    assert (status, checks["schema"]["ok"]) == (503, False)
+    assert deployment.health()[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -40,13 +40,18 @@ CREATE TABLE IF NOT EXISTS schema_repeatables (
     checksum   text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
 );
+ALTER TABLE schema_repeatables ADD COLUMN IF NOT EXISTS earlier_checksums text[] NOT NULL DEFAULT '{}';
 """
 _HAS_BOOKKEEPING: Final = """
 SELECT to_regclass('schema_migrations') IS NOT NULL AS migrations,
     to_regclass('schema_repeatables') IS NOT NULL AS repeatables
 """
 _MIGRATIONS: Final = "SELECT version, name, checksum, applied_at FROM schema_migrations ORDER BY version"
-_REPEATABLES: Final = "SELECT name, checksum, applied_at FROM schema_repeatables"
+# to_jsonb, because the column earlier_checksums is missing before the migration that adds it.
+_REPEATABLES: Final = """
+SELECT name, checksum, applied_at, coalesce(to_jsonb(r) -> 'earlier_checksums', '[]') AS earlier_checksums
+FROM schema_repeatables r
+"""
 _CHOOSE_EMBEDDING_SPACE: Final = """
 SELECT set_config('mnemosyne.embedding_provider', :provider, true),
     set_config('mnemosyne.embedding_model', :model, true),
@@ -57,7 +62,10 @@ INSERT INTO schema_migrations (version, name, checksum) VALUES (:version, :name,
 """
 _RECORD_REPEATABLE: Final = """
 INSERT INTO schema_repeatables (name, checksum) VALUES (:name, :checksum)
-ON CONFLICT (name) DO UPDATE SET checksum = EXCLUDED.checksum, applied_at = now()
+ON CONFLICT (name) DO UPDATE SET checksum = EXCLUDED.checksum, applied_at = now(), earlier_checksums = array_remove(
+    array_remove(schema_repeatables.earlier_checksums, schema_repeatables.checksum) || schema_repeatables.checksum,
+    EXCLUDED.checksum
+)
 """
 # By default, PostgreSQL lets every role call a new function. Revoke this right, because the schema files grant the
 # rights on functions. The functions of extensions keep their rights.
@@ -128,11 +136,13 @@ def _sql_files(directory: Traversable) -> list[tuple[str, str]]:
     return sorted((file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for file in files)
 
 
-def status(connection: Connection, files: Sequence[SchemaFile], *, repair: bool = False) -> list[SchemaFile]:
+def status(
+    connection: Connection, files: Sequence[SchemaFile], *, repair: bool = False, allow_later: bool = False
+) -> list[SchemaFile]:
     """Return the files, each with the time at which it was applied, or None if it must be applied.
 
     A repeatable file must be applied if its text has changed since it was applied. With `repair`, all repeatable files
-    must be applied.
+    must be applied. With `allow_later`, a repeatable file that another version has replaced counts as applied.
 
     If the schema has migrations that are not among the files, a later version has made the schema. Then all repeatable
     files that were ever applied count as applied, even with `repair`. So an earlier version that is deployed again
@@ -157,7 +167,10 @@ def status(connection: Connection, files: Sequence[SchemaFile], *, repair: bool 
                 "this version into an empty database (`mnemosyne import memories.jsonl`). If you edited the file, "
                 "restore it and put the change into a new migration"
             )
-        must_apply = not unchanged or (repair and file.version is None)
+        is_repeatable = file.version is None
+        if allow_later and is_repeatable and row is not None:
+            unchanged = unchanged or file.checksum in row["earlier_checksums"]
+        must_apply = not unchanged or (repair and is_repeatable)
         current = row is not None and (bool(newer) or not must_apply)
         result.append(replace(file, applied_at=row["applied_at"] if row is not None and current else None))
     return result
