@@ -80,7 +80,7 @@ resource "google_project_iam_member" "build_sources" {
     description = "Archives of the functions only."
     expression = join(" || ", [
       for bucket in [google_storage_bucket.source.name, "gcf-v2-sources-${local.project_number}-${var.region}"] :
-      "resource.name.startsWith(\"projects/_/buckets/${bucket}\")"
+      "resource.name == \"projects/_/buckets/${bucket}\" || resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"
     ])
   }
 }
@@ -99,6 +99,7 @@ resource "time_sleep" "build_grants" {
   triggers = {
     grants = join(" ", concat(
       [google_artifact_registry_repository_iam_member.build.id, google_project_iam_member.build_sources.id],
+      google_project_iam_member.build_sources.condition[*].expression, # the id has only the title of the condition
       [for grant in google_project_iam_member.build : grant.id],
     ))
   }

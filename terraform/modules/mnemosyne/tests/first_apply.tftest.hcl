@@ -55,8 +55,8 @@ run "builds_read_the_sources_and_not_the_state" {
   command = plan
 
   assert {
-    condition     = strcontains(google_project_iam_member.build_sources.condition[0].expression, "my-project-mnemosyne-source") && !strcontains(google_project_iam_member.build_sources.condition[0].expression, "-terraform")
-    error_message = "The state is in another bucket."
+    condition     = google_project_iam_member.build_sources.condition[0].expression == join(" || ", [for bucket in ["my-project-mnemosyne-source", "gcf-v2-sources-123456789012-europe-west1"] : "resource.name == \"projects/_/buckets/${bucket}\" || resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"])
+    error_message = "The state is in another bucket. Without a slash, the sources in europe-west10 could be read too."
   }
   assert {
     condition     = toset(keys(google_project_iam_member.build)) == toset(["roles/logging.logWriter"])
