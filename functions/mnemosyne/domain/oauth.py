@@ -230,7 +230,7 @@ def _has_value(actual: object, value: str) -> bool:
 
 
 def _is_who(who: str) -> bool:
-    return who == "*" or bool(re.fullmatch(r"[^@\s]*@[^@\s]+|[\w.-]+:\S+", who))
+    return who == "*" or bool(re.fullmatch(r"[^@\s]*@[^@\s]+|[\w.-]+:\S(.*\S)?", who))
 
 
 def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:

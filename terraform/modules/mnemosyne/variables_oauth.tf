@@ -58,7 +58,7 @@ variable "oauth_people" {
     error_message = "oauth_people must be set with auth_mode oauth, and only then, got ${length(var.oauth_people)} rules with auth_mode ${var.auth_mode}: without a rule nobody can log in."
   }
   validation {
-    condition     = alltrue([for rule in var.oauth_people : rule.who == "*" || can(regex("^([^@\\s]*@[^@\\s]+|[A-Za-z0-9_.-]+:\\S+)$", rule.who))])
+    condition     = alltrue([for rule in var.oauth_people : rule.who == "*" || can(regex("^([^@\\s]*@[^@\\s]+|[A-Za-z0-9_.-]+:\\S(.*\\S)?)$", rule.who))])
     error_message = "Each who of oauth_people must be an address, @domain, claim:value or *, got ${join(", ", var.oauth_people[*].who)}."
   }
   validation {

@@ -18,6 +18,7 @@ from mnemosyne.domain.oauth import PeopleRule
         ("roles:urn:example:memory", {"roles": ["urn:example:memory"]}),
         ("upn:ada@example.com", {"upn": "ada@example.com"}),
         ("groups:memory@example.com", {"groups": ["memory@example.com"]}),
+        ("groups:Data Science", {"groups": ["Data Science"]}),
         ("memory_user:true", {"memory_user": True}),
         ("memory_user:True", {"memory_user": True}),
     ],
@@ -30,6 +31,7 @@ def test_a_rule_matches_the_value_of_a_claim(who: str, claims: dict[str, Any]) -
     ("who", "claims"),
     [
         ("groups:memory", {"groups": ["memory-readers"]}),
+        ("groups:Data Science", {"groups": ["Data", "Science"]}),
         ("groups:memory", {"groups": None, "group": "memory"}),
         ("groups:None", {"groups": None}),
         ("memory_user:true", {"memory_user": False}),
@@ -41,3 +43,11 @@ def test_a_rule_matches_the_value_of_a_claim(who: str, claims: dict[str, Any]) -
 )
 def test_a_rule_matches_no_other_claim_or_value(who: str, claims: dict[str, Any]) -> None:
     assert not PeopleRule.of({"who": who}).matches(claims)
+
+
+@pytest.mark.parametrize(
+    "who", ["", "memory", "groups:", "groups: ", "groups: memory", "groups:memory ", "data groups:m"]
+)
+def test_a_rule_without_an_address_or_a_claim_with_its_value_is_refused(who: str) -> None:
+    with pytest.raises(ValueError, match="who must be an address, @domain, claim:value or"):
+        PeopleRule.of({"who": who})

@@ -19,7 +19,7 @@ variables {
   auth_mode           = "oauth"
   oauth_client_id     = "upstream"
   oauth_client_secret = "secret"
-  oauth_people        = [{ who = "@example.com", namespace = "team", scopes = ["read"] }, { who = "hd:example.org" }]
+  oauth_people        = [{ who = "@example.com", namespace = "team", scopes = ["read"] }, { who = "groups:Data Science" }]
 }
 
 run "mcp_accepts_the_tokens_of_auth_for_each_of_its_addresses" {
@@ -43,7 +43,7 @@ run "rules_contain_no_null" {
   command = plan
 
   assert {
-    condition     = google_cloudfunctions2_function.serving["auth"].service_config[0].environment_variables["MNEMOSYNE_OAUTH_PEOPLE"] == "[{\"namespace\":\"team\",\"scopes\":[\"read\"],\"who\":\"@example.com\"},{\"who\":\"hd:example.org\"}]"
+    condition     = google_cloudfunctions2_function.serving["auth"].service_config[0].environment_variables["MNEMOSYNE_OAUTH_PEOPLE"] == "[{\"namespace\":\"team\",\"scopes\":[\"read\"],\"who\":\"@example.com\"},{\"who\":\"groups:Data Science\"}]"
     error_message = "The setting does not accept null."
   }
 }
