@@ -67,6 +67,21 @@ def test_the_form_is_empty_after_a_memory_was_added_from_a_page_that_was_left(si
     assert find(browser, "#content").get_property("value") == ""
 
 
+def test_a_text_is_stored_already_only_if_the_answer_is_about_this_text(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    system.remember("The ladle hangs above the sink.")
+    browser.open(f"{site}/add")
+    type_into(browser, "content", "The ladle hangs above the sink.")
+    shows(browser, "This is stored already")
+    _hold(browser, "similar_memories")
+    find(browser, "#content").send_keys(" The pan hangs beside it.")
+    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the new text is compared")
+    assert "This is stored already" not in browser.text
+    _release(browser)
+    shows(browser, "Similar memory")
+
+
 def test_going_back_to_a_stored_correction_does_not_correct_again(
     system: DevServer, site: str, browser: Chromium
 ) -> None:

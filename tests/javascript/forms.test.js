@@ -167,6 +167,15 @@ for (const [fields, start, args] of STORED) {
   });
 }
 
+for (const [fields, args] of [
+  [{ content: "Tea is hot." }, null], [{ content: "Tea is always hot." }, { content: "Tea is always hot." }],
+  [{ content: "Tea is always hot.", session: "s" }, { content: "Tea is always hot.", session: "s" }],
+]) {
+  test(`a form ${JSON.stringify(fields)} is compared as ${JSON.stringify(args)}`, () => {
+    assert.deepEqual(add.similarArguments({ ...FORM, ...fields }), args);
+  });
+}
+
 const KNOWN = [{ tag: "tea", memories: 3 }, { tag: "teapot", memories: 9 }, { tag: "Cup", memories: 1 }];
 for (const [typed, chosen, expected] of [
   ["", [], ["tea", "teapot", "Cup"]], ["TEA", [], ["tea", "teapot"]], ["te", ["tea"], ["teapot", "+te"]],

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useParts } from "./add_parts.js";
 import { forgetLists, go, goBack, markRead } from "./address.js";
-import { Button, Heading, Icon, Note, Problem, State, Time, useAction } from "./components.js";
+import { Button, Heading, Icon, Note, Problem, State, Time, useAction, useAnswer } from "./components.js";
 import { deleteLater } from "./deletions.js";
 import { useDrops } from "./drops.js";
 import { useKeys } from "./keys.js";
@@ -54,17 +54,18 @@ async function startOf(when) {
   return times.after ?? times.before;
 }
 
+// Arguments of similar_memories for a form, or null if its text is short. The session is sent too, because another
+// session may have the same text.
+export function similarArguments({ content, session }) {
+  if (content.trim().length < LEAST_CHECKED) return null;
+  return { content, ...(session && { session }) };
+}
+
 // Find stored memories with the same or similar content, a moment after the person has stopped typing. Nothing is
 // stored.
 function useSimilar(form, may) {
-  const checking = useAction(({ content }) =>
-    (content.trim().length < LEAST_CHECKED ? null : call("similar_memories", { content })));
-  useEffect(() => {
-    if (!may.has("similar_memories")) return undefined;
-    const timer = setTimeout(() => checking.run(form), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [form.content]);
-  return checking.done;
+  const args = may.has("similar_memories") ? similarArguments(form) : null;
+  return useAnswer(JSON.stringify(args), async () => args && call("similar_memories", args), WAIT_MS).done;
 }
 
 export function Add({ address, may }) {
@@ -133,7 +134,7 @@ function startForm({ searchParams }) {
 }
 
 function Known({ similar, form, change, may }) {
-  const memory = form.content.trim() ? similar?.same ?? similar?.similar[0] : null;
+  const memory = similar?.same ?? similar?.similar[0];
   const isReplaced = memory?.id === form.replaces;
   // Show the memory that the new text will replace. The similar memory below may be a different one.
   return html`${form.replaces && !isReplaced && html`<${Note} kind="info" icon="swap"><p>It replaces <a
@@ -173,11 +174,7 @@ function Labels({ form, change }) {
 
 // Show which time the memory gets. If the text names a period, such as "last week", this is the start of the period.
 function When({ text }) {
-  const reading = useAction(startOf);
-  useEffect(() => {
-    const timer = setTimeout(() => reading.run(text), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const reading = useAnswer(text, () => startOf(text), WAIT_MS);
   if (!text.trim()) return "Empty is now.";
   if (reading.error) return reading.error.message;
   return reading.done ? html`Stored as <${Time} at=${reading.done} />.` : "";

@@ -182,6 +182,22 @@ export function useAction(work) {
   return { ...state, run, reset: () => setState({ busy: false, error: null, done: null }) };
 }
 
+// Ask for the answer to an input, `waitMs` after the input was changed last. The result has `done`, the answer, and
+// `error`. Both are null until the current input is answered, so that no answer to an earlier input is shown.
+export function useAnswer(input, ask, waitMs) {
+  const [answer, setAnswer] = useState({ input: null, done: null, error: null });
+  useEffect(() => {
+    let isCurrent = true;
+    const show = (outcome) => isCurrent && setAnswer({ input, done: null, error: null, ...outcome });
+    const timer = setTimeout(() => ask().then((done) => show({ done }), (error) => show({ error })), waitMs);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [input]);
+  return answer.input === input ? answer : { done: null, error: null };
+}
+
 // A list that is loaded page by page. `name` is unique on the page of the console. `loadPage` takes a cursor, and
 // returns `items` and the cursor `next`.
 //   start   loads the first page, or restores the list if the person has gone back
