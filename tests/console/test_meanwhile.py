@@ -113,3 +113,19 @@ def test_the_end_of_an_action_leads_away_only_from_its_own_page(
     reads(browser, "h1", "Tags")
     _release(browser)
     assert browser.url == f"{site}/tags"
+
+
+def test_saving_metadata_keeps_the_keys_and_tags_that_another_client_changed(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    id_ = system.remember("The funnel is red.", metadata={"place": "shelf", "count": 1})
+    browser.open(f"{site}/memories/{id_}/edit")
+    find(browser, "#metadata")
+    system.call("update_memory", {"id": id_, "metadata": {"place": "shelf", "count": 2, "owner": "Ada"}})
+    system.call("update_memory", {"id": id_, "add_tags": ["kitchen"]})
+    type_into(browser, "metadata", '{"place": "drawer", "count": 1}')
+    press(browser, "Save")
+    shows(browser, "Saved.")
+    memory = system.call("get_memory", {"id": id_})
+    assert memory["metadata"] == {"place": "drawer", "count": 2, "owner": "Ada"}
+    assert memory["tags"] == ["kitchen"]

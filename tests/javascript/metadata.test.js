@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changesOf, labelsOf } from "../../functions/mnemosyne/http/console/static/edit.js";
 import { Client } from "../../functions/mnemosyne/http/console/static/mcp.js";
-import { formatMetadata, parseMetadata } from "../../functions/mnemosyne/http/console/static/metadata.js";
+import {
+  formatMetadata, mergeMetadata, parseMetadata,
+} from "../../functions/mnemosyne/http/console/static/metadata.js";
 import { recordOf } from "../../functions/mnemosyne/http/console/static/side.js";
 
 for (const metadata of [{}, { a: 1 }, { a: { b: ["ü", null] } }]) {
@@ -28,6 +30,22 @@ for (const text of ['{"id":1234567890123456789}', '{"a":[-9223372036854775808,18
     assert.ok(sent[1].includes(`{"new":1,${text.slice(1)}`), sent[1]);
   });
 }
+const MERGED = [
+  [{ a: 1 }, { a: 2 }, { a: 1, b: 1 }, { a: 2, b: 1 }],
+  [{ a: 1, b: 1 }, { a: 1, c: 1 }, { a: 3, b: 1 }, { a: 3, c: 1 }],
+  [{ a: 1 }, {}, { a: 2, b: [1] }, { b: [1] }],
+  [{ a: { b: 1, c: 1 } }, { a: { b: 2, c: 1 } }, { a: { b: 1, c: 3, d: 4 } }, { a: { b: 2, c: 3, d: 4 } }],
+  [{ a: { b: 1 } }, { a: { b: 2 } }, {}, { a: { b: 2 } }],
+  [{ a: [1] }, { a: [1, 2] }, { a: [3] }, { a: [1, 2] }],
+  [{}, JSON.parse('{"__proto__": {"a": 1}}'), { b: 1 }, JSON.parse('{"b": 1, "__proto__": {"a": 1}}')],
+];
+for (const [before, after, current, merged] of MERGED) {
+  const [from, to, now] = [before, after, current].map((values) => JSON.stringify(values));
+  test(`the change of metadata from ${from} to ${to} is merged into ${now}`, () => {
+    assert.equal(JSON.stringify(mergeMetadata(before, after, current)), JSON.stringify(merged));
+  });
+}
+
 for (const text of ["[1]", "1", '"a"', "null", "true"]) {
   test(`metadata ${text} must be an object`, () => assert.throws(() => parseMetadata(text), /must be a JSON object/));
 }

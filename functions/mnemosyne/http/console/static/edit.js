@@ -6,7 +6,7 @@ import { Button, Heading, Icon, Loading, LoadProblem, Note, Problem, useAction }
 import { localDate, startOfDate } from "./dates.js";
 import { useKeys } from "./keys.js";
 import { call } from "./mcp.js";
-import { formatMetadata, parseMetadata } from "./metadata.js";
+import { formatMetadata, mergeMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
 
@@ -41,6 +41,13 @@ export function tagChangesOf({ id, tags }, form) {
   return { id, ...(added.length && { add_tags: added }), ...(removed.length && { remove_tags: removed }) };
 }
 
+// Changes as arguments of update_memory, with changed metadata merged into the metadata that the memory has now.
+async function withCurrentMetadata({ id, metadata: before }, changes) {
+  if (!changes?.metadata) return changes;
+  const { metadata: current } = await call("get_memory", { id });
+  return { ...changes, metadata: mergeMetadata(before, changes.metadata, current) };
+}
+
 export function Edit({ id, may }) {
   const reading = useAction(() => call("get_memory", { id, neighbours: true }));
   useEffect(() => void reading.run(), []);
@@ -57,7 +64,8 @@ function Form({ id, memory, may }) {
   const leave = () => goUp(address, { isReplaced: true });
   const saving = useAction(async () => {
     const { href } = location;
-    const changes = [changesOf(memory, form), tagChangesOf(memory, form)].filter(Boolean);
+    const labels = await withCurrentMetadata(memory, changesOf(memory, form));
+    const changes = [labels, tagChangesOf(memory, form)].filter(Boolean);
     for (const fields of changes) await call("update_memory", fields);
     if (changes.length) {
       forgetLists();
