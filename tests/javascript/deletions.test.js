@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deleteAll, deletionText, replacedText } from "../../functions/mnemosyne/http/console/static/deletions.js";
-import { Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
+import {
+  deleteAll, deletedIds, deleteLater, deletionText, replacedText,
+} from "../../functions/mnemosyne/http/console/static/deletions.js";
+import { client, Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
 
 test("a deletion that fails names the memories that are left", async () => {
   const ids = Array.from({ length: 250 }, (_, index) => String(index));
@@ -14,6 +16,22 @@ test("a deletion that fails names the memories that are left", async () => {
   const { left, error } = await deleteAll(ids, callTool);
   assert.deepEqual([counts, left, error.message], [[100], ids.slice(100), "a legal hold keeps one of them"]);
   assert.deepEqual(await deleteAll(["1"], async () => ({})), { left: [], replaced: [], error: null });
+});
+
+test("deleting a memory again does not end its wait", async (t) => {
+  const sent = [];
+  t.mock.method(client, "request", async (_, { body }) => {
+    sent.push(...JSON.parse(body).params.arguments.ids ?? [JSON.parse(body).params.arguments.id]);
+    return new Response('{"result": {"structuredContent": {}}}');
+  });
+  const [tea, cup, pot] = ["tea", "cup", "pot"].map((id) => ({ id, title: id }));
+  deleteLater([tea, cup]);
+  deleteLater([cup]);
+  await new Promise(setImmediate);
+  assert.deepEqual(sent, [], "Undo is still possible");
+  deleteLater([pot, cup]); // the message about the pot replaces the first one
+  await new Promise(setImmediate);
+  assert.deepEqual([sent, [...deletedIds.get()]], [["tea", "cup"], ["tea", "cup", "pot"]]);
 });
 
 test("a memory that somebody else has deleted is deleted", async () => {

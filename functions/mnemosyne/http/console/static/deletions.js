@@ -23,10 +23,14 @@ export function deletionText(memories) {
 }
 
 // Delete memories after ten seconds, if the person has not clicked on Undo. Each memory has `id` and `title`.
+// A memory that was deleted or waits for its deletion is left out, because a second message would end the wait of the
+// first one, and its Undo would have no effect.
 export function deleteLater(memories, { onUndo = () => {} } = {}) {
-  const ids = memories.map(({ id }) => id);
+  const others = memories.filter(({ id }) => !deletedIds.get().has(id));
+  if (!others.length) return;
+  const ids = others.map(({ id }) => id);
   const callTool = client.retrying(); // fails after another person has logged in
-  showToast(deletionText(memories), {
+  showToast(deletionText(others), {
     onAction: () => {
       keep(ids);
       onUndo();
