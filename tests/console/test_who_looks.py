@@ -10,7 +10,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
 from tests.console.log_ins import REFUSE_ONE_TOKEN, make_key, use_key
-from tests.console.person import click, drop, find, keys, open_page, press, shows, type_into
+from tests.console.person import click, drop, find, keys, open_page, press, reads, shows, type_into
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -35,6 +35,27 @@ def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: 
     shows(fresh, "API key")
     logs = "".join(file.read_text() for file in (guarded.directory / "data" / "logs").iterdir())
     assert key.rsplit("_", 1)[1] not in logs
+
+
+def test_a_key_that_has_only_the_scope_write_is_told_what_it_cannot_do(guarded: DevServer, fresh: Chromium) -> None:
+    reader, writer = make_key(guarded, "read", "write"), make_key(guarded, "write")
+    guarded.client.headers["Authorization"] = f"Bearer {reader}"
+    id_ = guarded.remember("The gate is green.")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
+    use_key(fresh, writer)
+    type_into(fresh, "content", "The gate was painted blue.")
+    assert "drop it here" not in fresh.text
+    type_into(fresh, "when", "yesterday")
+    reads(fresh, "#when-help", "Write a date, such as")
+    press(fresh, "Add")
+    shows(fresh, "your key lacks the scope read, which a time in words needs")
+    type_into(fresh, "when", "2026-05-01")
+    press(fresh, "Add")
+    shows(fresh, "It replaces nothing, because your key lacks the scope read.")
+    assert "Sent to be stored" in fresh.text
+    wait_until(lambda: len(guarded.call("list_memories", {})["memories"]) == 2, "it is stored")
+    assert guarded.call("get_memory", {"id": id_})["superseded_by"] is None
+    guarded.call("delete_memory", {"ids": [memory["id"] for memory in guarded.call("list_memories", {})["memories"]]})
 
 
 def _log_in(guarded: DevServer, fresh: Chromium) -> None:

@@ -167,6 +167,14 @@ for (const [fields, start, args] of STORED) {
   });
 }
 
+test("a key without the scope read takes a date as the time of a memory, but no words", async () => {
+  const may = new Set(["ingest_memory"]);
+  for (const when of ["", "2026-05-01", "2026-05-01 09:30", "2026-05-01T09:30Z"]) {
+    assert.equal(await add.startOf(when, may), null);
+  }
+  await assert.rejects(add.startOf("last week", may), /^Error: Write a date, such as 2026-05-01: your key lacks/);
+});
+
 for (const [fields, args] of [
   [{ content: "Tea is hot." }, null], [{ content: "Tea is always hot." }, { content: "Tea is always hot." }],
   [{ content: "Tea is always hot.", session: "s" }, { content: "Tea is always hot.", session: "s" }],

@@ -18,6 +18,8 @@ const EMPTY = { content: "", title: "", tags: [], when: "", session: "", metadat
 const WAIT_MS = 500;
 const MOST_CHARACTERS = 100_000;
 const MOST_ADDED = 10;
+const ONLY_DATES = "Write a date, such as 2026-05-01: your key lacks the scope read, which a time in words needs.";
+const NOT_REPLACED = "It replaces nothing, because your key lacks the scope read.";
 const LEAST_CHECKED = 12; // minimum characters of a content that is compared
 
 // The form and the latest memories are kept while another page is open.
@@ -47,9 +49,10 @@ export function argumentsOf({ content, title, tags, when, session, metadata }, s
 const withTime = (form, start) => (start ? { ...form, when: start } : form);
 
 // Ask the server which period a time in words means, such as "last week", and return its start. The result is null if
-// the text is empty or already a date.
-async function startOf(when) {
+// the text is empty or already a date. Throws an error if the caller has no right to ask.
+export async function startOf(when, may) {
   if (!when.trim() || isTimestamp(when.trim())) return null;
+  if (!may.has("list_memories")) throw new Error(ONLY_DATES);
   const { window: times } = await call("list_memories", { time_expr: when.trim(), timezone: ZONE, limit: 1 });
   return times.after ?? times.before;
 }
@@ -76,9 +79,9 @@ export function Add({ address, may }) {
   const { parts, question, onPaste, close } = useParts({ form, change, draft, may, field });
   const [isOver, setIsOver] = useState(false);
   const similar = useSimilar(form, may);
-  useDrops({ onOver: setIsOver, onTaken: tellImport, isOn: may.has("import_memories") && may.has("ingest_status") });
+  useDrops({ onOver: setIsOver, onTaken: tellImport, isOn: mayImport(may) });
   const storing = useAction(async () => {
-    const start = await startOf(form.when);
+    const start = await startOf(form.when, may);
     if (parts) await addParts(form, parts, start, may);
     else {
       const { request_id: id } = await call("ingest_memory", argumentsOf(form, start));
@@ -103,7 +106,7 @@ export function Add({ address, may }) {
           value=${form.content} onPaste=${onPaste}
           onInput=${(event) => change({ content: event.target.value })}></textarea></div>
       ${question}${!parts && html`<${Known} ...${{ similar, form, change, may }} />`}
-      <${Labels} form=${form} change=${change} />
+      <${Labels} ...${{ form, change, may }} />
       <${Problem} error=${storing.error} />
       <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>${parts
           ? `Add ${countMemories(parts.length)}` : "Add"}</>
@@ -120,6 +123,8 @@ async function addParts(form, parts, start, may) {
   const { request_ids: ids } = await call("ingest_memories", { memories });
   follow(ids.map((id, index) => ({ id, form: withTime(forms[index], start) })), "", may);
 }
+
+const mayImport = (may) => may.has("import_memories") && may.has("ingest_status");
 
 const tellImport = (count) =>
   showToast(`Importing ${quantity(count, "file")} …`, { action: "Show", onAction: () => go("/import") });
@@ -153,15 +158,15 @@ const Similar = ({ memory, isSame, isReplaced, change, may }) => html`<${Note} k
       ${!isSame && may.has("update_memory") && html`<${Button} class="btn small" aria-pressed=${String(isReplaced)}
         onClick=${() => change({ replaces: isReplaced ? "" : memory.id })}>Replace it with this</>`}</p></div></>`;
 
-function Labels({ form, change }) {
+function Labels({ form, change, may }) {
   const set = (name) => (event) => change({ [name]: event.target.value });
   return html`<div class="cols">
     <div class="field"><label for="add-tags">Tags</label>
       <${TagField} id="add-tags" tags=${form.tags} onChange=${(tags) => change({ tags })} /></div>
     <div class="field"><label for="when">When it happened</label>
-      <input class="input" id="when" value=${form.when} placeholder="yesterday around noon" onInput=${set("when")}
-        aria-describedby="when-help" />
-      <span class="help" id="when-help"><${When} text=${form.when} /></span></div></div>
+      <input class="input" id="when" value=${form.when} onInput=${set("when")} aria-describedby="when-help"
+        placeholder=${may.has("list_memories") ? "yesterday around noon" : "2026-05-01"} />
+      <span class="help" id="when-help"><${When} text=${form.when} may=${may} /></span></div></div>
     <details class="fold"><summary><${Icon} name="right" small />Title, session, metadata</summary><div class="cols">
       <div class="field"><label for="add-title">Title</label><input class="input" id="add-title" value=${form.title}
         placeholder="Else its first words" onInput=${set("title")} /></div>
@@ -173,8 +178,8 @@ function Labels({ form, change }) {
 }
 
 // Show which time the memory gets. If the text names a period, such as "last week", this is the start of the period.
-function When({ text }) {
-  const reading = useAnswer(text, () => startOf(text), WAIT_MS);
+function When({ text, may }) {
+  const reading = useAnswer(text, () => startOf(text, may), WAIT_MS);
   if (!text.trim()) return "Empty is now.";
   if (reading.error) return reading.error.message;
   return reading.done ? html`Stored as <${Time} at=${reading.done} />.` : "";
@@ -193,8 +198,8 @@ async function follow(entries, replaces, may) {
   const most = Math.max(MOST_ADDED, entries.length);
   added.set([...entries.map((entry) => ({ ...entry, state: "queued" })), ...added.get()].slice(0, most));
   forgetLists();
-  if (!may.has("ingest_status")) return;
   const ids = entries.map(({ id }) => id);
+  if (!may.has("ingest_status")) return void (replaces && update(ids[0], { error: NOT_REPLACED }));
   let memory = null;
   try {
     await client.outcomes(ids, (statuses) => {
@@ -218,7 +223,7 @@ async function follow(entries, replaces, may) {
 function Added({ may }) {
   const entries = useValue(added);
   const help = html`<p class="help">After you paste a list or several paragraphs, the page asks whether they are one
-    memory or several. A file goes to <a href="/import">Import</a>, or drop it here.</p>`;
+    memory or several.${mayImport(may) && html` A file goes to <a href="/import">Import</a>, or drop it here.`}</p>`;
   if (!entries.length) return html`<aside class="side" aria-label="Files">${help}</aside>`;
   return html`<aside class="side" aria-label="Added just now"><section><h2>Added just now</h2>
     <ul class="panel" role="status">${entries.map((entry) => html`<${Entry} key=${entry.id} entry=${entry}
@@ -239,7 +244,8 @@ function Entry({ entry, may }) {
     showToast("The text that you had typed was replaced.", { onAction: () => draft.set(typed) });
   };
   const isStored = state === "stored";
-  return html`<li class="pad stack-s"><${State} state=${state}>${state === "queued" ? "Waiting to be stored" : null}</>
+  const queued = may.has("ingest_status") ? "Waiting to be stored" : "Sent to be stored";
+  return html`<li class="pad stack-s"><${State} state=${state}>${state === "queued" ? queued : null}</>
     <p class="small" dir="auto">${shorten(plain(content), 120)}</p>
     ${error && html`<p class="small wrong">${error}</p>`}
     <p class="small btns">${memory && may.has("get_memory") && html`<a href=${`/memories/${memory}`}>
