@@ -2,6 +2,7 @@
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
 from tests.console.person import find, follow, keys, open_page, press, reads, shows, type_into
@@ -113,6 +114,19 @@ def test_the_end_of_an_action_leads_away_only_from_its_own_page(
     reads(browser, "h1", "Tags")
     _release(browser)
     assert browser.url == f"{site}/tags"
+
+
+def test_texts_about_an_empty_list_are_shown_only_when_the_server_has_answered(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/tags")
+    find(browser, ".tagtable")
+    find(browser, "main input").send_keys("zz")
+    shows(browser, "No tag begins with this.")
+    _hold(browser, "memory_facets")
+    find(browser, "main input").send_keys(Keys.BACKSPACE, Keys.BACKSPACE)
+    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "tags are loaded")
+    assert "No tag" not in browser.text
+    _release(browser)
+    find(browser, ".tagtable")
 
 
 def test_saving_metadata_keeps_the_keys_and_tags_that_another_client_changed(

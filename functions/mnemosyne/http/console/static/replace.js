@@ -47,7 +47,7 @@ export function Replace({ memory, onClose, onReplaced }) {
     <form role="search" class="search" onSubmit=${(event) => event.preventDefault()}><${Icon} name="search" />
       <input type="search" aria-label="Which memory is current?" placeholder="Which memory is current?" autofocus
         value=${query} onInput=${(event) => setQuery(event.target.value)} /></form>
-    <${Options} found=${searching.done ?? []} ...${{ chosen, setChosen }} />
+    ${searching.done && html`<${Options} found=${searching.done} ...${{ chosen, setChosen }} />`}
     ${chosen && html`<div class="swap"><div><span class="label">Will be replaced</span>${textOf(memory)}</div>
       <${Icon} name="arrow" /><div><span class="label">Current from now on</span>${textOf(chosen)}</div></div>`}
     <p class="help">The replaced memory stays readable under History.</p>

@@ -39,13 +39,15 @@ export function TagList({ may }) {
   const [prefix, setPrefix] = useState("");
   const [picked, setPicked] = useState([]);
   const [open, setOpen] = useState(null); // { tags, to } of the open dialog
-  const finding = useAction((text) => call("memory_facets", { limit: LIMIT, ...(text ? { prefix: text } : {}) }));
+  const finding = useAction(async (text) =>
+    ({ text, ...(await call("memory_facets", { limit: LIMIT, ...(text ? { prefix: text } : {}) })) }));
   const load = () => finding.run(prefix.trim());
   useEffect(() => {
     const timer = setTimeout(load, prefix ? WAIT_MS : 0);
     return () => clearTimeout(timer);
   }, [prefix]);
   const tags = finding.done?.tags ?? [];
+  const isFound = finding.done?.text === prefix.trim(); // else the tags are those of an earlier text
   const mayChange = may.has("change_tag");
   const total = finding.done?.total_tags ?? tags.length;
   usePickedBar(picked, { clear: () => setPicked([]), merge: () => setOpen({ kind: "merge", tags: picked }) });
@@ -65,11 +67,11 @@ export function TagList({ may }) {
           onClick=${() => setOpen({ kind: "merge", tags: [tag, to], to })}>Merge into ${to}</>`}>
         <p><strong>${tag}</strong> and <strong>${to}</strong> look like one tag.</p></>`)}
       ${!finding.done && !finding.error && html`<${Loading} />`}
-      ${finding.done && !tags.length && html`<p class="soft" role="status">
-        ${prefix ? "No tag begins with this." : "No tags yet."}</p>`}
+      ${isFound && !tags.length && html`<p class="soft" role="status">
+        ${prefix.trim() ? "No tag begins with this." : "No tags yet."}</p>`}
       ${tags.length > 0 && html`<${Table} ...${{ tags, picked, toggle, mayChange, setOpen }} />`}
-      ${total > tags.length && !prefix && html`<p class="help">These are the ${number(tags.length)} most used of
-        ${number(total)} tags. Find the others by their first letters.</p>`}
+      ${isFound && total > tags.length && !prefix.trim() && html`<p class="help">These are the${" "}
+        ${number(tags.length)} most used of ${number(total)} tags. Find the others by their first letters.</p>`}
       ${finding.done?.complete === false && html`<p class="help">Counted over the newest 100,000 memories.</p>`}</div>
     ${open && html`<${dialogs[open.kind]} ...${open} onClose=${() => setOpen(null)} onDone=${done} />`}</div>`;
 }
