@@ -129,6 +129,20 @@ def test_texts_about_an_empty_list_are_shown_only_when_the_server_has_answered(s
     find(browser, ".tagtable")
 
 
+def test_a_change_that_is_saved_after_its_form_was_left_is_shown_on_the_page_of_the_memory(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    id_ = system.remember("TITLE: Green jug\nOf clay.")
+    browser.open(f"{site}/memories/{id_}/edit")
+    type_into(browser, "title", "Blue jug")
+    _hold(browser, "update_memory")
+    press(browser, "Save")
+    follow(browser, "Cancel")
+    reads(browser, "h1", "Green jug")
+    _release(browser)
+    reads(browser, "h1", "Blue jug")
+
+
 def test_saving_metadata_keeps_the_keys_and_tags_that_another_client_changed(
     system: DevServer, site: str, browser: Chromium
 ) -> None:

@@ -78,10 +78,15 @@ export function saveList(name, list) {
 export const changes = observable(0);
 export const tellChange = () => changes.set(changes.get() + 1);
 
-// Call this after a change, so that no list shows the state before it.
-export function forgetLists() {
+// The latest change of a single memory in this tab: `id` is the id of the memory. The page of this memory loads it
+// again, because the person may have opened the page before the change was made.
+export const latestChange = observable({ id: null });
+
+// Call this after a change, so that no list shows the state before it. `id` is the id of a single changed memory.
+export function forgetLists(id = null) {
   navigation.lists.clear();
   tellChange();
+  if (id) latestChange.set({ id });
 }
 
 // The list from which a memory was opened: its address, name and ids. The keys j and k open the next and the previous

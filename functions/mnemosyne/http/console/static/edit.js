@@ -68,7 +68,7 @@ function Form({ id, memory, may }) {
     const changes = [labels, tagChangesOf(memory, form)].filter(Boolean);
     for (const fields of changes) await call("update_memory", fields);
     if (changes.length) {
-      forgetLists();
+      forgetLists(id);
       showToast("Saved.");
     }
     if (location.href === href) leave(); // the person may have left the page

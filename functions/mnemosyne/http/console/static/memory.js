@@ -1,6 +1,6 @@
 // The page of one memory: its text, its context and its actions.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { go, goUp, results } from "./address.js";
+import { go, goUp, latestChange, results } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, Menu, Note, save, Time, useAction } from "./components.js";
 import { copy } from "./copy.js";
 import { bringBack, deletedIds, deleteLater } from "./deletions.js";
@@ -20,9 +20,11 @@ export function Memory({ id, may }) {
   const reading = useAction(() => call("get_memory", { id, neighbours: true }));
   const history = useAction(() => call("memory_history", { id }));
   const load = () => Promise.all([reading.run(), may.has("memory_history") && history.run()]);
-  useEffect(() => void reading.run(), []);
+  const latest = useValue(latestChange);
+  const change = latest.id === id ? latest : null;
+  useEffect(() => void reading.run(), [change]);
   // Load the history again when another person logs in, because it contains the person's own rating.
-  useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person)]);
+  useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person), change]);
   const isDeleted = useValue(deletedIds).has(id);
   const memory = reading.done;
   if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted, load }} history=${history.done} />`;
