@@ -73,11 +73,16 @@ function Waiting() {
   return html`<p class="live" role="status">Waiting for the first memory; it will appear here</p>`;
 }
 
+// Throw an error if a memory was not stored. `status` is the state of its request, and `error` the reason of a failure.
+export function checkStored({ status, error }) {
+  if (status === "failed" || status === "dead_lettered") throw new Error(`Not stored: ${error ?? "see Activity"}`);
+}
+
 function First() {
   const [text, setText] = useState("");
   const storing = useAction(async () => {
     const { href } = location;
-    await call("ingest_memory", { content: text, wait: 5 });
+    checkStored(await call("ingest_memory", { content: text, wait: 5 }));
     setText("");
     if (location.href === href) go("/"); // the person may have left the page
   });
