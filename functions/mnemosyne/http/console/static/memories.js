@@ -116,7 +116,7 @@ function Recent({ form, may, facets, onTimes }) {
   useEffect(() => setResults({ href: addressOf(form), name: "Memories", ids: items.map(({ id }) => id) }));
   const onTagged = (...changed) => pages.change((before) => withTags(before, ...changed));
   const selection = useSelection({ items, may, onTagged });
-  const { fresh, show } = useFresh(pages, load);
+  const fresh = useFresh(pages, load);
   const rowOf = useElements((memory, row) => html`<${Row} key=${memory.id} memory=${memory} row=${row} />`);
   const partsOf = useParts();
   const days = groups(items.slice(0, useSlices(items.length)), items, pages);
@@ -126,7 +126,7 @@ function Recent({ form, may, facets, onTimes }) {
   return html`
     ${may.has("memory_timeline") && html`<${Strip} filters=${timelineFilters(form)}
       selection=${pages.times ?? form} onSelect=${select} />`}
-    <${ListHead} ...${{ form, facets, selection, fresh, show, pages }} />
+    <${ListHead} ...${{ form, facets, selection, fresh, pages }} />
     ${pages.isLoading && html`<${Loading} />`}
     <div class=${selection.isPicking ? "picking" : ""} ref=${selection.list}>${days.map((group) => html`
       <section class="group" key=${group.name}><h2 class="group-name">${group.name}${" "}
@@ -153,43 +153,60 @@ export const withTags = (items, ids, added, removed) =>
     ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removed.includes(tag)), ...added])] }
     : item));
 
+// Insert the new memories of a newer first page into the loaded memories, each after the memory that it follows on the
+// page. The rest of the page, after its last loaded memory, belongs to the next page of the list, unless the page is
+// the whole list (`isWhole`).
+export function mergeNewest(before, newest, isWhole) {
+  const ids = new Set(before.map(({ id }) => id));
+  const last = newest.findLastIndex(({ id }) => ids.has(id));
+  const end = isWhole || last < 0 ? newest.length : last + 1;
+  const merged = [...before];
+  let place = 0;
+  for (const item of newest.slice(0, end)) {
+    if (ids.has(item.id)) place = merged.findIndex(({ id }) => id === item.id);
+    else merged.splice(place, 0, item);
+    place += 1;
+  }
+  return merged;
+}
+
+const NONE = { items: [], isWhole: false, count: 0 };
+
 // Look for new memories. If the top of the list is in view, they are inserted. Otherwise a button announces their
 // number.
 function useFresh(pages, load) {
-  const [fresh, setFresh] = useState([]);
-  const known = new Set([...pages.items, ...fresh].map(({ id }) => id));
-  const insert = (items) => {
-    setFresh([]);
+  const [fresh, setFresh] = useState(NONE); // the newest page, and the number of its new memories
+  const insert = ({ items, isWhole, count }) => {
+    setFresh(NONE);
     tellChange();
-    if (items.length >= LIMIT) return pages.reload(); // more new items may exist between this page and the list
-    const ids = new Set(items.map(({ id }) => id));
-    return pages.change((before) => [...items, ...before.filter(({ id }) => !ids.has(id))]);
+    if (count >= LIMIT) return pages.reload(); // more new items may exist between this page and the list
+    return pages.change((before) => mergeNewest(before, items, isWhole));
   };
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
-    const { items } = await load();
-    const end = items.findIndex(({ id }) => known.has(id)); // items after the first known one are older, so not new
-    const added = items.slice(0, end < 0 ? items.length : end);
-    if (!added.length) return false;
-    if (scrollY < TOP_PX) insert([...added, ...fresh]);
-    else setFresh([...added, ...fresh]);
-    return true;
+    const { items, next } = await load();
+    const count = mergeNewest(pages.items, items, !next).length - pages.items.length;
+    const page = { items, isWhole: !next, count };
+    if (count && scrollY < TOP_PX) insert(page);
+    else setFresh(page);
+    return count !== fresh.count;
   });
   const show = () => {
     insert(fresh);
     scrollTo(0, 0);
   };
-  return { fresh, show };
+  return { count: fresh.count, show };
 }
 
-function ListHead({ form, facets, selection, fresh, show, pages }) {
+function ListHead({ form, facets, selection, fresh, pages }) {
   const count = facets?.memories;
   const isOldest = form.order === "oldest";
   if (!pages.items.length) return null;
   return html`<div class="list-head"><span class="grow" role="status">
       ${count === undefined ? "" : html`<strong class="num">${number(count)}</strong>
         ${countMemories(count).replace(number(count), "")}`}</span>
-    ${fresh.length > 0 && html`<${Button} class="btn small" icon="up" onClick=${show}>${number(fresh.length)} new</>`}
+    ${fresh.count > 0 && html`<${Button} class="btn small" icon="up" onClick=${fresh.show}>
+      ${number(fresh.count)} new</>`}
     <${Button} class="btn quiet small" icon="check" aria-pressed=${String(selection.isPicking)}
       onClick=${() => selection.setIsPicking(!selection.isPicking)}>Pick</>
     <${Button} class="btn quiet small" icon="sort"
