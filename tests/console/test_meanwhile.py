@@ -5,7 +5,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, follow, keys, open_page, press, reads, shows, type_into
+from tests.console.person import click, find, follow, keys, open_page, press, reads, shows, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -141,6 +141,26 @@ def test_a_change_that_is_saved_after_its_form_was_left_is_shown_on_the_page_of_
     reads(browser, "h1", "Green jug")
     _release(browser)
     reads(browser, "h1", "Blue jug")
+
+
+def test_the_undo_of_a_replacement_is_shown_on_a_page_that_was_opened_again(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    id_ = system.remember("TITLE: Old lid\nThe lid is loose.")
+    system.remember("TITLE: New lid\nThe lid is tight.")
+    browser.open(f"{site}/memories/{id_}")
+    reads(browser, "h1", "Old lid")
+    keys(browser, "r")
+    click(browser, "dialog .option input")
+    press(browser, "Replace it")
+    reads(browser, ".sheet", "This memory was replaced.")
+    open_page(browser, "Tags")
+    _hold(browser, "update_memory")
+    keys(browser, "z")
+    browser.driver.back()
+    reads(browser, ".sheet", "This memory was replaced.")
+    _release(browser)
+    wait_until(lambda: "This memory was replaced." not in browser.text, "it is current again")
 
 
 def test_saving_metadata_keeps_the_keys_and_tags_that_another_client_changed(

@@ -217,7 +217,7 @@ async function follow(entries, replaces, may) {
     await callTool("update_memory", { id: replaces, superseded_by: memory })
       .catch((error) => update(ids[0], { error: `Stored, but it replaces nothing: ${error.message}` }));
   }
-  forgetLists(replaces);
+  forgetLists(...(replaces ? [replaces] : []));
 }
 
 function Added({ may }) {

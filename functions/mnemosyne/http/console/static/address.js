@@ -78,15 +78,16 @@ export function saveList(name, list) {
 export const changes = observable(0);
 export const tellChange = () => changes.set(changes.get() + 1);
 
-// The latest change of a single memory in this tab: `id` is the id of the memory. The page of this memory loads it
+// The latest change of memories in this tab: `ids` are the ids of the memories. The page of such a memory loads it
 // again, because the person may have opened the page before the change was made.
-export const latestChange = observable({ id: null });
+export const latestChange = observable({ ids: [] });
 
-// Call this after a change, so that no list shows the state before it. `id` is the id of a single changed memory.
-export function forgetLists(id = null) {
+// Call this after a change, so that no list and no page of a memory shows the state before it. `ids` are the ids of the
+// memories whose labels or successor were changed.
+export function forgetLists(...ids) {
   navigation.lists.clear();
   tellChange();
-  if (id) latestChange.set({ id });
+  if (ids.length) latestChange.set({ ids });
 }
 
 // The list from which a memory was opened: its address, name and ids. The keys j and k open the next and the previous

@@ -69,7 +69,7 @@ export function replacedText(deleted, replaced) {
 export async function bringBack(ids, callTool) {
   try {
     for (const id of ids) await callTool("update_memory", { id, superseded_by: "none" });
-    forgetLists();
+    forgetLists(...ids);
     showToast(ids.length === 1 ? "It is current again." : `${number(ids.length)} memories are current again.`);
   } catch (error) {
     showToast(`Not brought back: ${error.message}`);

@@ -21,13 +21,13 @@ export function Memory({ id, may }) {
   const history = useAction(() => call("memory_history", { id }));
   const load = () => Promise.all([reading.run(), may.has("memory_history") && history.run()]);
   const latest = useValue(latestChange);
-  const change = latest.id === id ? latest : null;
+  const change = latest.ids.includes(id) ? latest : null;
   useEffect(() => void reading.run(), [change]);
   // Load the history again when another person logs in, because it contains the person's own rating.
   useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person), change]);
   const isDeleted = useValue(deletedIds).has(id);
   const memory = reading.done;
-  if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted, load }} history=${history.done} />`;
+  if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted }} history=${history.done} />`;
   // The heading is the same element before and after loading, so that it keeps the focus.
   return html`<${Position} id=${id} /><div class="stack"><${Heading}>Memory</>
     <${LoadProblem} error=${reading.error} onRetry=${load} />${!reading.error && html`<${Loading} rows=${4} />`}</div>`;
@@ -62,7 +62,7 @@ function Position({ id }) {
   </div></div>`;
 }
 
-function Sheet({ id, may, memory, history, isDeleted, load }) {
+function Sheet({ id, may, memory, history, isDeleted }) {
   const [isReplacing, setIsReplacing] = useState(false);
   const [isSource, setIsSource] = useState(memory.content.length > MOST_CHARACTERS);
   const ratings = useRatings(id, history, may);
@@ -80,12 +80,12 @@ function Sheet({ id, may, memory, history, isDeleted, load }) {
     ${memory.hold && html`<div class="results"><${Note}>
       <p>A legal hold keeps this memory, so it cannot be deleted: ${memory.hold.reason}</p></></div>`}
     <div class="with-side"><article class="panel sheet" aria-labelledby="title">
-      <${Head} ...${{ memory, history, ratings, may, load }} />
+      <${Head} ...${{ memory, history, ratings, may }} />
       <${Content} memory=${memory} isSource=${isSource} />
       <footer class="sheet-foot"><${Rate} ratings=${ratings} /><span class="grow"></span>
         <${View} isSource=${isSource} onChange=${setIsSource} /></footer></article>
-      <${Side} ...${{ id, may, memory, history, load }} /></div>
-    ${isReplacing && html`<${Replace} memory=${memory} onClose=${() => setIsReplacing(false)} onReplaced=${load} />`}`;
+      <${Side} ...${{ id, may, memory, history }} /></div>
+    ${isReplacing && html`<${Replace} memory=${memory} onClose=${() => setIsReplacing(false)} />`}`;
 }
 
 // Actions on the memory: functions by name. An action is undefined if the caller may not do it.
@@ -141,12 +141,12 @@ function Bar({ id, actions, isDeleted }) {
       ${actions.remove && html`<hr />${item("trash", "Delete", actions.remove, "Del", "danger")}`}</></div>`}</div>`;
 }
 
-function Head({ memory, history, ratings, may, load }) {
+function Head({ memory, history, ratings, may }) {
   const { superseded_by: successor, title_given: isGiven } = memory;
   const title = memory.title || "Untitled";
   const replaced = history?.supersedes?.[0];
   const back = may.has("update_memory") && html`<${Button} class="btn small"
-    onClick=${() => bringBack([memory.id], call).then(load)}>Bring it back</>`;
+    onClick=${() => bringBack([memory.id], call)}>Bring it back</>`;
   return html`<header class="sheet-head"><div class="grow">
     <${Heading} id="title" class=${isGiven === false ? "sr" : ""} dir="auto">${title}</>
     <p class="meta"><${Time} at=${memory.timestamp} />

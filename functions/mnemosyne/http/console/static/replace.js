@@ -20,7 +20,7 @@ async function candidates(query, id) {
 
 const textOf = ({ content }) => shorten(plain(bodyOf(content)), MOST_TEXT);
 
-export function Replace({ memory, onClose, onReplaced }) {
+export function Replace({ memory, onClose }) {
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState(null);
   const searching = useAction((text) => candidates(text, memory.id));
@@ -37,8 +37,7 @@ export function Replace({ memory, onClose, onReplaced }) {
   });
   const change = async (successor) => {
     await call("update_memory", { id: memory.id, superseded_by: successor });
-    forgetLists();
-    await onReplaced();
+    forgetLists(memory.id);
   };
   const replace = () => chosen && replacing.run();
   const foot = html`<${Button} onClick=${onClose}>Cancel</>

@@ -9,23 +9,22 @@ import { TagField } from "./tag_field.js";
 import { tagAddress } from "./tags.js";
 import { number } from "./text.js";
 
-export function Side({ id, may, memory, history, load }) {
+export function Side({ id, may, memory, history }) {
   return html`<aside class="side" aria-label="About this memory">
-    <${TagSection} ...${{ id, may, memory, load }} />
+    <${TagSection} ...${{ id, may, memory }} />
     <${Session} memory=${memory} />
     <${History} history=${history} />
     <${Ratings} ratings=${history?.ratings ?? []} />
     <${Record} memory=${memory} /></aside>`;
 }
 
-function TagSection({ id, may, memory, load }) {
+function TagSection({ id, may, memory }) {
   const [isAdding, setIsAdding] = useState(false);
   const { tags } = memory;
   const changing = useAction(async (change) => {
     await call("update_memory", { id, ...change }); // the other tags may have changed in the meantime
-    forgetLists();
+    forgetLists(id);
     setIsAdding(false);
-    await load();
   });
   const mayChange = may.has("update_memory");
   if (!mayChange && !tags.length) return null;
