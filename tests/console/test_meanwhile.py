@@ -35,6 +35,10 @@ def _hold(browser: Chromium, tool: str) -> None:
     browser.driver.execute_script(HOLD, tool)
 
 
+def _wait_until_held(browser: Chromium) -> None:
+    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the call is sent")
+
+
 def _release(browser: Chromium) -> None:
     browser.driver.execute_async_script(RELEASE)
 
@@ -77,7 +81,7 @@ def test_a_text_is_stored_already_only_if_the_answer_is_about_this_text(
     shows(browser, "This is stored already")
     _hold(browser, "similar_memories")
     find(browser, "#content").send_keys(" The pan hangs beside it.")
-    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the new text is compared")
+    _wait_until_held(browser)
     assert "This is stored already" not in browser.text
     _release(browser)
     shows(browser, "Similar memory")
@@ -123,7 +127,7 @@ def test_texts_about_an_empty_list_are_shown_only_when_the_server_has_answered(s
     shows(browser, "No tag begins with this.")
     _hold(browser, "memory_facets")
     find(browser, "main input").send_keys(Keys.BACKSPACE, Keys.BACKSPACE)
-    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "tags are loaded")
+    _wait_until_held(browser)
     assert "No tag" not in browser.text
     _release(browser)
     find(browser, ".tagtable")
