@@ -180,3 +180,12 @@ def test_the_memory_that_the_text_replaces_is_named_while_the_text_is_similar_to
     press(add, "Keep both")
     wait_until(lambda: "It replaces" not in add.text, "both are kept")
     assert add.driver.find_element(By.CSS_SELECTOR, ".note [aria-pressed]").get_attribute("aria-pressed") == "false"
+
+
+def test_a_text_is_written_in_the_direction_of_its_language(add: Chromium) -> None:
+    direction = "return getComputedStyle(document.querySelector('#content')).direction"
+    assert add.driver.execute_script(direction) == "ltr"
+    find(add, "#content").send_keys("المفتاح تحت السجادة.")
+    assert add.driver.execute_script(direction) == "rtl"
+    find(add, "#content").send_keys(Keys.CONTROL, "a")
+    find(add, "#content").send_keys(Keys.BACKSPACE)

@@ -101,7 +101,7 @@ export function Add({ address, may }) {
   return html`<div class="page-head"><${Heading}>Add a memory</></div>
     <div class="with-side"><form class="stack" onSubmit=${submit}>
       <div class=${isOver ? "field over" : "field"}><label class="sr" for="content">What should be remembered?</label>
-        <textarea class="input read" id="content" rows="8" ref=${field}
+        <textarea class="input read" id="content" rows="8" dir="auto" ref=${field}
           placeholder="What should be remembered? Markdown is fine."
           value=${form.content} onPaste=${onPaste}
           onInput=${(event) => change({ content: event.target.value })}></textarea></div>
@@ -168,8 +168,8 @@ function Labels({ form, change, may }) {
         placeholder=${may.has("list_memories") ? "yesterday around noon" : "2026-05-01"} />
       <span class="help" id="when-help"><${When} text=${form.when} may=${may} /></span></div></div>
     <details class="fold"><summary><${Icon} name="right" small />Title, session, metadata</summary><div class="cols">
-      <div class="field"><label for="add-title">Title</label><input class="input" id="add-title" value=${form.title}
-        placeholder="Else its first words" onInput=${set("title")} /></div>
+      <div class="field"><label for="add-title">Title</label><input class="input" id="add-title" dir="auto"
+        value=${form.title} placeholder="Else its first words" onInput=${set("title")} /></div>
       <div class="field"><label for="add-session">Session</label>
         <input class="input" id="add-session" value=${form.session} onInput=${set("session")} /></div>
       <div class="field"><label for="add-metadata">Metadata <span class="faint">a JSON object</span></label>

@@ -83,8 +83,8 @@ function Form({ id, memory, may }) {
       <${Button} class="btn main" busy=${saving.busy} onClick=${submit}>Save</></div>
     <div class="with-side"><form class="panel sheet stack" onSubmit=${submit}>
       <${Heading} class="sr">Edit: ${memory.title}</>
-      <div class="field"><label for="title">Title</label><input class="input" id="title" value=${form.title}
-        required=${memory.title_given !== false} placeholder="Else its first words"
+      <div class="field"><label for="title">Title</label><input class="input" id="title" dir="auto"
+        value=${form.title} required=${memory.title_given !== false} placeholder="Else its first words"
         onInput=${(event) => change("title", event.target.value)} /></div>
       <div class="field"><label for="new-tags">Tags</label>
         <${TagField} id="new-tags" tags=${form.tags} onChange=${(tags) => change("tags", tags)} /></div>

@@ -85,7 +85,7 @@ function SearchField({ form, onType }) {
   };
   return html`<form role="search" class="search" onSubmit=${submit}><${Icon} name="search" />
     <input type="search" id="query" aria-label="Search memories" placeholder="Search, or ask a question" ref=${field}
-      autocomplete="off" enterkeyhint="search" value=${query} onKeyDown=${onKeyDown}
+      autocomplete="off" enterkeyhint="search" dir="auto" value=${query} onKeyDown=${onKeyDown}
       onInput=${(event) => setQuery(event.target.value)} />
     ${query ? html`<${Button} class="btn quiet icon small" icon="x" aria-label="Clear" onClick=${clear} />`
       : html`<span class="wide"><kbd>/</kbd></span>`}</form>`;
