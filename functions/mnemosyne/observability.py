@@ -24,7 +24,7 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # The function `grouped` replaces all matches. First line: ids. Second line: numbers, except in names
+    # The function `normalize_cause` replaces all matches. First line: ids. Second line: numbers, except in names
     # (gemini-embedding-1), dimensions (dimension 768) and versions. Third line: numbers of five and more digits, even
     # in names (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -135,7 +135,7 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         return True
 
 
-def grouped(cause: str) -> str:
+def normalize_cause(cause: str) -> str:
     """Replace ids and counts in a cause by `#`, so that equal causes have equal texts.
 
     Numbers of models, dimensions and versions are kept, because they distinguish causes.
@@ -157,7 +157,7 @@ def bug(exc: BaseException | None) -> dict[str, str]:
 def fault_fields(exc: ServiceError, *, otherwise: str = WAIT) -> dict[str, str]:
     """Return `cause`, `error` and `next_step` of a service error. `otherwise` is the default of the next step."""
     next_step = exc.next_step or (DO_WHAT_IT_SAYS if exc.needs_operator else otherwise)
-    return {"cause": grouped(exc.cause), "error": str(exc), "next_step": next_step}
+    return {"cause": normalize_cause(exc.cause), "error": str(exc), "next_step": next_step}
 
 
 def milliseconds(since: float) -> float:

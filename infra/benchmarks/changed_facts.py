@@ -39,11 +39,11 @@ class Figures:
     hints: int = 0
     right: int = 0
     changes: int = 0
-    named: int = 0
+    hinted: int = 0
 
     def __str__(self) -> str:
         precision = f"{self.right / self.hints:.2f}" if self.hints else "–"
-        recall = f"{self.named / self.changes:.2f}" if self.changes else "–"
+        recall = f"{self.hinted / self.changes:.2f}" if self.changes else "–"
         return f"{self.hints:,} | {precision} | {self.changes:,} | {recall} |"
 
 
@@ -60,7 +60,7 @@ def pair_figures(pairs: Sequence[dict[str, object]]) -> Figures:
         figures.hints += is_hinted
         figures.right += is_hinted and pair["changed"] is True
         figures.changes += pair["changed"] is True
-        figures.named += is_hinted and pair["changed"] is True
+        figures.hinted += is_hinted and pair["changed"] is True
     return figures
 
 
@@ -91,7 +91,7 @@ def store_figures(
         figures.right += right
         if name in later:
             figures.changes += 1
-            figures.named += right > 0
+            figures.hinted += right > 0
     return parts, statistics.median(times)
 
 

@@ -102,7 +102,7 @@ def _sizes(owner: Connection) -> dict[str, Any]:
             relations[f"{row['name']}, TOAST"] = row["toast"]
     total = sum(relations.values())
     largest = {name: size for name, size in sorted(relations.items(), key=lambda one: -one[1]) if size > total / 1000}
-    return {**owner.one(COUNT).named, "bytes": total, "relations": largest}
+    return {**owner.one(COUNT).by_name, "bytes": total, "relations": largest}
 
 
 def searches(store: Store) -> dict[str, Any]:

@@ -240,7 +240,7 @@ def test_a_deployment_has_default_quotas_and_a_local_system_has_none(
 
     assert keeper.every() == [(EVERYBODY, Quota())]
     owner = connection_factory(cluster.url(postgres.OWNER, new := new_database(empty=True)))()
-    migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+    migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
     owner.close()
     ((name, everybody),) = Quotas(connection_factory(cluster.url(postgres.OWNER, new))).every()
     assert name == EVERYBODY

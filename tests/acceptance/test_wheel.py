@@ -108,8 +108,8 @@ def test_the_files_that_the_container_copies_exist_and_start_the_functions(tmp_p
     (program,) = re.findall(r"(?m)^CMD (\[.*\])$", definition)
     assert json.loads(program) == ["functions-framework", "--source", "main.py"]
     code = (
-        "import main; from mnemosyne.adapters.database.migrations import bundled; "
-        "print(main.mcp.__name__, len(bundled()), bundled()[0].label)"
+        "import main; from mnemosyne.adapters.database.migrations import schema_files; "
+        "print(main.mcp.__name__, len(schema_files()), schema_files()[0].label)"
     )
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
     completed = subprocess.run(

@@ -514,10 +514,12 @@ def test_another_content_under_the_id_of_a_request_is_distinguished_from_a_redel
 def test_a_new_state_is_unannounced_although_the_earlier_state_was_announced(memories: MemoryStore) -> None:
     republished = request("a")
     memories.record_failures([unstored(republished, "no good")])
-    unannounced = memories.unannounced([republished.request_id])
+    unannounced = memories.unannounced_outcomes([republished.request_id])
     store(memories, republished)
     memories.mark_announced(unannounced)
-    assert [outcome.state for outcome in memories.unannounced([republished.request_id])] == [IngestState.STORED]
+    assert [outcome.state for outcome in memories.unannounced_outcomes([republished.request_id])] == [
+        IngestState.STORED
+    ]
 
 
 def test_names_of_maximum_length_are_stored(memories: MemoryStore) -> None:
@@ -613,7 +615,7 @@ def test_announcing_an_outcome_does_not_list_it_again(memories: MemoryStore) -> 
     ingest_request = request("a")
     store(memories, ingest_request)
     first = memories.outcomes(100, after=OutcomeCursor())
-    memories.mark_announced(memories.unannounced([ingest_request.request_id]))
+    memories.mark_announced(memories.unannounced_outcomes([ingest_request.request_id]))
     assert not memories.outcomes(100, after=first.after).outcomes
 
 
@@ -635,12 +637,12 @@ def test_an_outcome_is_unannounced_until_it_is_marked_and_again_when_it_changes(
     memories.record_failures([unstored(republished, "no good")])
     memories.record_attempt([unstored(waiting, "away")])
     both = [republished.request_id, waiting.request_id]
-    assert [outcome.state for outcome in memories.unannounced(both)] == [IngestState.FAILED]
-    memories.mark_announced(memories.unannounced(both))
-    assert memories.unannounced(both) == []
+    assert [outcome.state for outcome in memories.unannounced_outcomes(both)] == [IngestState.FAILED]
+    memories.mark_announced(memories.unannounced_outcomes(both))
+    assert memories.unannounced_outcomes(both) == []
     store(memories, republished, waiting)
-    assert {outcome.state for outcome in memories.unannounced(both)} == {IngestState.STORED}
-    assert len(memories.unannounced(both)) == 2
+    assert {outcome.state for outcome in memories.unannounced_outcomes(both)} == {IngestState.STORED}
+    assert len(memories.unannounced_outcomes(both)) == 2
 
 
 def test_the_text_null_can_be_a_tag(memories: MemoryStore) -> None:

@@ -60,7 +60,7 @@ def migrated(cluster: postgres.EmbeddedPostgres) -> Iterator[Callable[[Embedding
                 server.run_file(f"CREATE DATABASE {name} TEMPLATE template0 STRATEGY file_copy")
                 names[space] = name
                 with closing(connection_factory(cluster.url(postgres.OWNER, name))()) as owner:
-                    migrations.migrate(owner, migrations.bundled(), space=space)
+                    migrations.migrate(owner, migrations.schema_files(), space=space)
             return names[space]
 
         yield get

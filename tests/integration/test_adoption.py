@@ -84,7 +84,7 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
     old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, store = old
-    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
+    migrations.migrate(before.owner, migrations.schema_files(), space=before.space)
     for memory_id, content in zip(before.ids, CONTENTS, strict=True):
         memory = store.fetch(memory_id)
         assert memory is not None
@@ -101,7 +101,7 @@ def test_adopted_memories_do_not_count_towards_the_daily_quota_and_all_indexes_e
     old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, _ = old
-    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
+    migrations.migrate(before.owner, migrations.schema_files(), space=before.space)
     usage = before.owner.run("SELECT sum(memories), sum(texts) FROM namespace_usage WHERE namespace = 'default'")
     assert usage == [[len(CONTENTS), 0]]
     invalid = "SELECT count(*) FROM pg_index WHERE indrelid = CAST('memories' AS regclass) AND NOT indisvalid"
@@ -114,7 +114,7 @@ def test_adopted_memories_do_not_count_towards_the_daily_quota_and_all_indexes_e
 @pytest.mark.parametrize("old", [768, 3072], indirect=True)
 def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, MemoryStore]) -> None:
     before, store = old
-    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
+    migrations.migrate(before.owner, migrations.schema_files(), space=before.space)
     vector = before.embedder.embed_query("zeppelin Lakehurst left for")
     for query_vector, mode in ((vector, SearchMode.SEMANTIC), (None, SearchMode.HYBRID)):
         query = SearchQuery(query="zeppelin Lakehurst left for", mode=mode, limit=1)
@@ -128,7 +128,7 @@ def test_the_content_of_an_adopted_memory_is_a_duplicate_when_it_is_sent_again(
     old: tuple[OldDatabase, MemoryStore],
 ) -> None:
     before, store = old
-    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
+    migrations.migrate(before.owner, migrations.schema_files(), space=before.space)
     again = IngestMessage("default", tuple(request(content) for content in dict.fromkeys(CONTENTS)))
     result = ingest.store(again, memories=store, embedder=before.embedder)
     outcomes = [result.outcomes[request.request_id] for request in again.requests]
@@ -145,7 +145,7 @@ def test_a_dimension_that_differs_from_the_settings_is_refused_and_nothing_chang
     before, _ = old
     wrong = EmbeddingSpace("gemini", before.space.model, 1536)
     with pytest.raises(Misconfigured, match=f"embeddings of dimension {before.space.dimension}, the settings say 1536"):
-        migrations.migrate(before.owner, migrations.bundled(), space=wrong)
+        migrations.migrate(before.owner, migrations.schema_files(), space=wrong)
     assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]
 
 
@@ -155,5 +155,5 @@ def test_rows_without_an_embedding_are_counted_in_the_error_and_nothing_changes(
     before, _ = old
     before.owner.run("UPDATE memories SET embedding = NULL WHERE id = :id", id=before.ids[0])
     with pytest.raises(Misconfigured, match="1 of the memories to adopt lack"):
-        migrations.migrate(before.owner, migrations.bundled(), space=before.space)
+        migrations.migrate(before.owner, migrations.schema_files(), space=before.space)
     assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]

@@ -74,7 +74,7 @@ def _events(owner: Connection) -> list[dict[str, Any]]:
     rows = owner.run(
         "SELECT principal, credential, client, namespace, action, outcome, ids, count FROM audit_events ORDER BY id"
     )
-    return [row.named for row in rows]
+    return [row.by_name for row in rows]
 
 
 def test_a_read_is_recorded_with_the_ids_that_it_returned(

@@ -87,7 +87,7 @@ def test_an_event_of_a_removed_memory_has_no_contents(
     assert [event.contents for event in Reader(memories).read()] == [None] * 4
     with feeds.announcer() as announcer:
         assert announcer
-        assert [event.contents for event in announcer.unannounced(100)] == [None] * 4
+        assert [event.contents for event in announcer.unannounced_events(100)] == [None] * 4
 
 
 @pytest.mark.parametrize("fault", [None, Unavailable("the topic did not accept all messages")])

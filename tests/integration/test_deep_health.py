@@ -94,7 +94,7 @@ def test_a_function_gets_200_when_a_later_version_has_replaced_sql_functions(
 ) -> None:
     """As in an upgrade between the migration and the new functions, and after a rollback of the traffic."""
     deployment = deployed()
-    files = migrations.bundled()
+    files = migrations.schema_files()
     later, *_ = (replace(file, sql=f"{file.sql}-- later") for file in files if file.version is None)
     deployment.migrate([later if file.name == later.name else file for file in files])
     status, checks = deployment.health()
@@ -109,7 +109,7 @@ def test_a_function_gets_503_when_a_backup_has_brought_back_earlier_sql_function
     deployment = deployed()
     deployment.as_owner("UPDATE schema_repeatables SET checksum = 'earlier', earlier_checksums = '{}'")
     status, checks = deployment.health()
-    deployment.migrate(migrations.bundled())
+    deployment.migrate(migrations.schema_files())
     assert (status, checks["schema"]["ok"]) == (503, False)
     assert deployment.health()[0] == 200
 

@@ -70,7 +70,7 @@ def test_a_role_without_the_right_to_create_tables_gets_a_clear_error(
         with pytest.raises(
             MigrationFailed, match="schema_migrations failed: 42501 permission denied for schema public"
         ):
-            migrations.migrate(stranger, migrations.bundled(), space=SPACE)
+            migrations.migrate(stranger, migrations.schema_files(), space=SPACE)
     finally:
         stranger.close()
         owner.script("DROP ROLE stranger")

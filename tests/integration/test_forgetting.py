@@ -227,7 +227,7 @@ def test_forgetting_clears_the_texts_of_a_queued_request_but_keeps_its_row(
     services.memories.record_attempt([as_failed(ingest_request, "the model has no quota for a secret recipe")])
     forget(services)
     row = shared_database.owner.one("SELECT state, error, note, provenance FROM ingest_requests")
-    assert "secret" not in json.dumps(row.named)
+    assert "secret" not in json.dumps(row.by_name)
     assert row["state"] == "deleted"
 
 

@@ -290,9 +290,9 @@ def test_memories_under_another_hold_are_not_reported_to_expire(
     system.run(ReleaseHold(namespace="ns", id=UUID(other["id"])))
     assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 0
     retention = Retention(shared_database.connect_as_owner)
-    assert retention.expired_by("ns", 0, 0) == 0
+    assert retention.count_expired("ns", 0, 0) == 0
     store_content(services.memories, "sencha")
-    assert retention.expired_by("ns", 0, 0) == 1
+    assert retention.count_expired("ns", 0, 0) == 1
 
 
 def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(services: FakeServices, holds: Holds) -> None:

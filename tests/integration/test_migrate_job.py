@@ -176,7 +176,7 @@ def test_a_missing_model_is_not_retried(gemini: GeminiServer) -> None:
 
 
 def test_a_deployment_embeds_one_word(gemini: GeminiServer, url: str) -> None:
-    assert migrate.deploy(_vertex(url)) == [file.label for file in migrations.bundled()]
+    assert migrate.deploy(_vertex(url)) == [file.label for file in migrations.schema_files()]
     assert gemini.texts == 1
 
 

@@ -35,7 +35,7 @@ def empty(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) 
 
 
 OLDER = migrations.SchemaFile(version=1, name="memories", sql="CREATE TABLE memories (id uuid)")
-EDITED = replace(migrations.bundled()[0], sql="CREATE TABLE memories (id uuid) -- edited later")
+EDITED = replace(migrations.schema_files()[0], sql="CREATE TABLE memories (id uuid) -- edited later")
 SECOND = migrations.SchemaFile(version=2, name="search", sql="SELECT 1")
 
 
@@ -48,7 +48,7 @@ def test_a_schema_of_another_version_is_refused_and_the_error_says_how_to_keep_i
     migrations.migrate(empty, applied, space=SMALL)
     expected = r"0001 baseline was changed after it was applied.*export > memories.jsonl.*import memories.jsonl"
     with pytest.raises(Misconfigured, match=expected):
-        migrations.migrate(empty, migrations.bundled(), space=SMALL)
+        migrations.migrate(empty, migrations.schema_files(), space=SMALL)
     assert empty.run("SELECT to_regclass('memories'), to_regclass('memory_words')") == [["memories", None]]
 
 
@@ -56,20 +56,20 @@ def test_a_file_that_fails_leaves_an_empty_database_empty(empty: Connection) -> 
     for name in ("baseline", "02_words", "20_rights", "90_adopt_memories"):
         broken = [
             replace(file, sql=file.sql + ";SELECT no_such_function();") if file.name == name else file
-            for file in migrations.bundled()
+            for file in migrations.schema_files()
         ]
         with pytest.raises(MigrationFailed, match=name):
             migrations.migrate(empty, broken, space=SMALL)
         tables = empty.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
         assert tables == [["schema_migrations"], ["schema_repeatables"]], name
-    assert migrations.migrate(empty, migrations.bundled(), space=SMALL) == migrations.bundled()
+    assert migrations.migrate(empty, migrations.schema_files(), space=SMALL) == migrations.schema_files()
 
 
 def test_an_additional_right_is_revoked_when_the_rights_are_applied_again(owner: Connection) -> None:
     owner.script("GRANT DELETE ON memories, api_keys TO mnemosyne_ingest")
     changed = [
         replace(file, sql=file.sql + "-- changed") if file.name == "20_rights" else file
-        for file in migrations.bundled()
+        for file in migrations.schema_files()
     ]
     migrations.migrate(owner, changed, space=FAKE_SPACE)
     rights = (
@@ -83,7 +83,7 @@ def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connectio
         replace(migration, sql=migration.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
         if migration.name == "02_memory_quality"
         else migration
-        for migration in migrations.bundled()
+        for migration in migrations.schema_files()
     ]
     assert [migration.label for migration in migrations.migrate(owner, changed, space=FAKE_SPACE)] == [
         "02_memory_quality"
@@ -115,7 +115,8 @@ def test_repeatable_files_apply_although_each_function_has_an_overload_with_an_e
 ) -> None:
     owner.script(ADD_OVERLOADS)
     changed = [
-        replace(file, sql=file.sql + "-- changed") if file.version is None else file for file in migrations.bundled()
+        replace(file, sql=file.sql + "-- changed") if file.version is None else file
+        for file in migrations.schema_files()
     ]
     files = [file.label for file in changed if file.version is None]
     assert [file.label for file in migrations.migrate(owner, changed, space=FAKE_SPACE)] == files
@@ -128,16 +129,16 @@ def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection)
         else replace(migration, sql=migration.sql + "SELECT no_such_function();")
         if migration.name == "12_find_api_key"
         else migration
-        for migration in migrations.bundled()
+        for migration in migrations.schema_files()
     ]
     with pytest.raises(MigrationFailed):
         migrations.migrate(owner, broken, space=FAKE_SPACE)
     assert owner.one("SELECT memory_quality(0, 0) AS quality")["quality"] == pytest.approx(0.5)
-    assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []
+    assert migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE) == []
 
 
 def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(empty: Connection) -> None:
-    migrations.migrate(empty, migrations.bundled(), space=SMALL)
+    migrations.migrate(empty, migrations.schema_files(), space=SMALL)
     assert read_embedding_space(empty, SMALL) == SMALL
     with pytest.raises(
         Misconfigured, match=r"embeddings of small at dimension 8, the settings say small at dimension 16"
@@ -175,10 +176,10 @@ def test_no_gin_index_uses_a_pending_list(owner: Connection) -> None:
 
 
 def test_an_older_version_runs_on_a_newer_schema(owner: Connection) -> None:
-    newest = max(migration.version or 0 for migration in migrations.bundled())
+    newest = max(migration.version or 0 for migration in migrations.schema_files())
     older = [
         replace(migration, sql=f"{migration.sql}-- as it was") if migration.version is None else migration
-        for migration in migrations.bundled()
+        for migration in migrations.schema_files()
         if migration.version != newest
     ]
     assert migrations.migrate(owner, older, space=FAKE_SPACE) == []

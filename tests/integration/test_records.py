@@ -332,9 +332,9 @@ def test_a_version_that_an_immutable_record_refuses_repeatedly_is_announced_once
     records.deliver(version("1", "first", 1))
     late = version("1", "second", 2)
     records.deliver(late)
-    records.store.mark_announced(records.store.unannounced([late.request_id]))
+    records.store.mark_announced(records.store.unannounced_outcomes([late.request_id]))
     records.deliver(late)
-    assert records.store.unannounced([late.request_id]) == []
+    assert records.store.unannounced_outcomes([late.request_id]) == []
 
 
 def test_an_immutable_record_keeps_the_earlier_of_two_contents_in_one_message(pool: Pool) -> None:

@@ -121,7 +121,7 @@ def moving(
     old, service = space_and_settings
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, migrations.bundled(), space=old)
+    migrations.migrate(owner, migrations.schema_files(), space=old)
     urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
     space = {"MNEMOSYNE_EMBEDDING_MODEL": old.model, "MNEMOSYNE_EMBEDDING_DIMENSION": str(old.dimension)}
     made = MoveStep(gemini, owner, urls, {**space, **service})
@@ -272,7 +272,7 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
 ) -> None:
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, migrations.bundled(), space=OLD)
+    migrations.migrate(owner, migrations.schema_files(), space=OLD)
     limited = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None)()
     limited.script("SET statement_timeout = '500ms'; SET lock_timeout = '500ms'")
     move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=192))

@@ -155,7 +155,7 @@ class Server:
     def apply_schema(self, database: str) -> None:
         """Apply the schema and grant the users their roles, as the function `migrate` does."""
         with self.connection(postgres.OWNER, database) as owner:
-            migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+            migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
             users = [f"{function}={self.login(user)}".lstrip("=") for user, function in LOGINS.items()]
             migrations.grant_runtime_role(owner, users)
 

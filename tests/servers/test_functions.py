@@ -288,4 +288,4 @@ def test_the_functions_work_on_a_dump_restored_by_the_owner(
         assert [hit["id"] for hit in memories] == [violin]
     assert {memory["id"] for memory in restored_functions.tool("list_memories")["memories"]} == {violin, coffee}
     with cluster.connection(postgres.OWNER, restored) as owner:
-        assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []
+        assert migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE) == []

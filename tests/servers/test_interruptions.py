@@ -32,7 +32,7 @@ class Interrupted(Connection):
         return rows
 
 
-FILES = len(migrations.bundled())
+FILES = len(migrations.schema_files())
 BEFORE_FILES = 2  # bookkeeping and BEGIN
 AFTER_FILES = 1  # no function may be called by every role
 
@@ -41,7 +41,7 @@ def _is_interrupted(server: Server, database: str, scripts: int, other: Connecti
     """Run the migration, terminated after that number of scripts, and return whether it had more."""
     with server.connection(postgres.OWNER, database) as opened:
         try:
-            migrations.migrate(Interrupted(opened, scripts, other), migrations.bundled(), space=FAKE_SPACE)
+            migrations.migrate(Interrupted(opened, scripts, other), migrations.schema_files(), space=FAKE_SPACE)
         except Unavailable:
             return True
         return False
@@ -83,6 +83,6 @@ def test_an_interrupted_adoption_leaves_the_go_server_s_memories_unchanged(
         before = owner.run_file(rows)
         assert _is_interrupted(server, name, scripts, owner)
         assert owner.run_file(rows) == before
-        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+        migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
         assert catalog.objects(owner) == full_schema[0]
         assert [row[:2] for row in owner.run_file(rows)] == [row[:2] for row in before]

@@ -104,8 +104,8 @@ def test_a_table_of_another_user_is_adopted_after_that_user_transfers_it(
     with server.connection("other owner", name) as other, server.connection(postgres.OWNER, name) as owner:
         OldDatabase(other, FAKE_SPACE.dimension)
         with pytest.raises(MigrationFailed, match=r"as postgres, run ALTER TABLE memories OWNER TO"):
-            migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+            migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
         (before,) = other.run("SELECT count(*) FROM memories")
         other.script("ALTER TABLE memories OWNER TO cloudsqlsuperuser")
-        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+        migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
         assert owner.run("SELECT count(*) FROM memories") == [before]

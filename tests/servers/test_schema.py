@@ -51,15 +51,15 @@ def test_pg_trgm_is_available_on_cloud_sql_and_not_in_the_embedded_server(server
 def test_the_schema_applied_to_an_empty_database_is_the_same_on_each_server(
     owner: Connection, expected: list[str]
 ) -> None:
-    applied = migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
-    assert [migration.label for migration in applied] == [migration.label for migration in migrations.bundled()]
+    applied = migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
+    assert [migration.label for migration in applied] == [migration.label for migration in migrations.schema_files()]
     assert catalog.listing(owner) == expected
     assert catalog.extensions(owner) == ["plpgsql", "vector"]
 
 
 def test_applying_the_schema_again_changes_nothing(owner: Connection, expected: list[str]) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
-    assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []
+    migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
+    assert migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE) == []
     assert catalog.listing(owner) == expected
 
 
@@ -73,7 +73,7 @@ def test_extensions_installed_before_do_not_change_the_schema(
             if owner.run("SELECT FROM pg_available_extensions WHERE name = :extension", extension=extension):
                 statement = f"CREATE EXTENSION {extension}"
                 owner.run_file(statement) if user == "the owner" else server.as_superuser(statement, name)
-        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+        migrations.migrate(owner, migrations.schema_files(), space=FAKE_SPACE)
         assert catalog.listing(owner) == expected
 
 
@@ -90,7 +90,7 @@ def test_extensions_installed_before_do_not_change_the_schema(
 def test_embeddings_have_the_provider_model_and_dimension_of_the_settings(
     owner: Connection, space: EmbeddingSpace
 ) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=space)
+    migrations.migrate(owner, migrations.schema_files(), space=space)
     assert read_embedding_space(owner, space) == space
     columns = owner.run(
         "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname = 'embedding'"

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.domain.principal import Scope
-from mnemosyne.observability import EventLog, configure_logging, grouped
+from mnemosyne.observability import EventLog, configure_logging, normalize_cause
 
 
 @pytest.fixture(autouse=True)
@@ -78,12 +78,12 @@ def test_a_field_of_any_type_is_logged(value: object, written: object) -> None:
     ],
 )  # fmt: skip
 def test_a_grouped_cause_keeps_models_dimensions_and_versions_but_no_ids_or_counts(cause: str, expected: str) -> None:
-    assert grouped(cause) == expected
+    assert normalize_cause(cause) == expected
 
 
 def test_a_long_grouped_cause_is_not_cut() -> None:
     cause = f"the database holds embeddings of {'m' * 100} at dimension 768, the settings say {'n' * 100}"
-    assert grouped(cause) == cause
+    assert normalize_cause(cause) == cause
 
 
 def test_a_bug_is_logged_with_its_line_of_code_and_without_its_message() -> None:

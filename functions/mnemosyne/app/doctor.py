@@ -12,7 +12,7 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import find_api_key
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.memory_database import read_embedding_space
-from mnemosyne.adapters.database.migrations import SchemaFile, bundled
+from mnemosyne.adapters.database.migrations import SchemaFile, schema_files
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import text_array
 from mnemosyne.adapters.database.server_errors import error_fields
@@ -229,7 +229,7 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
 
 def examine_database(services: ConfiguredServices) -> Iterator[Check]:
     """Check the database's server, extension, schema and embedding space."""
-    return _run_checks(services, lambda connection: check_database(connection, bundled(), services.expected_space))
+    return _run_checks(services, lambda connection: check_database(connection, schema_files(), services.expected_space))
 
 
 def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:

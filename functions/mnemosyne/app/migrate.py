@@ -16,7 +16,7 @@ from mnemosyne.adapters.embedders import registry
 from mnemosyne.app.container import connection_factory_for, embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unavailable
-from mnemosyne.observability import EventLog, configure_logging, grouped
+from mnemosyne.observability import EventLog, configure_logging, normalize_cause
 from mnemosyne.settings import Settings
 
 log = EventLog("mnemosyne.app.migrate")  # with __name__, a job's logger would be "__main__" and drop info events
@@ -73,7 +73,7 @@ def migrate(settings: Settings, *, repair: bool = False) -> list[str]:
     """
     with closing(connection_factory_for(settings, socket_timeout=None)()) as connection:
         space = embedding_space(settings)
-        applied = migrations.migrate(connection, migrations.bundled(), space=space, repair=repair)
+        applied = migrations.migrate(connection, migrations.schema_files(), space=space, repair=repair)
         migrations.grant_runtime_role(connection, settings.runtime_users)
         connection.run(_AUDIT_DAYS, days=settings.audit_days)
     return [file.label for file in applied]
@@ -104,7 +104,7 @@ def log_failure(event: str, exc: Exception) -> str:
         log.exception(event, error=cause)
         return cause
     next_step = getattr(exc, "next_step", "") or _NEXT_STEPS[event]
-    log.error(event, cause=grouped(getattr(exc, "cause", cause)), error=cause, next_step=next_step)
+    log.error(event, cause=normalize_cause(getattr(exc, "cause", cause)), error=cause, next_step=next_step)
     return cause
 
 

@@ -66,7 +66,7 @@ class OwnerStores:
     def schema_files(self) -> Sequence[Mapping[str, Any]]:
         """Return label, version, name and time of application of each file of the schema."""
         with closing(self.connect()) as connection:
-            files = migrations.status(connection, migrations.bundled())
+            files = migrations.status(connection, migrations.schema_files())
         return [
             {"label": file.label, "version": file.version, "name": file.name, "applied_at": file.applied_at}
             for file in files
@@ -215,7 +215,7 @@ def announce(feeds: ChangeFeeds, topic: ChangeTopic) -> int:
     """
     deadline, count = time.monotonic() + ANNOUNCING_SECONDS, 0
     with feeds.announcer() as announcer:
-        while announcer and (events := announcer.unannounced(ANNOUNCED_AT_ONCE)):
+        while announcer and (events := announcer.unannounced_events(ANNOUNCED_AT_ONCE)):
             topic.publish(events)
             announcer.mark(events)
             count += len(events)

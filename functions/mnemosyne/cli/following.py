@@ -54,7 +54,7 @@ def listing_pages(system: System, operation: Operation, *, follow: bool) -> Iter
     while True:
         page = system.run(operation)
         yield page
-        operation = operation.continued(page["after"])
+        operation = operation.next_page(page["after"])
         if page["is_last"]:
             if not follow:
                 return

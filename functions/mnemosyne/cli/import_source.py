@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mnemosyne.domain.memory import ExternalId, Reading
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
-from mnemosyne.domain.visible import escaped
+from mnemosyne.domain.visible import escape
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import Item, valid_unicode
 
@@ -37,7 +37,7 @@ class Source:
         """
         folder = path if path.is_dir() else path.parent
         full_path = str(folder.resolve())
-        if path.is_dir() and not vault and len(escaped(valid_unicode(full_path))) > SOURCE_LIMIT:
+        if path.is_dir() and not vault and len(escape(valid_unicode(full_path))) > SOURCE_LIMIT:
             raise InvalidRequest(
                 f"the path of a folder is the source of its notes and must have at most {SOURCE_LIMIT:,} characters, "
                 f"got {len(full_path):,}: name the source with --source"
@@ -48,13 +48,13 @@ class Source:
 
     def external_id(self, item: Item) -> ExternalId:
         """Return the source and the key of an item. The key is the item's line number, or its path in the folder."""
-        source = escaped(item.source)
+        source = escape(item.source)
         place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
         return ExternalId(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
 
 
 def _storable(name: str) -> str:
-    return escaped(valid_unicode(name))[-SOURCE_LIMIT:]
+    return escape(valid_unicode(name))[-SOURCE_LIMIT:]
 
 
 @dataclass(frozen=True)

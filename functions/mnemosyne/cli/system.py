@@ -93,7 +93,7 @@ def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
         yield page
         if not page.get("after"):
             return
-        operation = operation.continued(page["after"])
+        operation = operation.next_page(page["after"])
 
 
 def slices(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ from types import FrameType
 
 import click
 
-from mnemosyne.domain.visible import escaped
+from mnemosyne.domain.visible import escape
 
 _CODE_POINTS = "mnemosyne.code_points"
 """Name of the error handler that `escape_unencodable` registers."""
@@ -18,7 +18,7 @@ _CODE_POINTS = "mnemosyne.code_points"
 
 def plain(text: object) -> str:
     """Return the text on one line, with control and invisible characters escaped as code points."""
-    return escaped(str(text))
+    return escape(str(text))
 
 
 def lines_of(text: object) -> str:

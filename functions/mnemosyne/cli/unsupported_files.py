@@ -11,7 +11,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.chronicle import START
 from mnemosyne.formats.decoding import SAMPLE_BYTES, is_text
 from mnemosyne.formats.item import ITEM_BYTES
-from mnemosyne.formats.reading import GZIP, format_of, unpacked, unpacked_name
+from mnemosyne.formats.reading import GZIP, decompress, format_of, unpacked_name
 
 _TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
 _TO_MARKDOWN = "convert it to Markdown"
@@ -124,14 +124,14 @@ def unknown_extension(path: Path) -> tuple[str, str]:
 def _beginning(path: Path, size: int) -> bytes:
     """Return the first bytes of a file, decompressed; none if the compressed data is damaged."""
     with path.open("rb") as file, suppress(InvalidRequest):
-        return unpacked(file, path.name).read(size)
+        return decompress(file, path.name).read(size)
     return b""
 
 
 def is_chronicle(path: Path) -> bool:
     """Whether a file has the start mark of the chronicle format in its first million bytes after decompression."""
     with path.open("rb") as file, suppress(InvalidRequest):
-        return START.encode() in unpacked(file, path.name).read(1_000_000)
+        return START.encode() in decompress(file, path.name).read(1_000_000)
     return False
 
 
@@ -173,7 +173,7 @@ def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:
 def _is_json_lines(path: Path, number: int) -> bool:
     """Whether each of the first `number` lines of a file is a JSON object."""
     with path.open("rb") as file, suppress(InvalidRequest):
-        stream = unpacked(file, path.name)
+        stream = decompress(file, path.name)
         return all(_is_object(stream.readline(ITEM_BYTES)) for _ in range(number))
     return False
 

@@ -8,7 +8,7 @@ from typing import BinaryIO, Self
 from mnemosyne.domain.memory import IngestStatus
 from mnemosyne.domain.parsing import SOURCE_LIMIT
 from mnemosyne.domain.pubsub_message import storable_name
-from mnemosyne.domain.visible import escaped
+from mnemosyne.domain.visible import escape
 from mnemosyne.errors import InvalidRequest
 
 OBJECT_BYTES = 1024**3
@@ -57,7 +57,7 @@ class StoredObject:
     @property
     def source(self) -> str:
         """Source of the records that name no source. The keys of these records are their line numbers."""
-        return f"gs://{self.bucket}/{escaped(self.name)}#{self.generation}"
+        return f"gs://{self.bucket}/{escape(self.name)}#{self.generation}"
 
     @property
     def report(self) -> str:

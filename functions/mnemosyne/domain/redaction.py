@@ -12,7 +12,7 @@ from mnemosyne.domain.memory_input import SCHEMA_VERSION
 from mnemosyne.domain.message import FORGOTTEN, encode_record
 
 
-def redacted(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
+def redact(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
     """Return the data of a message without the texts of its forgotten memories.
 
     `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Of a

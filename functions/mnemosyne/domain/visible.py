@@ -86,7 +86,7 @@ def one_line(text: str) -> str:
     return _replace_invisible(text, lambda character: " " if _BREAKS.match(character) or character == "\u2800" else "")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return the text on one line, with each invisible character replaced by its code point, such as <U+200B>."""
     return text if _is_plain(text) else _replace_invisible(text, lambda character: f"<U+{ord(character):04X}>")
 

@@ -57,7 +57,7 @@ def read(
     path of a note in its folder, by default the name. A text file without chronicles (blocks from CHRONICLE_START to
     CHRONICLE_END) is one note. Raises InvalidRequest if the gzip data is damaged or larger than UNPACKED_BYTES.
     """
-    stream = unpacked(stream, name, packed=packed)
+    stream = decompress(stream, name, packed=packed)
     if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
         stream, is_note = _detect_note(stream)
         format_ = "markdown" if is_note else format_
@@ -84,7 +84,7 @@ def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
         yield markdown.too_large(name, path)
 
 
-def unpacked(stream: BinaryIO, name: str, *, packed: bool | None = None) -> BinaryIO:
+def decompress(stream: BinaryIO, name: str, *, packed: bool | None = None) -> BinaryIO:
     """Return the stream, decompressed if it is gzip.
 
     `packed` says whether the data is compressed with gzip. By default the extension of the name decides. Reading the

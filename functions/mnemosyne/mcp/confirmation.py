@@ -45,7 +45,7 @@ def answer_of(params: mcp_types.CallToolRequestParams) -> object | None:
     return (params.input_responses or {}).get(CONFIRM)
 
 
-def agreed(answer: object) -> bool:
+def has_agreed(answer: object) -> bool:
     """Whether the user agreed."""
     if not isinstance(answer, mcp_types.ElicitResult) or answer.action != "accept":
         return False

@@ -17,7 +17,7 @@ import mnemosyne
 from mnemosyne.domain.argument_rules import closest_name
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp import app, prompts, resources
-from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
+from mnemosyne.mcp.confirmation import answer_of, can_answer, has_agreed, question
 from mnemosyne.mcp.dispatch import call, success
 from mnemosyne.mcp.icon import icons
 from mnemosyne.mcp.record import uri_of
@@ -137,7 +137,7 @@ def _tool_handlers(services: Services, database: ThreadLimiter, principal: Princ
                 if (answer := answer_of(params)) is None:
                     result = await database.run(caller, call, tool.asks_first, arguments, caller, services)
                     return result if result.is_error else question(result)
-                if not agreed(answer):
+                if not has_agreed(answer):
                     return failure(f"{tool.name} was not run: the user did not agree", DECLINED)
             threads = database if tool.needs_database else publishing
             result = await threads.run(caller, call, tool, arguments, caller, services)

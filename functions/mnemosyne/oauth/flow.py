@@ -187,7 +187,7 @@ class Flow:
                 )
         return answer
 
-    def decided(self, key: str) -> Answer | None:
+    def redirection(self, key: str) -> Answer | None:
         """Return the redirection to the client if the person has decided; else None. Raises NotFound."""
         with self._pending(key) as (rows, pending):
             return self._repeat_answer(rows, pending, key) if pending.status == "decided" else None

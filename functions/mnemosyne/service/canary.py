@@ -15,7 +15,7 @@ from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.search import Filters, SearchQuery
 from mnemosyne.errors import MnemosyneError, ServiceError
 from mnemosyne.ids import issue_request_id
-from mnemosyne.observability import EventLog, grouped, milliseconds
+from mnemosyne.observability import EventLog, milliseconds, normalize_cause
 from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest, search
 
@@ -56,7 +56,7 @@ def check_canary(services: Services, *, wait: float = WAIT_SECONDS) -> Check:
         stored_ms = _run_steps(services, wait)
     except _FailedStepError as exc:
         cause = f"{exc.step}: {exc.cause}"
-        log.error("canary_failed", step=exc.step, cause=grouped(cause), error=cause, next_step=exc.next_step)
+        log.error("canary_failed", step=exc.step, cause=normalize_cause(cause), error=cause, next_step=exc.next_step)
         return Check("canary", f"{exc.step}: {exc.cause}", exc.next_step)
     log.info("canary_passed", stored_ms=stored_ms, duration_ms=milliseconds(started))
     return Check("canary", f"stored within {stored_ms:.0f} ms, found and deleted")

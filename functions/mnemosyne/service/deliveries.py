@@ -51,7 +51,7 @@ class Push:
         """Whether Pub/Sub will delete the message within LAST_DAY."""
         return self.age is not None and self.age > RETENTION - LAST_DAY
 
-    def decoded(self) -> IngestMessage:
+    def decode(self) -> IngestMessage:
         """Decode the message."""
         return decode(self.message, allowed_namespace=self.allowed_namespace)
 
@@ -74,7 +74,7 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 
     An invalid request is recorded as failed. An unreadable message becomes a dead letter.
     """
-    message = push.decoded()
+    message = push.decode()
     reason, is_over_quota = message.dead_letter_reason, False
     memories = services.memories_of(message.namespace)
     if message.namespace:
@@ -108,7 +108,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     cause, kind, earlier = "", DeadLetterKind.EXPIRED, set[str | None]()
     if not push.expires_soon:
         try:
-            message = push.decoded()
+            message = push.decode()
             if message.namespace:
                 statuses = services.memories_of(message.namespace).statuses(message.request_ids)
                 earlier = {status.error for status in statuses.values()}
@@ -138,7 +138,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
 
 def _make_dead_letter(push: Push, services: SubscriberServices, cause: str, kind: DeadLetterKind) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
-    message = push.decoded()
+    message = push.decode()
     if message.retry_reason:
         kind = DeadLetterKind.NEWER
     elif message.dead_letter_reason:

@@ -14,7 +14,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
 from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, first_of_each_id, read_each, without_text
-from mnemosyne.domain.redaction import redacted
+from mnemosyne.domain.redaction import redact
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.observability import EventLog
@@ -133,7 +133,7 @@ def _find_forgotten(
     # Of the records with one request id, the first valid one is the request, as in `decode`.
     valid_first = sorted(deleted, key=lambda reading: isinstance(reading, FailedRequest))
     requests = tuple(first_of_each_id(valid_first).values())
-    return _ForgottenRequests(redacted(entries, forgotten), requests, effects.forgettings, any_forgotten=True)
+    return _ForgottenRequests(redact(entries, forgotten), requests, effects.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:

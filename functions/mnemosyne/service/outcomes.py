@@ -28,7 +28,7 @@ def announce(
     Call this function before the message is acknowledged. After an error, the message is delivered again and the call
     is repeated. After a crash, an event may be published again, under the same id. Raises Unavailable.
     """
-    waiting = memories.unannounced(request_ids) if request_ids else []
+    waiting = memories.unannounced_outcomes(request_ids) if request_ids else []
     outcomes = [Outcome(namespace=memories.namespace, message_id=message_id, status=status) for status in waiting]
     if dead_letter:
         outcomes.append(Outcome.of_dead_letter(memories.namespace, dead_letter, message_id))

@@ -22,7 +22,7 @@ from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.parsing import VALUES, check_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.search import Filters
-from mnemosyne.domain.visible import escaped
+from mnemosyne.domain.visible import escape
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # also for `mcp.tools.transfer`
@@ -103,7 +103,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     lines = [item.line + part.first_line - 1 for item in items]
     readings, seen_requests = [], SeenRequests()
     for item, line in zip(items, lines, strict=True):
-        place = ExternalId(escaped(part.name), f"{line}{item.suffix}")
+        place = ExternalId(escape(part.name), f"{line}{item.suffix}")
         readings.append(
             seen_requests.check(item, read_item(item, _defaults(namespace, part, place), vault=VAULT), place)[0]
         )

@@ -5,7 +5,7 @@ import pytest
 from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.message import read_each
 from mnemosyne.domain.pubsub_message import Published
-from mnemosyne.domain.redaction import redacted
+from mnemosyne.domain.redaction import redact
 
 SECRET = b'{"content": "secret", "timestamp": "2026-05-20"}'
 KEPT = b'{"content": "kept", "timestamp": "2026-05-20", "metadata": {"x": 1.5, "y": ["\xc3\xa9"]}}'
@@ -18,7 +18,7 @@ def _message(*records: bytes) -> Published:
 
 
 def _redacted(message: Published, forgotten: set[int]) -> Published:
-    data = redacted(read_each(message, "ns"), forgotten)
+    data = redact(read_each(message, "ns"), forgotten)
     assert data is not None
     return Published(message_id="2", data=data, attributes=message.attributes, publish_time=message.publish_time)
 
@@ -53,4 +53,4 @@ def test_of_a_memory_that_is_nested_too_deeply_the_error_remains() -> None:
 
 
 def test_nothing_remains_of_a_message_with_only_forgotten_memories() -> None:
-    assert redacted(read_each(_message(SECRET), "ns"), {0}) is None
+    assert redact(read_each(_message(SECRET), "ns"), {0}) is None

@@ -8,7 +8,7 @@ import pytest
 from mnemosyne.domain.client_name import NAMELESS, client_name
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.visible import escaped, first_invisible, one_line
+from mnemosyne.domain.visible import escape, first_invisible, one_line
 from mnemosyne.errors import InvalidRequest
 
 ZWJ, ZWNJ = "\u200d", "\u200c"
@@ -88,7 +88,7 @@ def test_the_test_tables_cover_many_scripts() -> None:
 
 @pytest.mark.parametrize("text", WRITTEN)
 def test_ordinary_text_is_unchanged(text: str) -> None:
-    assert (one_line(text), escaped(text), first_invisible(text)) == (text, text, "")
+    assert (one_line(text), escape(text), first_invisible(text)) == (text, text, "")
 
 
 @pytest.mark.parametrize("character", HIDDEN)
@@ -96,7 +96,7 @@ def test_an_invisible_character_is_removed_from_a_line_or_escaped(character: str
     text = f"tea{character}pot"
     assert one_line(text) in ("teapot", "tea pot", "tea[31mpot", "tea [31mpot")
     assert first_invisible(text) == f"U+{ord(character[0]):04X} at character 3"
-    assert f"<U+{ord(character[0]):04X}>" in escaped(text)
+    assert f"<U+{ord(character[0]):04X}>" in escape(text)
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_a_bug_in_the_dead_letter_function_loses_no_message(
     def broken(self: Push) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Push, "decoded", broken)
+    monkeypatch.setattr(Push, "decode", broken)
     assert last.post("/namespaces/ns", json=_envelope(b"x", {"note": "a\x00b"})).status_code == 204
     (dead_letter,) = services.memories.dead_letters(100)
     assert (dead_letter.data, dead_letter.attributes) == (b"x", {"note": "a\ufffdb"})

@@ -72,4 +72,4 @@ class ApiKeyStore(OwnerStore):
 
 def _read_key(row: Row) -> ApiKey:
     scopes = frozenset(map(Scope, row["scopes"]))
-    return ApiKey(**row.named | {"scopes": scopes, "secret_hash": bytes(row["secret_hash"])})
+    return ApiKey(**row.by_name | {"scopes": scopes, "secret_hash": bytes(row["secret_hash"])})

@@ -57,7 +57,7 @@ class AuditLog:
                 after_id=after[1] if after else None,
                 limit=limit,
             )
-        return [AuditEvent(**row.named) for row in rows]
+        return [AuditEvent(**row.by_name) for row in rows]
 
     def record(self, fields: Mapping[str, Any]) -> None:
         """Record one event. The event is committed when this method returns."""

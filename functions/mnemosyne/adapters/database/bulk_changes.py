@@ -89,7 +89,7 @@ class BulkChanges(NamespaceStore):
             )
             check_growth(before, usage(connection))
             self._record_action(connection, [], count=row["changed"])
-        return ChangedTag(**row.named)
+        return ChangedTag(**row.by_name)
 
 
 def check_growth(before: Quota, after: Quota) -> None:

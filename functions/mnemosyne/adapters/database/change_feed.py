@@ -128,7 +128,7 @@ class ChangeFeedReader(NamespaceStore):
         with self._transaction() as connection:
             if after.until is None:
                 row = connection.one(_BEGIN, namespace=self.namespace, seen=after.seen, since=after.since)
-                after = after.model_copy(update=row.named)
+                after = after.model_copy(update=row.by_name)
             rows = connection.run(
                 _PAGE,
                 namespace=self.namespace,
@@ -152,7 +152,7 @@ class ChangeFeeds(OwnerStore):
 
     def every(self) -> Sequence[ChangeFeed]:
         """Return the settings by namespace; the empty name means all namespaces without a setting."""
-        return [ChangeFeed(**row.named) for row in self._run(_LIST)]
+        return [ChangeFeed(**row.by_name) for row in self._run(_LIST)]
 
     def set(self, feed: ChangeFeed) -> None:
         """Set the change feed of a namespace. Transactions that have already begun may still use the earlier
@@ -186,7 +186,7 @@ class Announcer:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
+    def unannounced_events(self, limit: int) -> Sequence[ChangeEvent]:
         """Return unpublished events of all namespaces. The events of a memory are in the order of its changes."""
         rows = self._connection.run(_UNANNOUNCED, limit=limit, bytes=CONTENT_BYTES)
         return [_read_event(row["namespace"], row) for row in rows]

@@ -70,7 +70,7 @@ class Row(list[Any]):
         return super().__getitem__(self._columns[column] if isinstance(column, str) else column)
 
     @property
-    def named(self) -> dict[str, Any]:
+    def by_name(self) -> dict[str, Any]:
         """Return the values by column name."""
         return dict(zip(self._columns, self, strict=True))
 

@@ -100,7 +100,7 @@ class ConsoleQueries(NamespaceStore):
         Returns None if the memory does not exist or no hold is on it.
         """
         rows = self._run(console_queries_sql.HOLD, id=memory_id)
-        return Hold(**rows[0].named) if rows else None
+        return Hold(**rows[0].by_name) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
         """Mark the words of the query in texts, as a search by words would find them.
@@ -143,7 +143,7 @@ class ConsoleQueries(NamespaceStore):
         return History(
             supersedes=[read_listed(row) for row in version_rows if row["step"] < 0],
             superseded_by=[read_listed(row) for row in version_rows if row["step"] > 0],
-            ratings=[PastRating(**row.named) for row in ratings],
+            ratings=[PastRating(**row.by_name) for row in ratings],
         )
 
     def ingest_requests(
@@ -195,7 +195,7 @@ class ConsoleQueries(NamespaceStore):
             )
         memories = {str(row["id"]): row["id"] for row in existing_rows}
         return [
-            ListedEvent(**row.named, memories=[memories[id_] for id_ in row["ids"] if id_ in memories])
+            ListedEvent(**row.by_name, memories=[memories[id_] for id_ in row["ids"] if id_ in memories])
             for row in events
         ]
 

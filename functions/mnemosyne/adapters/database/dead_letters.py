@@ -107,7 +107,7 @@ class DeadLetters(NamespaceStore):
                 crashed=dead_letter.kind is DeadLetterKind.CRASHED,
                 **dead_letter_values(dead_letter),
             )
-        return next((DeadLetter(**row.named) for row in letter_rows), None)
+        return next((DeadLetter(**row.by_name) for row in letter_rows), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
         """Delete the letter from which a message was redriven, if all requests of the message have an outcome."""
@@ -128,7 +128,7 @@ class DeadLetters(NamespaceStore):
             cursor_time=after.timestamp if after else None,
             cursor_id=after.key if after else None,
         )
-        return [DeadLetter(**row.named) for row in rows]
+        return [DeadLetter(**row.by_name) for row in rows]
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         """Return the message ids of the letters that match the filter `choice`, oldest first."""
@@ -143,17 +143,17 @@ class DeadLetters(NamespaceStore):
             cursor_time=after.timestamp if after else None,
             cursor_id=after.key if after else None,
         )
-        return [DeadLetterSummary(**row.named) for row in rows]
+        return [DeadLetterSummary(**row.by_name) for row in rows]
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
         """Count the letters that match the filter `choice` by cause, the commonest first."""
         rows = self._run(dead_letter_sql.DEAD_LETTER_CAUSES, choice=json_text(choice))
-        return [DeadLetterCause(**row.named) for row in rows]
+        return [DeadLetterCause(**row.by_name) for row in rows]
 
     def dead_letter(self, message_id: str) -> DeadLetter | None:
         """Return one dead letter with its data, or None if it does not exist."""
         rows = self._run(dead_letter_sql.DEAD_LETTER, message_id=message_id)
-        return next((DeadLetter(**row.named) for row in rows), None)
+        return next((DeadLetter(**row.by_name) for row in rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
         """Mark a letter as in flight, before the caller publishes its message again into the namespace `into`.

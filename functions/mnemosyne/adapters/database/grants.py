@@ -36,7 +36,7 @@ class GrantStore(OwnerStore):
 
         If `person` (an e-mail address or subject) is given, return only the grants of this person.
         """
-        return [_to_json_values(row.named) for row in self._run(_LIST, person=person)]
+        return [_to_json_values(row.by_name) for row in self._run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
         """Revoke the grants with these ids and all grants of the person.

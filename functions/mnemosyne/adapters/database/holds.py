@@ -32,7 +32,7 @@ class Holds(OwnerStore):
 
     def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:
         """Return the holds of a namespace or, without a namespace, all holds, the oldest first."""
-        return [PlacedHold(**row.named) for row in self._run(_LIST, namespace=namespace)]
+        return [PlacedHold(**row.by_name) for row in self._run(_LIST, namespace=namespace)]
 
     def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
         """Place a hold and return its id.

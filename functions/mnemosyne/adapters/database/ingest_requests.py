@@ -88,7 +88,7 @@ class IngestRequests(NamespaceStore):
         """
         with self._transaction() as connection:
             if after.until is None:
-                after = after.model_copy(update=connection.one(ingest_sql.OUTCOMES_BEGIN, since=after.since).named)
+                after = after.model_copy(update=connection.one(ingest_sql.OUTCOMES_BEGIN, since=after.since).by_name)
             between = {"namespace": self.namespace, "seen": after.seen, "until": after.until, "begin": after.begin}
             rows = connection.run(
                 ingest_sql.OUTCOMES,
@@ -106,7 +106,7 @@ class IngestRequests(NamespaceStore):
             dead_letters = connection.run(dead_letter_sql.UNREPORTED_DEAD_LETTERS, **between)
         return OutcomePage(
             outcomes=list(read_statuses(rows).values()),
-            unreported=[DeadLetter(**row.named) for row in dead_letters],
+            unreported=[DeadLetter(**row.by_name) for row in dead_letters],
             after=OutcomeCursor(seen=after.until),
         )
 
@@ -115,7 +115,7 @@ class IngestRequests(NamespaceStore):
         rows = self._run(ingest_sql.KEYS, source=source, keys=text_array(keys))
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
-    def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+    def unannounced_outcomes(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Return the status of the requests whose outcome has not been published to the outcome topic."""
         rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())

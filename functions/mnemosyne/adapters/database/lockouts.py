@@ -66,7 +66,7 @@ class Lockouts(OwnerStore):
         Each has its kind, the locked-out id (`who`) and its time (`blocked_at`). The lock-out of a person also has the
         person's `subjects` at the identity provider.
         """
-        rows = [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST)]
+        rows = [row.by_name | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST)]
         return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
     def add(self, kind: Kind, who: str) -> Sequence[str]:

@@ -243,7 +243,7 @@ class MemoryStore(
             )
             self._record_action(connection, [memory_id])
             counts = connection.one(memories_sql.RATINGS_COUNTED, namespace=self.namespace, id=memory_id)
-        return Rating(**rated.named, **counts.named)
+        return Rating(**rated.by_name, **counts.by_name)
 
     def export(
         self,
@@ -283,7 +283,7 @@ class MemoryStore(
             quota = usage(connection)
         vectors = BYTES_OF_COORDINATE * self.database.dimension * quota.memories
         return Stats(
-            **figures.named,
+            **figures.by_name,
             quota=quota,
             memories=quota.memories,
             tags={one_line(row["tag"]): row["memories"] for row in tags},

@@ -179,4 +179,4 @@ class NamespaceStore(NamespaceRows):
 
 def usage(connection: Connection) -> Quota:
     """Return the usage and limits of the transaction's namespace."""
-    return Quota(**connection.one(memories_sql.USAGE).named)
+    return Quota(**connection.one(memories_sql.USAGE).by_name)

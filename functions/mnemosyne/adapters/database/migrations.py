@@ -111,7 +111,7 @@ class SchemaFile:
         return self.name if self.version is None else f"{self.version:04} {self.name}"
 
 
-def bundled() -> list[SchemaFile]:
+def schema_files() -> list[SchemaFile]:
     """Return the schema files of the package `mnemosyne.db`, which belong to this version of the code."""
     return read(resources.files("mnemosyne.db"))
 

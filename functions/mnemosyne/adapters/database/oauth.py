@@ -46,7 +46,7 @@ def find_valid_grant(pool: Pool, grant_id: UUID) -> ValidGrant | None:
     """
     with pool.connection() as connection:
         rows = connection.run(sql.VALID_GRANT, id=str(grant_id))
-    return ValidGrant(**rows[0].named | {"scopes": _read_scopes(rows[0]["scopes"])}) if rows else None
+    return ValidGrant(**rows[0].by_name | {"scopes": _read_scopes(rows[0]["scopes"])}) if rows else None
 
 
 class OAuthRows:
@@ -103,7 +103,7 @@ class OAuthRows:
         if not rows:
             return None
         person, client = rows[0]["person"], rows[0]["client"]
-        values = rows[0].named | {"person": person and Person(**person | {"scopes": _read_scopes(person["scopes"])})}
+        values = rows[0].by_name | {"person": person and Person(**person | {"scopes": _read_scopes(person["scopes"])})}
         return PendingAuthorization(**values | {"client": client and _read_client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
@@ -174,7 +174,7 @@ class OAuthRows:
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
             return None
-        values = {name: value for name, value in rows[0].named.items() if name != "grant_id"}
+        values = {name: value for name, value in rows[0].by_name.items() if name != "grant_id"}
         return Code(**values, hash=code_hash, grant=grant)
 
     def use_code(self, code_hash: bytes) -> None:
@@ -192,7 +192,7 @@ class OAuthRows:
         if grant is None:
             return None
         row = self._connection.one(sql.REFRESH, hash=token_hash, repeat_seconds=REPEAT_SECONDS)
-        return RefreshToken(hash=token_hash, grant=grant, **row.named)
+        return RefreshToken(hash=token_hash, grant=grant, **row.by_name)
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
         """Mark a refresh token as used, and store the salt from which its successor is derived.
@@ -218,7 +218,7 @@ class OAuthRows:
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
         """Return the scopes that the person has allowed for the client before; None if there are none."""
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
-        return Consent(**rows[0].named | {"scopes": _read_scopes(rows[0]["scopes"])}) if rows else None
+        return Consent(**rows[0].by_name | {"scopes": _read_scopes(rows[0]["scopes"])}) if rows else None
 
     def save_consent(self, consent: Consent) -> None:
         """Store a consent, which replaces the previous one."""
@@ -246,7 +246,7 @@ class OAuthRows:
 
 
 def _read_grant(row: Row) -> Grant:
-    return Grant(**row.named | {"scopes": _read_scopes(row["scopes"])})
+    return Grant(**row.by_name | {"scopes": _read_scopes(row["scopes"])})
 
 
 def _read_client(metadata: Mapping[str, Any]) -> Client:

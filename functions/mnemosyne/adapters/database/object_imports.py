@@ -108,7 +108,7 @@ class ObjectImports(NamespaceRows):
     def progress(self, source: str) -> ObjectImport | None:
         """Return the progress of importing an object, or None if the import has not begun."""
         rows = self._run(PROGRESS, source=source)
-        return ObjectImport(**rows[0].named) if rows else None
+        return ObjectImport(**rows[0].by_name) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record the progress of an import, and the request id of each line.

@@ -39,7 +39,7 @@ class Quotas(OwnerStore):
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
         """Return the usage and limits of one namespace, or of all namespaces. The empty name has the default limits."""
         rows = self._run(_LIST, namespace=namespace)
-        quotas = [row.named for row in rows]
+        quotas = [row.by_name for row in rows]
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:

@@ -64,7 +64,7 @@ class Retention(OwnerStore):
 
         The lifetimes of the namespace '' apply to all namespaces without their own lifetimes.
         """
-        return [NamespaceRetention(**row.named) for row in self._run(_LIST)]
+        return [NamespaceRetention(**row.by_name) for row in self._run(_LIST)]
 
     def set(self, namespace: str, default: int | None, maximum: int | None) -> None:
         """Set the lifetimes of a namespace. The empty name means all namespaces without their own lifetimes."""
@@ -77,7 +77,7 @@ class Retention(OwnerStore):
         """
         return bool(self._run(_CLEAR, namespace=namespace))
 
-    def expired_by(self, namespace: str, default: int | None, maximum: int | None) -> int:
+    def count_expired(self, namespace: str, default: int | None, maximum: int | None) -> int:
         """Return the number of stored memories that would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(

@@ -191,7 +191,7 @@ LISTED_COLUMNS = ("created_at", "first_words", "dead_letter")
 
 def read_listed_request(row: Row) -> ListedRequest:
     """Build a request, as the console lists it, from a row."""
-    columns = row.named
+    columns = row.by_name
     provenance = Provenance(**{field.name: columns.pop(field.name) for field in fields(Provenance)})
     listing = {name: columns.pop(name) for name in LISTED_COLUMNS}
     return ListedRequest(**vars(_read_status(columns)), provenance=provenance, **listing)
@@ -199,7 +199,7 @@ def read_listed_request(row: Row) -> ListedRequest:
 
 def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
     """Return statuses by request id."""
-    return {row["request_id"]: _read_status(row.named) for row in rows}
+    return {row["request_id"]: _read_status(row.by_name) for row in rows}
 
 
 def _read_status(columns: dict[str, Any]) -> IngestStatus:

@@ -76,13 +76,13 @@ class OfflineEmbedder:
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query, its tokens weighted by how rare they are in general."""
         ids = self.tokens([text])[0]
-        return self.weighted(ids, None)
+        return self.weighted_sum(ids, None)
 
     def vectors(self, tokens: Sequence[NDArray[np.intp]]) -> list[Vector]:
         """Return the normalised mean of each text's token vectors."""
         return [_normalise(self._weights[ids].mean(axis=0)) for ids in tokens]
 
-    def weighted(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
+    def weighted_sum(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
         """Return the normalised sum of token vectors. Tokens that are rarer according to `counts` weigh more."""
         return _normalise((self._weights[ids] * self._compute_rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
 
@@ -165,7 +165,9 @@ class _NamespaceEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query, its tokens weighted by how rare they are in the namespace."""
-        return self._embedder.weighted(self._embedder.tokens([text])[0], self._counts.read(self._embedder.vocabulary))
+        return self._embedder.weighted_sum(
+            self._embedder.tokens([text])[0], self._counts.read(self._embedder.vocabulary)
+        )
 
 
 class _TokenCounts:

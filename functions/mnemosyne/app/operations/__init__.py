@@ -66,7 +66,7 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
         raise
     if not operation.is_recorded(answer):
         return answer
-    about = {name: value for name, value in operation.audited(answer).items() if value is not None}
+    about = {name: value for name, value in operation.audit_fields(answer).items() if value is not None}
     log.info("audit", action=operation.action, principal=caller, outcome="done", **about)
     if not action.recorded:
         _record(operator, action, about)

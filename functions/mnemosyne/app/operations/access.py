@@ -57,7 +57,7 @@ class RevokeGrants(Operation):
             raise NotFound(f"no grant of {whose} is valid: see `mnemosyne grants list`")
         return {"revoked": revoked}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"grants": answer["revoked"], "person": self.person, "reason": "revoked by the operator"}
 
 
@@ -100,7 +100,7 @@ class LockOut(Operation):
         """Lock out the person, client or key, and return the revoked grants. Raises NotFound for an unknown key."""
         return {"kind": self.kind, "who": self.name, "revoked": operator.lockouts.add(self.kind, self.name)}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {self.kind: answer["who"], "grants": answer.get("revoked")}
 
 
@@ -146,7 +146,7 @@ class SetQuota(Operation):
         operator.quotas.set(self.namespace, self.limits)
         return {"namespace": self.namespace}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace} | {str(name): limit for name, limit in self.limits.items()}
 
 
@@ -178,7 +178,7 @@ class ListAudit(Operation):
         last = page[-1] if len(page) == PAGE else None
         return {"events": page, "after": [last.at, str(last.id)] if last else None}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {**self._filters, "count": len(answer["events"])}
 
     @property

@@ -62,5 +62,5 @@ class SetFeed(Operation):
         operator.feeds.set(ChangeFeed(namespace=self.namespace, enabled=self.enabled, contents=self.contents))
         return {"namespace": self.namespace}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return self.model_dump()

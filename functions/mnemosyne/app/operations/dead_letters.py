@@ -99,7 +99,7 @@ class ShowDeadLetter(Operation):
             raise not_found(self.namespace, self.message_id)
         return {"letter": letter_fields(letter, self.namespace), "data": b64encode(letter.data).decode()}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "message_id": self.message_id}
 
 
@@ -115,7 +115,7 @@ class DropDeadLetters(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         return {"dropped": operator.memories_of(self.namespace).drop_dead_letters(self.message_ids)}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "message_ids": self.message_ids, "count": answer["dropped"]}
 
 
@@ -164,7 +164,7 @@ class RedriveDeadLetters(Operation):
             "letters": letters, "problems": problems, "untried": untried, "stopped": unavailable == MOST_UNAVAILABLE
         }  # fmt: skip
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         ids = [letter["message_id"] for letter in answer["letters"]]
         return {"namespace": self.namespace, "message_ids": ids, "count": len(ids), "dry_run": self.dry_run}
 

@@ -73,7 +73,7 @@ class BeginForgetting(Selecting):
         memories = operator.memories_of(self.namespace)
         return {"id": str(forgetting.begin(self.selection, self.token, by, memories=memories))}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "forgetting": answer["id"]}
 
 
@@ -99,7 +99,7 @@ class ContinueForgetting(Operation):
             "after": state.finished_at is None,
         }
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "forgetting": str(self.id), "count": answer["memories"] - answer["left"]}
 
 

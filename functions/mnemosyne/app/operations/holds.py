@@ -41,7 +41,7 @@ class PlaceHold(Selecting):
         by = action.principal.id if action else ""
         return {"id": operator.holds.place(self.namespace, self.selection, self.reason, by)}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "hold": answer["id"]}
 
 
@@ -61,7 +61,7 @@ class SuspendExpiry(Operation):
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "hold": str(self.id), "count": answer["suspended"]}
 
 
@@ -81,5 +81,5 @@ class ReleaseHold(Operation):
             raise NotFound(f"namespace {self.namespace!r} has no hold {self.id}: see `mnemosyne holds list`")
         return {"id": self.id}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "hold": answer["id"]}

@@ -46,7 +46,7 @@ class CreateKey(Operation):
         )
         return {"id": self.id}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"key": self.id, "namespace": self.namespace, "scopes": sorted(self.scopes)}
 
 
@@ -74,5 +74,5 @@ class RevokeKey(Operation):
         key = operator.keys.revoke(self.id)
         return {"id": key.id, "namespace": key.namespace}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"key": self.id, "namespace": answer["namespace"]}

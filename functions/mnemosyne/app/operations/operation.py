@@ -53,7 +53,7 @@ class Operation(Input):
         Raises the errors of `mnemosyne.errors`.
         """
 
-    def continued(self, after: object) -> Self:
+    def next_page(self, after: object) -> Self:
         """Return the operation for the next page. `after` is the field `after` of the previous answer."""
         return type(self)(**dict(self) | {"after": after})
 
@@ -61,7 +61,7 @@ class Operation(Input):
         """Whether the audit trail records the operation. A poll without results is not recorded."""
         return True
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the fields for the audit trail: ids and numbers, but no contents."""
         if not self.count_field:
             return {}

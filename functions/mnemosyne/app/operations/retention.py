@@ -44,9 +44,9 @@ class PreviewRetention(Operation):
         return self
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        return {"expired": operator.retention.expired_by(self.namespace, self.default, self.maximum)}
+        return {"expired": operator.retention.count_expired(self.namespace, self.default, self.maximum)}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return self.model_dump()
 
 
@@ -79,7 +79,7 @@ class ClearRetention(Operation):
             raise NotFound(f"namespace {self.namespace!r} has no lifetimes of its own: see `mnemosyne retention list`")
         return {"namespace": self.namespace}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace}
 
 

@@ -35,7 +35,7 @@ class Migrate(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         return {"applied": operator.migrate()}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"files": answer["applied"]}
 
 
@@ -58,7 +58,7 @@ class MoveStep(Operation):
     model: Text
     dimension: Annotated[int, Field(ge=DIMENSIONS[0], le=DIMENSIONS[1])]
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"model": self.model, "dimension": self.dimension}
 
 

@@ -86,10 +86,10 @@ def url(host: str, port: int) -> str:
     """Return a URL that this machine can open. For a wildcard host, the URL has the loopback address."""
     if is_wildcard(host):
         host = "::1" if ":" in host else "127.0.0.1"
-    return f"http://{_bracketed(host)}:{port}"
+    return f"http://{_bracket_ipv6(host)}:{port}"
 
 
-def _bracketed(host: str) -> str:
+def _bracket_ipv6(host: str) -> str:
     """Put an IPv6 address in brackets, because a port follows."""
     return f"[{host}]" if ":" in host else host
 
@@ -139,7 +139,7 @@ class FunctionProcess:
         self._logged_before = 0
         self._command = [
             sys.executable, "-m", "functions_framework", "--source", str(SOURCE), "--target", target,
-            "--host", _bracketed(host), "--port", str(port),
+            "--host", _bracket_ipv6(host), "--port", str(port),
         ]  # fmt: skip
         # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne. Set
         # WORKERS, the number of processes, to 1, because each process would have its own rate limit and logins.

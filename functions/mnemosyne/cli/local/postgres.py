@@ -177,7 +177,7 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
             # letters.
             connection.script(_CREATE_DATABASE_ON_DARWIN if sys.platform == "darwin" else _CREATE_DATABASE)
     with closing(connection_factory(postgres.url(OWNER), socket_timeout=None)()) as connection:
-        applied = migrations.migrate(connection, migrations.bundled(), space=space)
+        applied = migrations.migrate(connection, migrations.schema_files(), space=space)
         if any(file.name == "baseline" for file in applied):
             connection.script(_LIFT_QUOTAS)
         connection.script(_CREATE_LOGINS)

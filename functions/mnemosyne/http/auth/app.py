@@ -173,7 +173,7 @@ class AuthHandlers:
     def consent_page(self, call: Call) -> Response:
         """Show the consent page, or redirect to the client if the person has consented before."""
         key = _flow_key(call.cookie, id_ := call.parameter("request"))
-        if answer := self._flow.decided(key):
+        if answer := self._flow.redirection(key):
             return self._answer_page(answer)
         try:
             question = self._flow.consent_page(key)

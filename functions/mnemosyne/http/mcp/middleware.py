@@ -69,7 +69,7 @@ class McpMiddleware:
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
-        headers = request_headers.normalized(list(scope["headers"]))
+        headers = request_headers.normalize(list(scope["headers"]))
         own_scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
             response = request_headers.reject_ambiguous(headers) or self._origins.reject_foreign(headers)

@@ -80,7 +80,7 @@ class IndexedHeaders(Headers):
         return key in self._first
 
 
-def normalized(raw: list[tuple[bytes, bytes]]) -> Headers:
+def normalize(raw: list[tuple[bytes, bytes]]) -> Headers:
     """Return the headers with trimmed values, with one Accept header, and without a session id.
 
     Several Accept headers are joined, and a missing one is added. The server has no sessions, so the session id of an
