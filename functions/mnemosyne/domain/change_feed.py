@@ -1,6 +1,5 @@
 """The change feed of a namespace: an event for each changed memory, encoded as a CloudEvent. Pure."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from mnemosyne.domain.parsing import Input, Instant, Text
-from mnemosyne.domain.pubsub_message import VALUE_BYTES, cloud_event
+from mnemosyne.domain.pubsub_message import cloud_event
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE: Final = "mnemosyne.memory.change.v1"
@@ -58,12 +57,9 @@ class ChangeEvent:
 
         The key consists of the namespace and the last hexadecimal digit of the memory's id. All messages of one publish
         request must have the same key. With only 16 keys for a namespace, one request can contain the events of many
-        memories. A namespace that is too long for a key is replaced by its hash, because a refused event would stop the
-        publication of all events.
+        memories.
         """
-        name = self.namespace.encode()
-        shortened = self.namespace if len(name) < VALUE_BYTES - 1 else hashlib.sha256(name).hexdigest()
-        return f"{shortened}/{str(self.memory_id)[-1]}"
+        return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
     @property
     def values(self) -> dict[str, Any]:

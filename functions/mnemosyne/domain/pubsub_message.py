@@ -44,7 +44,8 @@ def _attribute_problem(name: str, value: str) -> str:
     return ""
 
 
-NAMESPACE_CHARACTERS = 300
+NAMESPACE_CHARACTERS = 200
+"""Maximum characters of a namespace, as in the credentials that read it."""
 PUBSUB_ATTRIBUTES = ("CloudPubSubDeadLetter", "goog")
 """Prefixes of attributes that Pub/Sub adds to messages that it forwards to a dead-letter topic, and to messages of
 topics with a schema."""
