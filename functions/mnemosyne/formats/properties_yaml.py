@@ -77,13 +77,8 @@ def _lines_within_texts(block: str) -> set[int]:
     import yaml
 
     within: set[int] = set()
-    depth = 0
     with suppress(*_yaml_errors()):
-        for token in yaml.scan(f"{block}\n", Loader=yaml.SafeLoader):
-            depth += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
-            depth -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
-            if depth > LEVELS:  # PyYAML's time for a token grows with the depth
-                break
+        for token in yaml.scan(f"{block}\n", Loader=_build_loader()):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
                 # The end mark of a block text is on the line after the text. The end mark of a quoted text is on the
                 # text's last line.
@@ -152,7 +147,8 @@ def _build_loader() -> Any:
 
     The loader rejects aliases, because a few hundred bytes of aliases can expand to a billion values. Dates stay text.
     Booleans and numbers follow YAML 1.2: `No` and `12:30` are text. Parsing a base-60 number of YAML 1.1 would also
-    take time quadratic in its length (https://yaml.org/type/int.html).
+    take time quadratic in its length (https://yaml.org/type/int.html). Brackets and braces are nested at most LEVELS
+    levels deep, because PyYAML's time for a token grows with the depth.
     """
     import yaml
 
@@ -163,6 +159,11 @@ def _build_loader() -> Any:
             if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
                 raise yaml.YAMLError("aliases are not read")
             return super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+
+        def fetch_flow_collection_start(self, token: Any) -> None:
+            if self.flow_level >= LEVELS:
+                raise yaml.YAMLError("brackets and braces are nested too deeply")
+            super().fetch_flow_collection_start(token)  # type: ignore[no-untyped-call]
 
     tags = {*values, "tag:yaml.org,2002:timestamp"}
     Loader.yaml_implicit_resolvers = {
