@@ -267,7 +267,7 @@ def test_the_quota_command_sets_and_lists_quotas(
     assert "1 of 10 memories" in run("list", "--namespace", "ada")
     refused = CliRunner().invoke(cli, ["quota", "set", "--memories", "lots"], env=environment)
     assert refused.exit_code == 2
-    assert "must be a number, `any` or `default`, got 'lots'" in refused.output
+    assert "must be a number of at most 100 digits, `any` or `default`, got 'lots'" in refused.output
     refused = CliRunner().invoke(cli, ["quota", "set"], env=environment)
     assert refused.exit_code == 2
 

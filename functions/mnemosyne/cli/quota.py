@@ -30,7 +30,7 @@ class _Limit(click.ParamType[int]):
         word = str(value).lower()  # click shows the choices in upper case
         words = {"any": ANY_NUMBER, "default": DEFAULT}
         if word not in words and not (word.isdecimal() and len(word) <= MOST_DIGITS):
-            self.fail(f"must be a number, `any` or `default`, got {str(value)[:60]!r}")
+            self.fail(f"must be a number of at most {MOST_DIGITS} digits, `any` or `default`, got {str(value)[:60]!r}")
         return words[word] if word in words else min(int(word), ANY_NUMBER)
 
 

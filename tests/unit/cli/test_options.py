@@ -77,7 +77,10 @@ def test_an_import_by_tools_refuses_a_namespace_because_the_key_chooses_it(tmp_p
         ("retention set --default 999999d", "'--default': must be between 1m and 36500d, got '999999d'"),
         ("retention set --maximum 0h", "'--maximum': must be between 1m and 36500d, got '0h'"),
         ("reembed --model gemini-embedding-2 --dimension 127", "127 is not in the range 128<=x<=3072"),
-        (f"quota set --memories {'9' * 5_000}", f"must be a number, `any` or `default`, got '{'9' * 60}'"),
+        (
+            f"quota set --memories {'9' * 5_000}",
+            f"must be a number of at most 100 digits, `any` or `default`, got '{'9' * 60}'",
+        ),
     ],
 )
 def test_the_limits_of_an_option_are_named_in_its_unit(command: str, message: str) -> None:
