@@ -137,7 +137,9 @@ def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(
     (tmp_path / "mnemosyne" / "postgres" / "PG_VERSION").touch()
 
     def fail(*arguments: Any, **options: Any) -> None:
-        raise Unavailable("the database reported an internal error", next_step="read the log of the database")
+        raise Unavailable(
+            "the database reported an internal error", next_step="read the log of the database", detail="XX000"
+        )
 
     monkeypatch.setattr("mnemosyne.cli.doctor.open_services", fail)
     (check,) = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)
@@ -145,7 +147,7 @@ def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(
         "name": "local system",
         "ok": False,
         "warning": False,
-        "seen": "the database reported an internal error",
+        "seen": "the database reported an internal error (XX000)",
         "remedy": "read the log of the database",
     }
 

@@ -155,7 +155,7 @@ def check_embedder(embedder: Embedder) -> Check:
     except InvalidRequest as exc:
         return Check("embedder", str(exc), "run it again")
     except ServiceError as exc:
-        return _failed_check("embedder", exc, "wait for the service: nothing is lost, and searches use words only")
+        return failed_check("embedder", exc, "wait for the service: nothing is lost, and searches use words only")
     return Check("embedder", f"{embedder.model} returns vectors of dimension {len(vector)}")
 
 
@@ -164,7 +164,7 @@ def check_reranker(reranker: Reranker) -> Check:
     try:
         return Check("reranker", reranker.check())
     except ServiceError as exc:
-        return _failed_check("reranker", exc, "wait for the service: searches are answered without it")
+        return failed_check("reranker", exc, "wait for the service: searches are answered without it")
 
 
 def check_queue(queue: IngestQueue) -> Check:
@@ -172,10 +172,10 @@ def check_queue(queue: IngestQueue) -> Check:
     try:
         return Check("topic", queue.check())
     except ServiceError as exc:
-        return _failed_check("topic", exc, "check the network route to it")
+        return failed_check("topic", exc, "check the network route to it")
 
 
-def _failed_check(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
+def failed_check(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
     """Return a failed check. The remedy is the error's next step, or `otherwise` if the error has none."""
     detail = exc.detail or detail
     cause = f"{exc.cause} ({detail})" if detail else exc.cause
@@ -217,7 +217,7 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
         # Show the exception that caused the error, which has the address and the reason. The error's own message leaves
         # them out, because callers see that message.
         is_unreachable = isinstance(exc, Unavailable) and not error_fields(exc)
-        yield _failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if is_unreachable else "")
+        yield failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if is_unreachable else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
         remedy = (
@@ -261,7 +261,7 @@ def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Che
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:
-        return _failed_check("embedder", exc, "see the database's checks")
+        return failed_check("embedder", exc, "see the database's checks")
     return check_embedder(embedder)
 
 

@@ -72,4 +72,4 @@ def _checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
         if settings_of_a_system() and target_values["data_dir"] is None:
             yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
         else:  # a local system has no settings to change
-            yield Check("local system", exc.cause, exc.next_step or "run the command again")
+            yield examination.failed_check("local system", exc, "run the command again")
