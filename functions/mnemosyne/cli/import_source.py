@@ -37,10 +37,10 @@ class Source:
         """
         folder = path if path.is_dir() else path.parent
         full_path = str(folder.resolve())
-        if path.is_dir() and not vault and len(escape(valid_unicode(full_path))) > SOURCE_LIMIT:
+        if path.is_dir() and not vault and (length := len(escape(valid_unicode(full_path)))) > SOURCE_LIMIT:
             raise InvalidRequest(
                 f"the path of a folder is the source of its notes and must have at most {SOURCE_LIMIT:,} characters, "
-                f"got {len(full_path):,}: name the source with --source"
+                f"got {length:,}: name the source with --source"
             )
         folder_name = _storable(vault or full_path)
         name = folder_name if path.is_dir() else _storable(str(path))

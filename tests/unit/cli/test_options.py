@@ -62,6 +62,13 @@ def test_a_folder_whose_path_is_too_long_for_a_source_needs_a_named_source(tmp_p
     assert Source.at(folder, vault="notes").vault == "notes"
 
 
+def test_the_length_of_a_path_includes_its_escapes(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["\udce9" * 150] * 2)  # each byte that is not UTF-8 becomes six characters
+    folder.mkdir(parents=True)
+    with pytest.raises(InvalidRequest, match=rf"1,500 characters, got {len(str(tmp_path)) + 2 * 901:,}: "):
+        Source.at(folder)
+
+
 @pytest.mark.parametrize("way", ["--url http://127.0.0.1:9/mcp", "--via mcp --data-dir DIR"])
 def test_an_import_by_tools_refuses_a_namespace_because_the_key_chooses_it(tmp_path: Path, way: str) -> None:
     (tmp_path / "a.md").write_text("text")
