@@ -179,7 +179,8 @@ class PeopleRule:
             return email == self.who.casefold()
         # Names and values of claims may have colons, as in `cognito:groups:staff`, so try each colon as the separator.
         colons = [place for place, character in enumerate(self.who) if character == ":"]
-        return any(_has_value(claims.get(self.who[:colon]), self.who[colon + 1 :]) for colon in colons)
+        values = {**claims, "email": verified_email(claims)}  # at some providers, anybody can set an unverified address
+        return any(_has_value(values.get(self.who[:colon]), self.who[colon + 1 :]) for colon in colons)
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:

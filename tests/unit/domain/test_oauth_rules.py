@@ -18,6 +18,7 @@ from mnemosyne.domain.oauth import PeopleRule
         ("roles:urn:example:memory", {"roles": ["urn:example:memory"]}),
         ("upn:ada@example.com", {"upn": "ada@example.com"}),
         ("groups:memory@example.com", {"groups": ["memory@example.com"]}),
+        ("email:ada@example.com", {"email": "ada@example.com", "email_verified": True}),
         ("groups:Data Science", {"groups": ["Data Science"]}),
         ("memory_user:true", {"memory_user": True}),
         ("memory_user:True", {"memory_user": True}),
@@ -38,6 +39,8 @@ def test_a_rule_matches_the_value_of_a_claim(who: str, claims: dict[str, Any]) -
         ("memory_user:1", {"memory_user": True}),
         ("upn:ada@example.com", {"email": "ada@example.com", "email_verified": True}),
         ("upn:ada@example.com", {"email": "upn:ada@example.com", "email_verified": False}),
+        ("email:ada@example.com", {"email": "ada@example.com", "email_verified": False}),
+        ("email:ada@example.com", {"email": "ada@example.com"}),
         ("ada@example.com", {"ada": "ada@example.com", "email": "ada@example.com"}),
     ],
 )
