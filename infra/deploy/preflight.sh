@@ -70,7 +70,8 @@ turn_on_invoker_check() {
     [ "$(configured auth_mode api_key)" = iam ] || return 0
     local service
     service=$(gcloud run services describe "$DEPLOYMENT-mcp" --project="$PROJECT" --region="$REGION" --format=json --quiet </dev/null 2>/dev/null) || return 0
-    ! grep -q '"run.googleapis.com/invoker-iam-disabled": "true"' <<<"$service" ||
-        gcloud run services update "$DEPLOYMENT-mcp" --project="$PROJECT" --region="$REGION" --invoker-iam-check --quiet </dev/null >&2 ||
+    grep -q '"run.googleapis.com/invoker-iam-disabled": "true"' <<<"$service" || return 0
+    say "Turning on Cloud Run's check of the callers of $DEPLOYMENT-mcp before the apply. From now on it refuses API keys, even if you do not apply; to accept them again, run \`make deploy\` with the earlier auth_mode."
+    gcloud run services update "$DEPLOYMENT-mcp" --project="$PROJECT" --region="$REGION" --invoker-iam-check --quiet </dev/null >&2 ||
         fail "With auth_mode = \"iam\", Cloud Run must check the callers of $DEPLOYMENT-mcp, and this check cannot be turned on. You need roles/run.admin in $PROJECT."
 }
