@@ -5,7 +5,19 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import click, find, follow, keys, open_page, press, reads, shows, type_into
+from tests.console.person import (
+    click,
+    click_row,
+    find,
+    follow,
+    keys,
+    open_page,
+    press,
+    reads,
+    shows,
+    type_into,
+    wait_for_titles,
+)
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -165,6 +177,34 @@ def test_the_undo_of_a_replacement_is_shown_on_a_page_that_was_opened_again(
     reads(browser, ".sheet", "This memory was replaced.")
     _release(browser)
     wait_until(lambda: "This memory was replaced." not in browser.text, "it is current again")
+
+
+def test_a_tag_that_is_changed_on_several_memories_is_shown_on_a_page_that_was_opened_before(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    system.remember("TITLE: Sieve\nOf steel.", tags=["sifting"])
+    browser.open(f"{site}/?tags=sifting")
+    wait_for_titles(browser, "Sieve")
+    keys(browser, "j", "x", "t")
+    type_into(browser, "bulk-tags", "steel,")
+    _hold(browser, "update_memory")
+    press(browser, "Save")
+    _wait_until_held(browser)
+    press(browser, "Cancel")
+    click_row(browser, 0)
+    reads(browser, ".sheet", "Of steel.")
+    assert "steel" not in [link.text for link in browser.driver.find_elements(By.CSS_SELECTOR, ".side a")]
+    _release(browser)
+    reads(browser, ".side", "steel")
+    open_page(browser, "Tags")
+    click(browser, "[aria-label='Rename sifting']")
+    _hold(browser, "change_tag")
+    type_into(browser, "name", "baking" + Keys.ENTER)
+    press(browser, "Cancel")
+    browser.driver.back()
+    reads(browser, ".side", "sifting")
+    _release(browser)
+    reads(browser, ".side", "baking")
 
 
 def test_saving_metadata_keeps_the_keys_and_tags_that_another_client_changed(

@@ -78,8 +78,8 @@ export function saveList(name, list) {
 export const changes = observable(0);
 export const tellChange = () => changes.set(changes.get() + 1);
 
-// The latest change of memories in this tab: `ids` are the ids of the memories. The page of such a memory loads it
-// again, because the person may have opened the page before the change was made.
+// The latest change of memories in this tab: `ids` are the ids of the memories, or null if any memory may have changed.
+// The page of such a memory loads it again, because the person may have opened the page before the change was made.
 export const latestChange = observable({ ids: [] });
 
 // Call this after a change, so that no list and no page of a memory shows the state before it. `ids` are the ids of the
@@ -88,6 +88,12 @@ export function forgetLists(...ids) {
   navigation.lists.clear();
   tellChange();
   if (ids.length) latestChange.set({ ids });
+}
+
+// The same after a change of memories whose ids are unknown.
+export function forgetMemories() {
+  forgetLists();
+  latestChange.set({ ids: null });
 }
 
 // The list from which a memory was opened: its address, name and ids. The keys j and k open the next and the previous

@@ -66,7 +66,7 @@ export function TagDialog({ memories, onClose, onTagged }) {
     if (!Object.keys(tags).length) throw new Error("Add a tag, or choose one to remove.");
     let missing = 0;
     for (const part of partsOf(ids)) missing += (await call("update_memory", { ids: part, ...tags })).missing.length;
-    forgetLists();
+    forgetLists(...ids);
     onTagged(ids, added, removed);
     showToast(`Tags of ${countMemories(ids.length - missing)} changed.${deletedText(missing)}`);
     onClose();

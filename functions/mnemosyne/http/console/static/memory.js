@@ -21,7 +21,7 @@ export function Memory({ id, may }) {
   const history = useAction(() => call("memory_history", { id }));
   const load = () => Promise.all([reading.run(), may.has("memory_history") && history.run()]);
   const latest = useValue(latestChange);
-  const change = latest.ids.includes(id) ? latest : null;
+  const change = !latest.ids || latest.ids.includes(id) ? latest : null;
   useEffect(() => void reading.run(), [change]);
   // Load the history again when another person logs in, because it contains the person's own rating.
   useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person), change]);

@@ -1,6 +1,6 @@
 // Tags: find, rename, merge and delete them over all memories.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { forgetLists } from "./address.js";
+import { forgetMemories } from "./address.js";
 import {
   Button, Dialog, Heading, IconButton, Loading, LoadProblem, Note, Problem, Time, useAction,
 } from "./components.js";
@@ -115,7 +115,7 @@ async function changeTag(args, onProgress = () => {}) {
     onProgress(total);
     if (!remaining) break;
   }
-  forgetLists();
+  forgetMemories();
   return total;
 }
 
