@@ -23,6 +23,7 @@ const CASES = [
   ["an indented list with its introduction", "Set this:\n\n  - a\n  - b", "paragraphs", ["Set this:\n\n  - a\n  - b"]],
   ["a Japanese list", "・一つ\n・二つ", "list items", ["一つ", "二つ"]],
   ["a Chinese list", "1、茶\n2、咖啡\n３．水", "list items", ["茶", "咖啡", "水"]],
+  ["Japanese texts that begin with a number", "12．5％増\n\n3、4人が来た", "paragraphs", ["12．5％増", "3、4人が来た"]],
   ["a Chinese list with its introduction", "购物：\n\n- 茶\n- 水", "paragraphs", ["购物：\n\n- 茶\n- 水"]],
   ["an indented paragraph", "One.\n\n  Two.", "paragraphs", ["One.", "  Two."]],
   ["nothing", " \n ", "paragraphs", []],

@@ -1,8 +1,9 @@
 // Split a pasted text into memories: the items of a list, or paragraphs.
 
 const FENCE = /^\s*(?:```|~~~)/u;
-// The mark of a list item. In Chinese and Japanese, no space follows it.
-const ITEM = /^(?:(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|[・•]\s*|[\d０-９]{1,3}[、．）]\s*)/u;
+// The mark of a list item. In Chinese and Japanese, no space follows it. A digit after 、 or ．means that the number is
+// part of the text, as in 12．5％ or 3、4人, because the mark is left out of the memory.
+const ITEM = /^(?:(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|[・•]\s*|[\d０-９]{1,3}(?:[、．](?![\d０-９])|）)\s*)/u;
 const HEADING = /^#{1,6}\s/u;
 export const MOST_PARTS = 100; // maximum memories of a call of ingest_memories
 
