@@ -11,6 +11,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import FailedRequest, content_hash
 from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.formats.item import Item
 from mnemosyne.ids import version_id
 from mnemosyne.service.object_import import import_object
 from tests.fakes import NOW
@@ -117,6 +118,26 @@ def test_a_record_with_the_request_id_of_an_earlier_import_is_reported_as_failed
     error = f"request_id must be unique, got {first['request_id']}: an earlier request has it"
     assert (line["line"], line["state"], line["error"]) == (2, "failed", error)
     assert list(system.memories.dead_letters(10)) == []
+
+
+def test_a_delivery_reads_a_limited_number_of_published_records_again(
+    system: System, reported: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemosyne.service.object_import.BATCH_LIMIT", 1)
+    monkeypatch.setattr("mnemosyne.service.object_import.READ_AGAIN", 1)
+    checked: list[int] = []
+
+    def may_repeat(item: Item) -> bool:
+        checked.append(item.line)
+        return bool(item.fields)
+
+    monkeypatch.setattr("mnemosyne.service.object_import.may_repeat", may_repeat)
+    request_id = str(EARLIER.request_id)
+    first, second = ({"content": text, "timestamp": RECORD["timestamp"], "request_id": request_id} for text in "ab")
+    line = reported(system.deliver, RECORD, first, second, interruptions=2)
+    error = f"request_id must be unique, got {request_id}: rows.jsonl:2 has it"
+    assert (line["line"], line["state"], line["error"]) == (3, "failed", error)
+    assert checked == [1, 2]
 
 
 def test_a_repeated_record_is_reported_as_a_duplicate(

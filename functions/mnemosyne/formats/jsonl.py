@@ -14,8 +14,8 @@ _NOT_A_RECORD = ({EXTRAS}, {FAILURE})
 `--restore` reads it. A line with only FAILURE reports a failure, but has no record to import again."""
 
 
-def read(stream: BinaryIO, name: str) -> Iterator[Item]:
-    """Yield one item per line that is not blank. A line over ITEM_BYTES becomes an error.
+def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
+    """Yield one item per line that is not blank, after the first `skip` items. A line over ITEM_BYTES becomes an error.
 
     Lines without a record are skipped (see `_NOT_A_RECORD`).
     """
@@ -29,13 +29,19 @@ def read(stream: BinaryIO, name: str) -> Iterator[Item]:
                 pass
         if not is_long and not line.strip():
             continue
+        if skip and (is_long or not (EXTRAS.encode() in line or FAILURE.encode() in line)):
+            skip -= 1
+            continue
         if is_long:
             yield Item(source, None, f"a line must have at most {ITEM_BYTES:,} bytes", line=number)
             continue
         item = _read_item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
         if item.fields is not None and item.fields.keys() in _NOT_A_RECORD:
             continue
-        yield item
+        if skip:
+            skip -= 1
+        else:
+            yield item
 
 
 def _read_item(line: bytes, source: str, number: int) -> Item:

@@ -5,6 +5,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
@@ -49,9 +50,10 @@ def read(
     *,
     modified: datetime | None = None,
     packed: bool | None = None,
+    skip: int = 0,
     path: str | None = None,
 ) -> Iterator[Item]:
-    """Yield the records of the stream in order. An empty note yields nothing.
+    """Yield the records of the stream in order, after the first `skip`. An empty note yields nothing.
 
     `packed` says whether the data is compressed with gzip. By default the extension of the name decides. `path` is the
     path of a note in its folder, by default the name. A text file without chronicles (blocks from CHRONICLE_START to
@@ -63,10 +65,10 @@ def read(
         format_ = "markdown" if is_note else format_
     match format_:
         case "jsonl":
-            yield from jsonl.read(as_utf_8(stream), name)
+            yield from jsonl.read(as_utf_8(stream), name, skip=skip)
         case "chronicle":
-            yield from _read_chronicles(as_utf_8(stream), name, unpacked_name(path or name))
-        case "markdown":
+            yield from islice(_read_chronicles(as_utf_8(stream), name, unpacked_name(path or name)), skip, None)
+        case "markdown" if not skip:
             if note := markdown.read(stream, name, modified, unpacked_name(path or name)):
                 yield note
 

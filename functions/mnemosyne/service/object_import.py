@@ -44,6 +44,10 @@ BUDGET_SECONDS = 480.0
 """Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer. The next delivery continues the
 import."""
 BATCH_BYTES = 3_000_000
+READ_AGAIN = 1_000_000
+"""Maximum number of published records that the next delivery reads again, to find later records with their request
+ids. Reading this many records takes two to four minutes. Without a limit, a delivery of a large object would have no
+time to publish further records."""
 RECORD_SECONDS = 2.0
 """Seconds after which the progress is recorded again. After a crash, the records that were published since the last
 recording are published a second time, under the same ids."""
@@ -141,9 +145,10 @@ class _Reading:
         if file.size > OBJECT_BYTES:
             raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {file.size:,}: split it")
         packed = file.packed or unpacked_name(name) != name
-        items = enumerate(read(file.stream, name, format_, modified=file.modified, packed=packed))
         published = self.progress.memories
-        for number, item in items:
+        skip = max(0, published - READ_AGAIN)
+        items = read(file.stream, name, format_, modified=file.modified, packed=packed, skip=skip)
+        for number, item in enumerate(items, skip):
             if number >= published:
                 self._add_item(item, file.modified)
             elif may_repeat(item):  # an earlier delivery has published the record; later records may have its id

@@ -354,14 +354,15 @@ def test_a_note_of_another_program_with_a_content_hash_is_read_as_a_note(tmp_pat
     assert request.metadata == {"mood": "good", "content_hash": "a" * 64, "path": "a.md"}
 
 
-def test_a_failure_of_a_stored_memory_has_no_record_to_import_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("skip", [0, 1])
+def test_a_failure_of_a_stored_memory_has_no_record_to_import_again(tmp_path: Path, skip: int) -> None:
     failure = {FAILURE: {"place": "f:1", "error": "stored, but its successor is not in these files"}}
     records = [{"content": text, "timestamp": "2026-05-20", **failure} for text in ("a", "b")]
     path = tmp_path / "f.failures.jsonl"
     path.write_text("\n".join(map(json.dumps, [failure, records[0], failure, records[1]])))
     with path.open("rb") as stream:
-        items = list(reading.read(stream, "f.failures.jsonl", "jsonl"))
-    assert [_request(item).content for item in items] == ["a", "b"]
+        items = list(reading.read(stream, "f.failures.jsonl", "jsonl", skip=skip))
+    assert [_request(item).content for item in items] == ["a", "b"][skip:]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -499,6 +500,17 @@ def test_reading_of_a_gzip_file_stops_at_the_limit_of_unpacked_bytes(
     path.write_bytes(gzip.compress(b" " * 5_000_000))
     with pytest.raises(InvalidRequest, match="must contain at most 1,000,000 bytes unpacked"):
         _read(path, "jsonl")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.txt"])
+def test_entries_that_an_earlier_run_has_read_are_skipped(tmp_path: Path, name: str) -> None:
+    memory, outcome = '{"content": "c", "timestamp": "2026-05-20"}\n\n', '{"mnemosyne_export": {"request": {}}}\n'
+    text = {"x.jsonl": memory + outcome + f"{'x' * 3_000_000}\n", "x.txt": CHRONICLE * 2 + "\n"}
+    (tmp_path / name).write_text(text[name] * 4)
+    items = _read(tmp_path / name, format_by_name(tmp_path / name))
+    with (tmp_path / name).open("rb") as stream:
+        rest = list(reading.read(stream, str(tmp_path / name), str(format_by_name(tmp_path / name)), skip=3))
+    assert rest == [replace(item, modified=None) for item in items[3:]]
 
 
 @pytest.mark.parametrize("number", [20260711, 202607110000, 1_783_728_000, 1_783_728_000_000])
