@@ -121,6 +121,20 @@ def test_a_statement_and_its_negation_are_not_similar_in_any_language(
     assert memories.neighbours(new).similar == []
 
 
+@pytest.mark.parametrize(("stored_content", "stated_content"), [
+    ("Le serveur est ouvert pour les clients, la banque", "Le serveur est ouvert pour les clients et la banque"),
+    ("El servidor de Madrid acepta conexiones los lunes", "El servidor en Madrid acepta conexiones los lunes"),
+    ("De server is voor klanten, leveranciers bereikbaar", "De server is voor klanten en leveranciers bereikbaar"),
+    ("Servern tar emot anslutningar från en extern kund", "Servern tar emot anslutningar från extern kund"),
+    ("O servidor novo está em uma sala para os clientes", "O servidor novo está na sala para os clientes"),
+])  # fmt: skip
+def test_a_frequent_word_that_is_a_polarity_word_in_another_language_is_ignored(
+    memories: MemoryStore, stored_content: str, stated_content: str
+) -> None:
+    stored, new = _store(memories, [stored_content, stated_content])
+    assert [memory.id for memory in memories.neighbours(new).similar] == [stored]
+
+
 def test_superseded_memories_and_memories_of_other_namespaces_give_no_hint(memories: MemoryStore) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])

@@ -4,10 +4,13 @@
 --
 -- The list of words covers the languages with a stemmer, and Polish, Czech, Ukrainian and Vietnamese. For Korean, Hindi
 -- and scripts without spaces between words, the pattern has parts of words.
+--
+-- Five words of the list are frequent words of other languages: "en" and "et" (Finnish, but "et" is "and" in French),
+-- "na" (Dutch), "nu" (Romanian) and "sau" (Vietnamese). Such a word is left out if the text is in another language.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
-    SELECT unnest(plain_words(p_text)) INTERSECT SELECT unnest(CAST(
+    SELECT word FROM (SELECT unnest(plain_words(p_text)) INTERSECT SELECT unnest(CAST(
         '{not,no,nor,never,none,t,without,off,on,up,down,out,before,after,above,below,under,over,more,less,until,since,'
         'nicht,kein,keine,keinen,keinem,keiner,nie,niemals,nichts,ohne,weder,vor,nach,mehr,weniger,bis,seit,'
         'nunca,ni,nada,sin,antes,después,más,menos,ningún,ninguna,jamás,tampoco,cap,després,més,menys,'
@@ -20,7 +23,13 @@ RETURN ARRAY(
         'değil,yok,hiç,önce,sonra,δεν,δε,μη,μην,ποτέ,χωρίς,πριν,μετά,'
         'не,нет,ни,никогда,нельзя,без,до,после,ні,ніколи,немає,після,більше,менше,'
         'لا,ليس,ليست,لم,لن,ما,غير,بدون,دون,قبل,بعد,أبدا,ولا,ولم,وليس,'
-        'nie,nigdy,bez,przed,po,nikdy,není,nejsou,nemá,před,không,chưa,chẳng,trước,sau}' AS text[]))
+        'nie,nigdy,bez,przed,po,nikdy,není,nejsou,nemá,před,không,chưa,chẳng,trước,sau}' AS text[]))) AS w (word)
+    WHERE CASE
+        WHEN word IN ('en', 'et') THEN text_language(p_text) IN ('fi', 'und')
+        WHEN word = 'na' THEN text_language(p_text) IN ('nl', 'und')
+        WHEN word = 'nu' THEN text_language(p_text) IN ('ro', 'und')
+        WHEN word = 'sau' THEN text_language(p_text) IN ('vi', 'und')
+        END IS NOT FALSE
     UNION SELECT part[1] FROM regexp_matches(literal_form(p_text),
         '(不|没|沒|無|无|非|未|勿|前|後|后|以上|以下|ない|なかっ|なく|ませ|ずに|않|없|못|아니|전에|후에|ไม่|ก่อน|หลัง|नहीं|बिना|पहले|बाद|ບໍ່|មិន|မ)',
         'g') AS part
