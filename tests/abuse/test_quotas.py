@@ -18,7 +18,7 @@ from mnemosyne.cli.main import cli
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage, encode
-from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.domain.quota import EVERYBODY, Quota, next_midnight
 from mnemosyne.errors import InvalidRequest, OverQuota
 from mnemosyne.mcp.dispatch import call
@@ -181,6 +181,22 @@ def test_messages_that_cannot_be_read_do_not_fill_the_disk_and_a_lost_one_is_log
         ("0", True), ("1", True), ("2", False), ("3", False)
     ]  # fmt: skip
     assert "the message is lost" in refused[-1]["next_step"]
+
+
+def test_a_letter_without_a_namespace_that_fails_again_in_a_namespace_is_not_logged_as_lost(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    services, unnamed = FakeServices(store), store_of(store, "")
+    message = Published(message_id="0", data=b"no JSON", attributes={}, publish_time="")
+    deliveries.store(deliveries.Push(message, 1), services)
+    letter_id = unnamed.mark_redriven("0", [], into="ada", now=True)
+    attributes = {"namespace": "ada", LETTER_ID: str(letter_id)}
+    redriven = Published(message_id="1", data=b"no JSON", attributes=attributes, publish_time="")
+    deliveries.store(deliveries.Push(redriven, 1), services)
+    refused = [vars(record)["fields"] for record in caplog.records if record.msg == "message_refused"]
+    assert [(fields["message_id"], fields["kept"]) for fields in refused] == [("0", True)]
+    (letter,) = unnamed.dead_letters(10)
+    assert letter.failures == 2
 
 
 def test_a_change_that_would_exceed_the_quota_is_refused(store: MemoryStore, keeper: Quotas) -> None:

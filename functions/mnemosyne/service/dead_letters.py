@@ -63,7 +63,8 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     kind = dead_letter.kind
     limit = (CONFLICT_LIMIT if kind is DeadLetterKind.CONFLICT else UNREADABLE_LIMIT) if kind.is_of_sender else None
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    is_kept = is_new or limit is None or memories.dead_letter(message_id) is not None
+    # Another id is the id of an existing letter, which `memories` cannot read if it is in the namespace ''.
+    is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
     return replace(dead_letter, message_id=message_id)

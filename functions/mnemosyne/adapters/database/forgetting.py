@@ -117,7 +117,7 @@ class ForgettingStore(NamespaceStore):
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, requests: Sequence[Reading]
     ) -> bool:
-        """Remove the texts of forgotten memories from a dead letter, and record the requests `forgotten` as deleted.
+        """Remove the texts of forgotten memories from a dead letter, and record `requests` as deleted.
 
         `data` replaces the data of the letter. If it is None, the letter is deleted. Changes nothing and returns false
         if the letter in the database has changed since `letter` was read.
