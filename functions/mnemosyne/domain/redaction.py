@@ -15,8 +15,8 @@ from mnemosyne.domain.message import FORGOTTEN, encode_record
 def redact(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
     """Return the data of a message without the texts of its forgotten memories.
 
-    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Of a
-    forgotten memory, only the request id remains. The other memories keep their request ids, sources, keys and
+    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Only
+    the request id of a forgotten memory remains. The other memories keep their request ids, sources, keys and
     positions. Returns None if all memories are forgotten.
     """
     if len(positions) == len(entries):

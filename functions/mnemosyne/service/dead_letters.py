@@ -43,8 +43,9 @@ CONFLICT_LIMIT = 200
 of such a message belongs to another content. Without this limit, callers could fill the database with such messages,
 because dead letters do not count towards the quota."""
 UNREADABLE_LIMIT = 10_000
-"""The same limit for messages that cannot be read. It is higher, because no request reports the contents of such a
-message, and a message without a namespace can be redriven into one."""
+"""If a namespace has this number of dead letters, further messages that cannot be read are not stored. The limit is
+higher than CONFLICT_LIMIT, because no request reports the contents of such a message, and because an operator can
+redrive a message without a namespace into a namespace."""
 MOST_UNAVAILABLE = 5
 """Number of consecutive failures after which `redrive_chosen` ends. Only failures of the queue or the database
 count."""
@@ -60,14 +61,21 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
         return dead_letter
-    kind = dead_letter.kind
-    limit = (CONFLICT_LIMIT if kind is DeadLetterKind.CONFLICT else UNREADABLE_LIMIT) if kind.is_of_sender else None
+    limit = _limit(dead_letter.kind)
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    # Another id is the id of an existing letter, which `memories` cannot read if it is in the namespace ''.
+    # If the id has changed, an existing letter was updated. `memories` cannot read this letter if the letter is in the
+    # namespace ''.
     is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
     return replace(dead_letter, message_id=message_id)
+
+
+def _limit(kind: DeadLetterKind) -> int | None:
+    """Return the number of dead letters at which a namespace gets no more of this kind; None if there is no limit."""
+    if kind is DeadLetterKind.CONFLICT:
+        return CONFLICT_LIMIT
+    return UNREADABLE_LIMIT if kind.is_of_sender else None
 
 
 def _log_dead_letter(dead_letter: DeadLetter, namespace: str, *, is_kept: bool = True) -> None:

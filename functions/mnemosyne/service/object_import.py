@@ -192,8 +192,8 @@ class _Reading:
 
         Otherwise the report would have the outcome of the earlier request.
         """
-        named = [record.request for record in self.batch if record.item.fields and record.item.fields.get("request_id")]
-        conflicting = self.services.imports_of(self.namespace).conflicting(named) if named else set()
+        requests = [record.request for record in self.batch if (record.item.fields or {}).get("request_id")]
+        conflicting = self.services.imports_of(self.namespace).conflicting(requests) if requests else set()
         for record in self.batch:
             if (request_id := record.request.request_id) in conflicting:
                 place = ExternalId(self.stored_object.source, key_of(record.item.line, record.item.place))

@@ -78,11 +78,8 @@ def prepare(
         give_up = DeadLetterPolicy(dead_letter_topic=DEAD_LETTER_TOPIC, max_delivery_attempts=max_delivery_attempts)
         subscribe(SUBSCRIPTION, TOPIC, ingest_url, dead_letter_policy=give_up)
     except GoogleAPIError as exc:
-        raise Misconfigured(
-            f"the Pub/Sub emulator at {host} does not answer",
-            next_step="start it, or unset PUBSUB_EMULATOR_HOST",
-            detail=str(exc),
-        ) from exc
+        cause, next_step = f"the Pub/Sub emulator at {host} does not answer", "start it, or unset PUBSUB_EMULATOR_HOST"
+        raise Misconfigured(cause, next_step=next_step, detail=str(exc)) from exc
     finally:
         publisher.stop()
         subscriber.close()
