@@ -15,6 +15,15 @@ def cluster(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+def _leave_locks(cluster: Path, name: str, *, of: Path) -> Path:
+    """Write the lock files of the killed server of the cluster `of`, and return the one of its socket."""
+    sockets = cluster.parent / name
+    sockets.mkdir()
+    (cluster / "postmaster.pid").write_text(f"1\n{of}\n0\n5432\n{sockets}\n\n\nready\n")
+    (sockets / ".s.PGSQL.5432.lock").touch()
+    return sockets / ".s.PGSQL.5432.lock"
+
+
 @pytest.mark.parametrize("name", ["postgres", "pg_ctl"])
 def test_a_server_that_has_no_lock_file_yet_is_waited_for(
     cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -40,19 +49,13 @@ def test_the_lock_file_of_a_socket_is_removed_even_without_the_servers_own(clust
 
 
 def test_the_socket_of_the_server_of_a_copied_directory_keeps_its_lock_file(cluster: Path) -> None:
-    original = cluster.parent / "original"
-    original.mkdir()
-    (original / ".s.PGSQL.5432.lock").touch()
-    (cluster / "postmaster.pid").write_text(f"1\n{original}\n0\n5432\n{original}\n\n\nready\n")
+    lock = _leave_locks(cluster, "original", of=cluster.parent / "original")
     lock_files.remove_stale_locks(cluster)
-    assert (original / ".s.PGSQL.5432.lock").exists()
+    assert lock.exists()
     assert not (cluster / "postmaster.pid").exists()
 
 
 def test_the_lock_file_of_a_socket_in_another_directory_is_removed(cluster: Path) -> None:
-    sockets = cluster.parent / "sockets"
-    sockets.mkdir()
-    (sockets / ".s.PGSQL.5432.lock").touch()
-    (cluster / "postmaster.pid").write_text(f"1\n{cluster.resolve()}\n0\n5432\n{sockets}\n\n\nready\n")
+    lock = _leave_locks(cluster, "sockets", of=cluster.resolve())
     lock_files.remove_stale_locks(cluster)
-    assert not (sockets / ".s.PGSQL.5432.lock").exists()
+    assert not lock.exists()
