@@ -25,9 +25,8 @@ BEGIN
         SELECT page.id, page.place, sum(page.bytes) OVER (ORDER BY page.place) - page.bytes AS bytes_before FROM page
     )
     SELECT memory_record(m),
-        -- An import finds the successor of a memory by the successor's content hash. The content hash of a deleted
-        -- successor is no longer known. In this case return a hash of the successor's id. No memory has a content with
-        -- this hash, so the import reports that the successor is missing.
+        -- The export names the successor of a memory by the successor's content hash. If the successor was deleted, its
+        -- content hash is unknown. Then export the hash of its id, so that an import reports a missing successor.
         coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex'))
     FROM summed
     JOIN memories m USING (id)

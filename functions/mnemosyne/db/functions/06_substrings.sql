@@ -1,12 +1,12 @@
--- Return a text in the form in which a search for a substring compares it: literal_form, with σ in place of ς. Both are
--- the lower case of Σ, and lower() does not depend on the position in the word.
+-- Return the form of a text that a search for a substring compares: literal_form, with σ in place of ς. Both letters
+-- are the lower case of Σ. Greek uses ς at the end of a word, but lower() returns σ for each Σ.
 CREATE OR REPLACE FUNCTION caseless(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN replace(literal_form(p_text), 'ς', 'σ');
 
--- Return the trigrams of the first 200 characters of a text that every content with this text has in the index
--- memories_trigrams. Trigrams with a part of σ or ς are left out, because the content may have the other letter. The
--- result is empty if no trigram is left.
+-- Return trigrams of a text, from its first 200 characters. Every content that contains the text has these trigrams in
+-- the index memories_trigrams. Trigrams that include σ or ς are left out, because the content may have the other of the
+-- two letters. The result may be empty.
 CREATE OR REPLACE FUNCTION required_trigrams(p_namespace text, p_text text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE
 AS $$

@@ -158,10 +158,9 @@ $$;
 -- Whether the namespace has so many chunks (parts of long memories) that a search in the HNSW index of chunks costs
 -- less than a comparison of all chunks of the namespace. p_limit is the number of chunks to find.
 --
--- The cost of the index depends on the number of chunks of all namespaces, because all namespaces share the index.
--- `all_chunks` is PostgreSQL's estimate of this number, from the last VACUUM or ANALYZE. `few_chunks` is the number of
--- chunks up to which comparing all chunks costs less. The comment on `exact_up_to` in 09_find_candidates.sql explains
--- the formula.
+-- All namespaces share the index, so the cost of a search in it depends on the number of chunks of all namespaces
+-- (`all_chunks`, as estimated by the last VACUUM or ANALYZE). Up to `few_chunks` chunks in the namespace, comparing all
+-- of them costs less. The comment on `exact_up_to` in 09_find_candidates.sql explains the formula.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$

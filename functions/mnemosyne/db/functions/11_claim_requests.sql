@@ -147,8 +147,9 @@ $$;
 -- Call claim_requests, and return its result. If p_to_store is true, add the usage, the quota and the forgettings of
 -- the namespace to the result.
 --
--- If p_forget is true, the function then calls forget_requests, which deletes some old requests. A delivery that will
--- look up further requests passes false, because forget_requests could delete one of them.
+-- If p_forget is true, the function then calls forget_requests, which deletes some old requests. If a delivery claims
+-- its requests in several calls, only the last call passes true. Otherwise an early call could delete a request that a
+-- later call has to look up.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp

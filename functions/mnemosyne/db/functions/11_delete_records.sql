@@ -11,15 +11,13 @@
 -- the ids of up to five memories that are kept. If a legal hold selects a memory that would be deleted, the deletion has
 -- the outcome `failed` and deletes nothing.
 --
--- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
--- function again with the deletions that are not finished. If the call has begun a deletion and not finished it, the
--- field `unfinished` of the result maps the request id of the deletion to the memory of the record's current version.
--- The caller passes this id as the field "memory_id" of the deletion, because the next call no longer finds it. The
--- result also has three lists:
---   recorded     the outcomes of the finished deletions, in the form of the list already_final of claim_requests
---   busy         the request ids that another delivery has locked
---   conflicting  the request ids that belong to a stored memory or to the deletion of another record; the deletions
---                with these ids are not carried out
+-- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, and calls the
+-- function again with the deletions that are not finished. The result has four fields:
+--   recorded     the outcomes of the finished deletions, as in the list already_final of claim_requests
+--   busy         the ids of requests that another delivery has locked
+--   conflicting  the ids of requests that are not carried out, because the id was used earlier for another request
+--   unfinished   for each deletion that has begun: its request id, and the memory of the record's current version. The
+--                next call needs this memory as "memory_id" in p_deletions, because it cannot look it up any longer.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -31,11 +31,11 @@ CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_pub
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Return the names of the labels whose value in a duplicate request differs from the value in the stored memory. Labels
--- are title, tags, metadata, timestamp and expires_at; p_labels maps them to the values of the request.
+-- Return the names of the labels that have different values in a duplicate request and in the stored memory. Labels
+-- are title, tags, metadata, timestamp and expires_at. p_labels maps them to the values of the request.
 --
--- `expires_at` is in the result only if the memory expires later than the request asks, or does not expire. A memory
--- that expires earlier gets the expiry of the request (see extend_expiry), so nothing differs in the end.
+-- If the memory expires earlier than the request asks, extend_expiry extends the expiry of the memory. Therefore this
+-- is not a difference. Only a memory that expires later, or never, differs in `expires_at`.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -106,15 +106,14 @@ END
 $$;
 
 -- Record the outcome of each version in ingest_requests, and update the current version of each record. Return the
--- outcomes in the same form as claim_requests does in its list already_final.
+-- outcomes in the form of the list already_final, which claim_requests describes. A version whose memory has just been
+-- deleted has no outcome.
 --
--- p_versions has the form that settled_versions returns. In addition, the field `event` may be `stored`, which means
--- that this transaction has stored the memory of the version. The caller must hold the locks of the record keys, which
--- claim_requests takes.
+-- p_versions has the versions in the form that settled_versions returns. The `event` of a version is `stored` if this
+-- transaction has stored its memory. The caller must hold the locks of the record keys, which claim_requests takes.
 --
--- A version whose memory has just been deleted is not in the result. A deletion that covers a version (see is_covered)
--- may be committed while this transaction stores the memory of the version. The function then raises
--- serialization_failure.
+-- If another transaction has meanwhile committed a deletion that covers a stored version (see is_covered), the function
+-- raises serialization_failure. The caller's transaction is then rolled back, and the version is not stored.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -165,9 +164,8 @@ BEGIN
             announced_at = CASE WHEN result.event = 'failed' AND i.error = EXCLUDED.error THEN i.announced_at END
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- The INSERT changes no row if the change of an immutable record is refused (event `failed`) and the request is
-        -- already dead_lettered. The request then keeps its state, but must still be in the result. Otherwise the
-        -- caller of claim_requests would store the request.
+        -- The INSERT changes no row if the event is `failed` and the request is already dead_lettered. Return the
+        -- request nevertheless. The caller of claim_requests stores all requests that are not in the result.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -231,8 +229,8 @@ BEGIN
             UPDATE source_keys k
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
-            -- The expired version is not stored, so the successor of the current memory is a random id that no memory
-            -- has. The result is the same as if the version had been stored, and removed after its expiry.
+            -- Mark the current memory as superseded. Its successor is a random id, because the expired version has no
+            -- memory. If the version had been stored and removed after its expiry, the result would be the same.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

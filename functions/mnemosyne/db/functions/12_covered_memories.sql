@@ -1,6 +1,8 @@
--- Return the memories that the deletion of a record deletes: all their versions in the record are covered, and they are
--- not the current version of another record. p_record is the row of source_keys for the record, with the times of the
--- latest deletion. The result is the same before and after the deletion changes the current version of the record.
+-- Return the memories that the deletion of a record deletes. Such a memory meets two conditions: the deletion covers
+-- all versions of the record that have this memory, and the memory is not the current version of another record.
+--
+-- p_record is the row of source_keys for the record, with the times of the latest deletion. The result does not depend
+-- on the current version of the record, which the deletion changes.
 CREATE OR REPLACE FUNCTION covered_memories(p_namespace text, p_source text, p_key text, p_record source_keys)
 RETURNS TABLE (memory_id uuid)
 LANGUAGE sql STABLE

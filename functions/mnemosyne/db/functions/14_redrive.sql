@@ -120,8 +120,8 @@ BEGIN
     RETURNING d.letter_id INTO marked;
     IF marked IS NOT NULL THEN
         PERFORM lock_requests(p_into, p_request_ids);
-        -- Also update the requests that are still queued from an earlier redrive. That redrive crashed, or its message
-        -- has not been processed yet.
+        -- Also update requests that an earlier redrive has changed to queued, and that have not changed since. That
+        -- redrive crashed, or its message has not been processed yet.
         UPDATE ingest_requests
         SET state = 'queued', updated_at = redriven.at, redriven_at = redriven.at, announced_at = NULL
         FROM (SELECT clock_timestamp() AS at) AS redriven
@@ -163,12 +163,12 @@ BEGIN
 END
 $$;
 
--- Record that the republished message of a dead letter has failed again, and return the dead letter. The result has no
--- row if the dead letter does not exist. p_namespace is empty if the namespace of the message could not be read. p_lost
--- is true if a part of the message has no row in ingest_requests.
+-- Record that the republished message of a dead letter has failed again. Return the dead letter, or no row if it does
+-- not exist. p_namespace is empty if the namespace of the message could not be read. p_lost is true if a part of the
+-- message has no row in ingest_requests.
 --
--- The first failure after a redrive ends the flight of the dead letter, and increases its number of failures. If the
--- failed message is delivered a second time, only `cause` and `lost` change.
+-- The first failure after a redrive means that the dead letter is no longer in flight, and counts as one more failure.
+-- If Pub/Sub delivers the same failed message again, only `cause` and `lost` change.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
