@@ -36,7 +36,7 @@ resource "google_cloudfunctions2_function" "migrate" {
     available_memory                 = "1Gi"
     available_cpu                    = "1"
     timeout_seconds                  = 3600
-    max_instance_count               = 1
+    max_instance_count               = local.migrate_instances
     max_instance_request_concurrency = 1
     ingress_settings                 = "ALLOW_INTERNAL_ONLY"
     direct_vpc_egress                = "VPC_EGRESS_${var.vpc_egress}"
