@@ -45,14 +45,16 @@ assigned() { # VARIABLE FILE
     }' "$2"
 }
 
+# Prints the value that Terraform uses. The files are in the order of their precedence, and TF_VAR_… comes after them:
+# https://developer.hashicorp.com/terraform/language/values/variables#variable-definition-precedence
 configured() { # VARIABLE DEFAULT
-    local file value
-    for file in "$TFVARS" terraform/terraform.tfvars; do
+    local file value variable="TF_VAR_$1"
+    for file in ${ENVIRONMENT:+"$TFVARS"} $(ls -r terraform/*.auto.tfvars 2>/dev/null) terraform/terraform.tfvars; do
         [ -f "$file" ] || continue
         value=$(assigned "$1" "$file")
         [ -z "$value" ] || { printf '%s' "$value"; return; }
     done
-    printf '%s' "$2"
+    printf '%s' "${!variable:-$2}"
 }
 
 for file in terraform/*.auto.tfvars terraform/*.tfvars.json; do

@@ -1,4 +1,4 @@
-"""The scripts of infra/deploy read the name and the region of a deployment from tfvars files, as Terraform does."""
+"""The scripts of infra/deploy read the variables of a deployment from the same places as Terraform."""
 
 import shutil
 import subprocess
@@ -17,12 +17,12 @@ def tfvars(tmp_path: Path) -> Path:
     return tmp_path / "terraform/terraform.tfvars"
 
 
-def run(tfvars: Path, command: str) -> subprocess.CompletedProcess[str]:
+def run(tfvars: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command after common.sh."""
     return subprocess.run(
         ["bash", "-c", f". infra/deploy/common.sh; {command}"],
         cwd=tfvars.parents[1],
-        env={"PATH": "/usr/bin:/bin", "PROJECT": "p"},
+        env={"PATH": "/usr/bin:/bin", "PROJECT": "p"} | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -59,3 +59,25 @@ def test_a_name_or_region_in_a_file_that_the_scripts_do_not_read_is_refused(
     (tfvars.parent / file).write_text(text)
     completed = run(tfvars, "true")
     assert (f"{file} sets name or region" in completed.stderr, completed.returncode != 0) == (refused_, refused_)
+
+
+@pytest.mark.parametrize(
+    ("files", "auth_mode"),
+    [
+        ({}, "iam"),
+        ({"terraform.tfvars": "api_key"}, "api_key"),
+        ({"terraform.tfvars": "api_key", "a.auto.tfvars": "oauth"}, "oauth"),
+        ({"terraform.tfvars": "api_key", "a.auto.tfvars": "oauth", "b.auto.tfvars": "iam"}, "iam"),
+        ({"terraform.tfvars": "api_key", "a.auto.tfvars": "oauth", "environments/test.tfvars": "iam"}, "iam"),
+    ],
+)
+def test_the_scripts_read_a_variable_with_the_precedence_of_terraform(
+    tfvars: Path, files: dict[str, str], auth_mode: str
+) -> None:
+    for name, value in files.items():
+        file = tfvars.parent / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f'auth_mode = "{value}"\n' + ('name = "test"\n' if "/" in name else ""))
+    environment = {"ENVIRONMENT": "test"} if any("/" in name for name in files) else {}
+    completed = run(tfvars, "configured auth_mode api_key", TF_VAR_auth_mode="iam", **environment)
+    assert (completed.stdout, completed.stderr) == (auth_mode, "")
