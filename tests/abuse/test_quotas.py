@@ -23,7 +23,7 @@ from mnemosyne.domain.quota import EVERYBODY, Quota, next_midnight
 from mnemosyne.errors import InvalidRequest, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
-from mnemosyne.service import dead_letters, deliveries, ingest
+from mnemosyne.service import deliveries, ingest, redrives
 from tests.fakes import FakeEmbedder, FakeServices, request, store_of
 from tests.mcp_app import CALLERS
 from tests.memories import store_content
@@ -124,7 +124,7 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     (dead_letter,) = store_of(store, "ada").dead_letters(10)
     assert "quota of 1 memories" in dead_letter.cause
     keeper.set("ada", {"memories": 10})
-    dead_letters.redrive(dead_letter.message_id, memories=store_of(store, "ada"), queue=services.queue)
+    redrives.redrive(dead_letter.message_id, memories=store_of(store, "ada"), queue=services.queue)
     ((_, again),) = services.queue.published
     ingest.store(IngestMessage("ada", tuple(again)), memories=store_of(store, "ada"), embedder=services.embedder)
     assert store_of(store, "ada").quota().memories == 2

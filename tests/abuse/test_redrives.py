@@ -15,7 +15,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MnemosyneError
-from mnemosyne.service import dead_letters
+from mnemosyne.service import dead_letters, redrives
 from tests.abuse.conftest import headers
 from tests.fakes import NOW, FakeServices, request, store_of
 from tests.mcp_app import CALLERS
@@ -63,7 +63,7 @@ def ways(
         return command.redrive.main([*chosen, *options], standalone_mode=False)
 
     yield {
-        "service": lambda id_: dead_letters.redrive(id_, memories=services.memories_of("ada"), queue=services.queue),
+        "service": lambda id_: redrives.redrive(id_, memories=services.memories_of("ada"), queue=services.queue),
         "tool by id": lambda id_: tool(message_id=id_),
         "tool by cause": lambda id_: tool(cause="a fault"),
         "command by id": lambda id_: run_command((id_,), now=False),

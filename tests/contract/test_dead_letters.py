@@ -16,9 +16,9 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
-from mnemosyne.service import dead_letters
-from mnemosyne.service.dead_letters import Redriven
+from mnemosyne.service import dead_letters, redrives
 from mnemosyne.service.deliveries import Push, give_up, store
+from mnemosyne.service.redrives import Redriven
 from tests.fakes import NOW, FakeQueue, FakeServices, request
 from tests.shared_database import SharedDatabase
 
@@ -58,7 +58,7 @@ class System(FakeServices):
 
     def redrive(self, choice: DeadLetterChoice = DUE, **options: object) -> list[Redriven]:
         return list(
-            dead_letters.redrive_chosen(
+            redrives.redrive_chosen(
                 choice,
                 memories=self.memories_of(str(options.pop("namespace", "ns"))),
                 queue=self.queue,
@@ -107,20 +107,20 @@ def test_a_letter_in_flight_is_not_redriven_again(system: System, letter: DeadLe
     assert system.redrive() == []
     assert system.redrive(replace(DUE, redrivable=Redrivable.NOW)) == []
     with pytest.raises(Conflict, match="has no outcome yet"):
-        dead_letters.redrive(letter.message_id, memories=system.memories, queue=system.queue)
+        redrives.redrive(letter.message_id, memories=system.memories, queue=system.queue)
     assert len(system.republished()) == 1
 
 
 def test_a_message_that_fails_again_updates_its_letter_and_keeps_the_time_of_its_first_failure(
     system: System, letter: DeadLetter, ingest_request: IngestRequest
 ) -> None:
-    for redrives in (1, 2, 3):
+    for count in (1, 2, 3):
         system.redrive(replace(DUE, redrivable=Redrivable.NOW))
         (again,) = system.republished()
         system.give_up(again)
         (kept_letter,) = system.letters()
         assert (kept_letter.message_id, kept_letter.dead_lettered_at) == (letter.message_id, letter.dead_lettered_at)
-        assert (kept_letter.redrives, kept_letter.failures, kept_letter.redriven_at) == (redrives, redrives + 1, None)
+        assert (kept_letter.redrives, kept_letter.failures, kept_letter.redriven_at) == (count, count + 1, None)
         assert (kept_letter.attributes, system.state(ingest_request)) == (letter.attributes, IngestState.DEAD_LETTERED)
 
 
@@ -189,7 +189,7 @@ def test_a_dead_letter_in_back_off_is_redriven_if_it_is_named_or_with_the_option
     system.redrive()
     system.give_up(system.republished()[0])
     if by == "id":
-        dead_letters.redrive(letter.message_id, memories=system.memories, queue=system.queue)
+        redrives.redrive(letter.message_id, memories=system.memories, queue=system.queue)
     else:
         system.redrive(replace(DUE, redrivable=Redrivable.NOW))
     assert len(system.republished()) == 1
@@ -201,7 +201,7 @@ def test_each_of_forty_letters_that_fail_at_once_is_returned_once(system: System
     before = {letter.message_id: letter.dead_lettered_at for letter in system.letters()}
     dry = system.redrive(dry_run=True)
     returned = []
-    for redrive in dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue):
+    for redrive in redrives.redrive_chosen(DUE, memories=system.memories, queue=system.queue):
         returned.append(redrive.message_id)
         for again in system.republished():
             system.give_up(again)
@@ -210,7 +210,7 @@ def test_each_of_forty_letters_that_fail_at_once_is_returned_once(system: System
 
 
 def test_a_dead_letter_stored_during_a_redrive_is_left_for_the_next_redrive(system: System, letter: DeadLetter) -> None:
-    run = dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue)
+    run = redrives.redrive_chosen(DUE, memories=system.memories, queue=system.queue)
     first = next(run).message_id
     system.give_up(system.publish(request("later"), message_id="0"))
     assert [first, *(redrive.message_id for redrive in run)] == [letter.message_id]
@@ -358,7 +358,7 @@ def test_a_dead_letter_whose_message_cannot_be_published_is_unchanged(
 ) -> None:
     system.queue.away = True
     with pytest.raises(Unavailable):
-        dead_letters.redrive(letter.message_id, memories=system.memories, queue=system.queue)
+        redrives.redrive(letter.message_id, memories=system.memories, queue=system.queue)
     (kept_letter,) = system.letters()
     assert (kept_letter.redriven_at, kept_letter.redrives, kept_letter.failures) == (None, 0, 1)
     assert system.state(ingest_request) is IngestState.DEAD_LETTERED
@@ -526,7 +526,7 @@ def test_a_dead_letter_that_cannot_be_published_does_not_stop_others_and_a_dry_r
         assert problems == {"1": "", "2": "", "3": ""}
     assert len(system.republished()) == 3
     with pytest.raises(InvalidRequest):
-        dead_letters.redrive("bad", memories=system.memories, queue=system.queue)
+        redrives.redrive("bad", memories=system.memories, queue=system.queue)
 
 
 def test_an_unexpected_error_does_not_stop_the_redrive_of_other_dead_letters(system: System) -> None:
@@ -550,7 +550,7 @@ def test_a_redrive_ends_if_the_queue_stays_unavailable(system: System) -> None:
     for number in range(9):
         system.memories.store_dead_letter(_letter(f"{number}"))
     system.queue.away = True
-    assert len(system.redrive()) == dead_letters.MOST_UNAVAILABLE
+    assert len(system.redrive()) == redrives.MOST_UNAVAILABLE
     assert all(letter.redriven_at is None for letter in system.letters())
 
 
@@ -558,7 +558,7 @@ def test_an_unknown_dead_letter_id_is_reported(system: System) -> None:
     (problem,) = system.redrive(DeadLetterChoice(message_ids=("9",), redrivable=Redrivable.NOW))
     assert "no dead letter has the message id '9'" in problem.problem
     with pytest.raises(NotFound):
-        dead_letters.redrive("9", memories=system.memories, queue=system.queue)
+        redrives.redrive("9", memories=system.memories, queue=system.queue)
 
 
 def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> None:

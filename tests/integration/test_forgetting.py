@@ -23,7 +23,7 @@ from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
 from mnemosyne.mcp import cursors
-from mnemosyne.service import dead_letters, forgetting
+from mnemosyne.service import forgetting, redrives
 from mnemosyne.service.deliveries import Push, give_up
 from mnemosyne.service.deliveries import store as deliver
 from tests.fakes import NOW, FakeServices, request
@@ -263,7 +263,7 @@ def test_a_dead_letter_keeps_only_what_is_not_forgotten(letters: Letters, when: 
     (letter,) = letters.memories.dead_letters(10)
     assert _requests_in(letter) == ["a cup of coffee"]
     assert b"pot of tea" not in letter.data
-    dead_letters.redrive(letter.message_id, memories=letters.memories, queue=letters.queue)
+    redrives.redrive(letter.message_id, memories=letters.memories, queue=letters.queue)
     ((data, attributes),) = letters.queue.messages
     deliver(Push(Published(message_id="2", data=data, attributes=attributes), 1), letters)
     assert titles(letters) == ["a cup of coffee"]

@@ -18,7 +18,7 @@ from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict
-from mnemosyne.service import dead_letters, deliveries
+from mnemosyne.service import deliveries, redrives
 from mnemosyne.service.deliveries import Push
 from tests.fakes import request
 from tests.integration.test_forgetting import Letters, forget, push
@@ -139,9 +139,7 @@ def _give_up(world: World) -> None:
 
 def _redrive(world: World) -> None:
     if ingest_request := world.taken(world.model.letters):
-        dead_letters.redrive(
-            str(ingest_request.request_id), memories=world.services.memories, queue=world.services.queue
-        )
+        redrives.redrive(str(ingest_request.request_id), memories=world.services.memories, queue=world.services.queue)
         ((data, attributes),) = world.services.queue.messages
         world.services.queue.messages.clear()
         published = Published(message_id="again", data=data, attributes=attributes)

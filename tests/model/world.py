@@ -18,7 +18,7 @@ from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, ServiceE
 from mnemosyne.ids import derived_id
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.ports.services import SubscriberServices
-from mnemosyne.service import dead_letters, deliveries, group_commit
+from mnemosyne.service import deliveries, group_commit, redrives
 from mnemosyne.service.deliveries import Push
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue, store_of
 from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults, comparable
@@ -213,7 +213,7 @@ class World:
         letter = self.memories.dead_letter(message_id)
         assert letter
         try:
-            dead_letters.Redrive.of(self.namespace, letter).run(memories=self.memories, queue=self.topic, now=now)
+            redrives.Redrive.of(self.namespace, letter).run(memories=self.memories, queue=self.topic, now=now)
         except (Conflict, Unavailable):
             return False
         return True

@@ -12,7 +12,7 @@ from mnemosyne.adapters.queues.local import QueuedMessage
 from mnemosyne.cli.local.delivery import push_envelope
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import encode
-from mnemosyne.service import dead_letters
+from mnemosyne.service import redrives
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer
 from tests.integration.faults.conftest import UNUSABLE, Cloud
@@ -64,7 +64,7 @@ def test_a_message_that_always_fails_is_dead_lettered_with_its_cause_and_stored_
     assert "returned 0 vectors for 1 texts" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
     (dead_letter,) = cloud.system.memories_of(cloud.namespace).dead_letters(100)
-    dead_letters.redrive(
+    redrives.redrive(
         dead_letter.message_id, memories=cloud.system.memories_of(cloud.namespace), queue=cloud.system.queue
     )
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")

@@ -15,7 +15,7 @@ from mnemosyne.domain.message import encode
 from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.http.push import build_app
 from mnemosyne.ids import new_id
-from mnemosyne.service import dead_letters
+from mnemosyne.service import redrives
 from mnemosyne.service.deliveries import Push, give_up, import_object, store
 from tests.fakes import FakeOutcomes, FakeServices, request
 from tests.memories import list_memories, status_of
@@ -277,7 +277,7 @@ def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_n
         assert reader.post("/objects/ns", json=body).status_code == 204
     (dead_letter,) = services.memories.dead_letters(100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
-        dead_letters.redrive(dead_letter.message_id, memories=services.memories, queue=services.queue)
+        redrives.redrive(dead_letter.message_id, memories=services.memories, queue=services.queue)
 
 
 def test_another_content_under_a_used_id_is_dead_lettered_and_reported(

@@ -8,7 +8,7 @@ import pytest
 
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.ids import new_id
-from mnemosyne.service import dead_letters
+from mnemosyne.service import redrives
 from mnemosyne.service.deliveries import Push, store
 from tests.fakes import FakeOutcomes, FakeServices
 
@@ -82,7 +82,7 @@ def test_a_message_that_is_lost_again_after_a_redrive_is_announced_under_its_fir
     services: FakeServices, topic: FakeOutcomes
 ) -> None:
     store(Push(Published(message_id="first", data=b"no JSON", attributes={"namespace": "ns"}), 1), services)
-    dead_letters.redrive("first", memories=services.memories_of("ns"), queue=services.queue)
+    redrives.redrive("first", memories=services.memories_of("ns"), queue=services.queue)
     ((data, attributes),) = services.queue.messages
     store(Push(Published(message_id="second", data=data, attributes=attributes), 1), services)
     assert [outcome.message_id for outcome in topic.told] == ["first", "first"]

@@ -12,7 +12,8 @@ from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivable
 from mnemosyne.domain.parsing import Text
 from mnemosyne.errors import NotFound
-from mnemosyne.service.dead_letters import MOST_UNAVAILABLE, redrive_chosen, request_ids_in
+from mnemosyne.service.dead_letters import request_ids_in
+from mnemosyne.service.redrives import MOST_UNAVAILABLE, redrive_chosen
 
 PAGE = 100
 READ_AT_ONCE = 10

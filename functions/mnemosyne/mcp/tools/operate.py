@@ -18,7 +18,7 @@ from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import Limit
 from mnemosyne.ports.services import Services
-from mnemosyne.service import dead_letters
+from mnemosyne.service import redrives
 
 DAY = 86_400
 """Seconds of a day."""
@@ -197,11 +197,11 @@ def _redrive(arguments: RedriveArguments, principal: Principal, services: Servic
         raise InvalidRequest("give either message_id, message_ids or cause")
     memories, queue = services.memories_of(principal.namespace), services.queue
     if arguments.message_id is not None:
-        ids = dead_letters.redrive(arguments.message_id, memories=memories, queue=queue)
+        ids = redrives.redrive(arguments.message_id, memories=memories, queue=queue)
         return Reply(RedriveResult(letters=1, request_ids=list(ids), problems=[], remaining=0))
     message_ids = tuple(arguments.message_ids) if arguments.message_ids else None
     due = DeadLetterChoice(message_ids=message_ids, cause=arguments.cause, redrivable=Redrivable.DUE)
-    attempts = list(dead_letters.redrive_chosen(due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
+    attempts = list(redrives.redrive_chosen(due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
     problems = [attempt.problem for attempt in attempts if attempt.problem]
     return Reply(
         RedriveResult(

@@ -1,0 +1,199 @@
+"""Publish the messages of dead letters again (redrive them).
+
+A dead letter is redriven in four steps. A crash between two steps loses nothing:
+
+1. In one transaction, the dead letter is marked as in flight and its requests are queued.
+2. The message is published again, with the id of the dead letter as an attribute.
+3. The subscriber commits the outcomes of the requests. If the message fails again, the subscriber updates the dead
+   letter.
+4. If every request has an outcome, the subscriber deletes the dead letter before it acknowledges the message.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivable
+from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
+from mnemosyne.domain.pubsub_message import LETTER_ID, check_attributes
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
+from mnemosyne.observability import EventLog, fault_fields
+from mnemosyne.ports.queue import IngestQueue
+from mnemosyne.service.dead_letters import request_ids_in
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import MemoryStore
+
+log = EventLog(__name__)
+
+MOST_UNAVAILABLE = 5
+"""Number of consecutive failures after which `redrive_chosen` ends. Only failures of the queue or the database
+count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redrive:
+    """A dead letter that can be published again, with the namespace, requests and attributes of its message."""
+
+    namespace: str
+    letter: DeadLetter
+    into: str
+    request_ids: list[UUID]
+    attributes: dict[str, str]
+
+    @classmethod
+    def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
+        """Create the redrive of a dead letter. A message that names no namespace is stored in the namespace `into`.
+
+        Raises InvalidRequest, with the reason, if the message cannot be published again.
+        """
+        if OBJECT_NOTIFICATION in letter.attributes:
+            raise InvalidRequest(
+                f"the dead letter {letter.message_id} is a notification about an object of a bucket: fix the cause, "
+                "then copy the object onto itself, which sends another notification, and drop the dead letter"
+            )
+        target = namespace or into
+        if not target or into not in (None, target):
+            raise InvalidRequest(
+                f"the dead letter {letter.message_id} must be redriven into its namespace {namespace!r}, got {into!r}"
+                if namespace
+                else f"the dead letter {letter.message_id} names no namespace: state the namespace to store in"
+            )
+        attributes = {**letter.attributes, "namespace": target}
+        try:
+            check_attributes(attributes | {LETTER_ID: ""})
+        except InvalidRequest as exc:
+            raise InvalidRequest(
+                f"the dead letter {letter.message_id} cannot be published again: {exc}; publish its data without that "
+                "attribute, then drop the dead letter"
+            ) from exc
+        return cls(
+            namespace=namespace,
+            letter=letter,
+            into=target,
+            request_ids=request_ids_in(target, letter),
+            attributes=attributes,
+        )
+
+    def run(self, *, memories: "MemoryStore", queue: IngestQueue, now: bool = False) -> None:
+        """Publish the message of the dead letter again. With `now`, the waiting time after a failed redrive is ignored.
+
+        Raises Conflict if the dead letter is in flight or must wait, NotFound if the dead letter no longer exists,
+        InvalidRequest, and Unavailable.
+        """
+        message_id = self.letter.message_id
+        letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)
+        if letter_id is None:
+            raise _refusal_error(message_id, memories)
+        try:
+            queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
+        except BaseException:  # also after Ctrl-C: otherwise the mark would prevent a redrive for 24 hours
+            try:
+                memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
+            except Unavailable as exc:
+                about = fault_fields(exc, otherwise="redrive it again after 24 hours")
+                log.warning("redrive_still_marked", namespace=self.namespace, message_id=message_id, **about)
+            raise
+        log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
+
+
+def _refusal_error(message_id: str, memories: "MemoryStore") -> Conflict | NotFound:
+    letter = memories.dead_letter(message_id)
+    if letter is None:
+        return _not_found(message_id)
+    if letter.redriven_at:
+        return Conflict(
+            f"the dead letter {message_id} was redriven at {rfc3339(letter.redriven_at)} and has no outcome yet: it "
+            f"can be redriven again if it fails, or from {rfc3339(letter.due_at)} on"
+        )
+    return Conflict(
+        f"the dead letter {message_id} has failed {letter.failures} times and is not due before "
+        f"{rfc3339(letter.due_at)}: redrive it by its message id, or with --now"
+    )
+
+
+def _not_found(message_id: str) -> NotFound:
+    return NotFound(f"no dead letter has the message id {message_id[:100]!r}: it may have been redriven or dropped")
+
+
+def redrive(message_id: str, *, memories: "MemoryStore", queue: IngestQueue) -> Sequence[UUID]:
+    """Publish the message of one dead letter again, and return the ids of its requests.
+
+    The message is published even if the dead letter should wait after a failed redrive. Raises NotFound, and the errors
+    of Redrive.
+    """
+    return _redrive_one(message_id, memories, queue, None, Redrivable.NOW, dry_run=False).request_ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redriven:
+    """The result of redrive_chosen for one dead letter."""
+
+    message_id: str
+    letter: DeadLetter | None = None
+    request_ids: Sequence[UUID] = ()
+    problem: str = ""
+    """Reason why the message was not published again."""
+    unavailable: bool = False
+    """Whether the queue or the database was unavailable."""
+
+
+def redrive_chosen(
+    choice: DeadLetterChoice,
+    *,
+    memories: "MemoryStore",
+    queue: IngestQueue,
+    into: str | None = None,
+    dry_run: bool = False,
+    limit: int | None = None,
+) -> Iterator[Redriven]:
+    """Publish the messages of the chosen dead letters again, each at most once, the oldest first.
+
+    A dead letter that cannot be redriven does not stop the run. The run ends after MOST_UNAVAILABLE consecutive
+    failures because the queue or the database is unavailable. If the choice names message ids, there is a result for
+    each of them, including dead letters that cannot be redriven.
+    """
+    ids = memories.dead_letter_ids(choice)
+    redrivable = set(ids)
+    unavailable = 0
+    for message_id in [
+        *ids[:limit],
+        *(unknown for unknown in choice.message_ids or () if unknown not in redrivable),
+    ]:
+        try:
+            if message_id not in redrivable:
+                raise _refusal_error(message_id, memories)
+            attempt = _redrive_one(message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
+        except ServiceError as exc:
+            unavailable += 1
+            attempt = Redriven(message_id=message_id, problem=f"{message_id}: {exc}", unavailable=True)
+        except MnemosyneError as exc:
+            attempt = Redriven(message_id=message_id, problem=str(exc))
+        except Exception as exc:  # an unexpected error with one dead letter must not stop the others
+            log.exception("redrive_crashed", namespace=memories.namespace, message_id=message_id)
+            attempt = Redriven(message_id=message_id, problem=f"{message_id}: {type(exc).__name__}: {exc}")
+        else:
+            unavailable = 0
+        yield attempt
+        if unavailable == MOST_UNAVAILABLE:
+            return
+
+
+def _redrive_one(
+    message_id: str,
+    memories: "MemoryStore",
+    queue: IngestQueue,
+    into: str | None,
+    redrivable: Redrivable | None,
+    *,
+    dry_run: bool,
+) -> Redriven:
+    letter = memories.dead_letter(message_id)
+    if letter is None:
+        raise _not_found(message_id)
+    attempt = Redrive.of(memories.namespace, letter, into=into)
+    if not dry_run:
+        attempt.run(memories=memories, queue=queue, now=redrivable is Redrivable.NOW)
+    return Redriven(message_id=message_id, letter=letter, request_ids=attempt.request_ids)
