@@ -217,9 +217,9 @@ def _find_contradictions(values: Mapping[str, str]) -> Iterator[str]:
     collector = values.get("otel_exporter_otlp_endpoint", "")
     if collector and not collector.startswith(("http://", "https://")):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
-    for granted in _split_list(values.get("runtime_users", "")):
-        if "=" in granted and granted.partition("=")[0] not in FUNCTIONS:
-            yield f"MNEMOSYNE_RUNTIME_USERS must have one of {', '.join(FUNCTIONS)} before =, got {granted!r}"
+    for entry in _split_list(values.get("runtime_users", "")):
+        if "=" in entry and entry.partition("=")[0] not in FUNCTIONS:
+            yield f"MNEMOSYNE_RUNTIME_USERS must have one of {', '.join(FUNCTIONS)} before =, got {entry!r}"
     if "reranking_model" in values and "google_cloud_project" not in values:
         yield "GOOGLE_CLOUD_PROJECT is not set, but MNEMOSYNE_RERANKING_MODEL needs a project"
     yield from _auth_problems(values)

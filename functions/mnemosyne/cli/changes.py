@@ -47,11 +47,11 @@ def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iter
 
     Prints a note if the change feed of the namespace is off.
     """
-    noted = False
+    has_note = False
     for page in listing_pages(system, operation, follow=follow):
         yield from page["events"]
-        if not page["is_on"] and not noted:
-            noted = True
+        if not page["is_on"] and not has_note:
+            has_note = True
             say(
                 f"The change feed of namespace {operation.namespace!r} is off: turn it on with "
                 "`mnemosyne change-feed on`.",
@@ -101,6 +101,6 @@ def off(namespace: str, **target_values: Any) -> None:
 def _set_feed(target_values: dict[str, Any], feed: SetFeed) -> None:
     with owners_system(**target_values) as system:
         system.run(feed)
-    concerned = f"namespace {feed.namespace!r}" if feed.namespace else "all namespaces without a setting of their own"
+    namespaces = f"namespace {feed.namespace!r}" if feed.namespace else "all namespaces without a setting of their own"
     contents = ", with contents" if feed.contents else ""
-    say(f"The change feed of {plain(concerned)} is {'on' if feed.enabled else 'off'}{contents}.")
+    say(f"The change feed of {plain(namespaces)} is {'on' if feed.enabled else 'off'}{contents}.")

@@ -105,8 +105,8 @@ def _space(embedder: str | None) -> EmbeddingSpace | None:
         raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
     names = ("embedding_model", "embedding_dimension")
     variables = {name: value for name in map(variable, names) if (value := os.environ.get(name))}
-    required = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
-    return embedding_space(Settings.from_environment({**required, **variables, variable("embedder"): "gemini"}))
+    placeholders = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
+    return embedding_space(Settings.from_environment({**placeholders, **variables, variable("embedder"): "gemini"}))
 
 
 _HOW_CALLERS_AUTHENTICATE = {

@@ -52,9 +52,9 @@ def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **target_va
     if not ids and person is None:
         raise click.UsageError("name at least one ID, or --person")
     with owners_system(**target_values) as system:
-        revoked = system.run(RevokeGrants(ids=list(ids), person=person))["revoked"]
+        grant_ids = system.run(RevokeGrants(ids=list(ids), person=person))["revoked"]
     say(
-        json.dumps({"revoked": revoked})
+        json.dumps({"revoked": grant_ids})
         if as_json
-        else f"Revoked {quantity(len(revoked), 'grant')}, within 30 seconds."
+        else f"Revoked {quantity(len(grant_ids), 'grant')}, within 30 seconds."
     )

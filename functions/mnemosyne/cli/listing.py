@@ -166,13 +166,13 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
 
 def _skip_reserved(listing: Listing) -> None:
     """Skip the files with reserved names if the folder is a bundle of Open Knowledge Format."""
-    reserved = [file for file, _ in listing.files if file.name in _RESERVED]
-    notes = [file for file, format_ in listing.files if format_ == "markdown" and file not in reserved]
-    if not reserved or not notes:
+    reserved_files = [file for file, _ in listing.files if file.name in _RESERVED]
+    notes = [file for file, format_ in listing.files if format_ == "markdown" and file not in reserved_files]
+    if not reserved_files or not notes:
         return
-    typed = Counter(bool(_properties(file).get("type")) for file in islice(notes, SAMPLE_NOTES))
-    is_bundle = "okf_version" in _properties(listing.root / "index.md") or typed[True] > typed[False]
-    for file in reserved:
+    counts = Counter(bool(_properties(file).get("type")) for file in islice(notes, SAMPLE_NOTES))
+    is_bundle = "okf_version" in _properties(listing.root / "index.md") or counts[True] > counts[False]
+    for file in reserved_files:
         if is_bundle and not set(_properties(file)) - {"okf_version"}:
             listing.skip(file, "reserved names of Open Knowledge Format")
             listing.files = [entry for entry in listing.files if entry[0] != file]

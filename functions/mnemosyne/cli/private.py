@@ -63,11 +63,11 @@ def private_path(path: Path, suffix: str) -> Path:
 
 def _short_name(name: str, directory: Path) -> str:
     """Return the name, or a shorter one with its hash if no suffix of SUFFIX_BYTES can follow it in the directory."""
-    longest, encoded = os.pathconf(directory, "PC_NAME_MAX") - SUFFIX_BYTES, os.fsencode(name)
-    if len(encoded) <= longest:
+    longest, name_bytes = os.pathconf(directory, "PC_NAME_MAX") - SUFFIX_BYTES, os.fsencode(name)
+    if len(name_bytes) <= longest:
         return name
-    digest = hashlib.sha256(encoded).hexdigest()[:16]
-    return f"{digest}-{encoded[: longest - len(digest) - 1].decode(errors='ignore')}"
+    digest = hashlib.sha256(name_bytes).hexdigest()[:16]
+    return f"{digest}-{name_bytes[: longest - len(digest) - 1].decode(errors='ignore')}"
 
 
 def require_own(path: Path, label: str) -> None:

@@ -95,8 +95,8 @@ def _in_redrive_order(message_ids: Sequence[str], due: Sequence[str]) -> list[st
 
     `due` has the ids of all due dead letters, oldest first.
     """
-    requested = dict.fromkeys(message_ids)
-    return list(dict.fromkeys([*(message_id for message_id in due if message_id in requested), *requested]))
+    ids = dict.fromkeys(message_ids)
+    return list(dict.fromkeys([*(message_id for message_id in due if message_id in ids), *ids]))
 
 
 def _redrive(

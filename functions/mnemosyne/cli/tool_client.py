@@ -87,10 +87,10 @@ class ToolClient:
         if isinstance(result, dict) and result.get("isError"):
             raise _tool_error(tool, result)
         if isinstance(result, dict):
-            structured: dict[str, Any] | None = result.get("structuredContent")
-            if structured is None:
+            structured_content: dict[str, Any] | None = result.get("structuredContent")
+            if structured_content is None:
                 raise InvalidRequest(f"{self.url} is another MCP server: its {tool} returns only text; change --url")
-            return structured
+            return structured_content
         error = answer.get("error", answer)
         message = error.get("message", error)
         if response.status_code in (401, 403):

@@ -41,10 +41,10 @@ _current: ContextVar[Action | None] = ContextVar("action", default=None)
 @contextmanager
 def action(principal: Principal, name: str) -> Iterator[Action]:
     """Yield a new action, which is the current action until the end of the `with` block."""
-    begun = Action(principal, name)
-    token = _current.set(begun)
+    new_action = Action(principal, name)
+    token = _current.set(new_action)
     try:
-        yield begun
+        yield new_action
     finally:
         _current.reset(token)
 

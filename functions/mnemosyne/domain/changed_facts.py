@@ -51,8 +51,8 @@ class _NewStatements:
         if not self._statements:
             return False
         for old in statements(earlier, self._shares_words):
-            shared = Counter(number for key in old.keys for number in self._by_key.get(key, ()))
-            for number, count in shared.items():
+            counts = Counter(number for key in old.keys for number in self._by_key.get(key, ()))
+            for number, count in counts.items():
                 if count < 2 and len(old.words) > 3:
                     continue
                 self._remaining_pairs -= 1
@@ -70,8 +70,8 @@ class _NewStatements:
         if not part.isascii():
             return True
         starts = {word[:_START] for word in _WORDS.findall(part.lower())}
-        shared = Counter(number for start in starts for number in self._by_start.get(start, ()))
-        return bool(shared) and max(shared.values()) >= 2
+        counts = Counter(number for start in starts for number in self._by_start.get(start, ()))
+        return bool(counts) and max(counts.values()) >= 2
 
 
 _MOST_DIFFERING = 2
@@ -84,17 +84,17 @@ _WORDS = re.compile(r"\w+(?:[-._]\w+)*")
 
 def states_another_value(new: Statement, old: Statement) -> bool:
     """Return whether the new statement states another value of the fact that the old statement states."""
-    shared = new.keys & old.keys
-    only_new = [word for word in new.words if word.key not in shared]
-    only_old = [word for word in old.words if word.key not in shared]
-    if not _has_subject(shared, new, old) or _has_similar_name(new, old) or _has_other_noun(new, old, shared):
+    common_keys = new.keys & old.keys
+    only_new = [word for word in new.words if word.key not in common_keys]
+    only_old = [word for word in old.words if word.key not in common_keys]
+    if not _has_subject(common_keys, new, old) or _has_similar_name(new, old) or _has_other_noun(new, old, common_keys):
         return False
     if _is_negation(new, old, only_new, only_old):
         return True
     old_keys = {key for span in new.old for key in span}
     value = [word for word in only_new if word.key not in old_keys]
-    if any(span[-1] in shared for span in new.old):
-        return _names_old_value(new, old, shared, value, only_old)
+    if any(span[-1] in common_keys for span in new.old):
+        return _names_old_value(new, old, common_keys, value, only_old)
     if (
         not value
         or not only_old

@@ -41,13 +41,13 @@ def tags_of(content: str) -> tuple[str, ...]:
 
 def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
     """Merge tags in order, without duplicates, at most 50. Tags that differ only in case are duplicates."""
-    united: dict[str, str] = {}
+    tags: dict[str, str] = {}
     for group in groups:
         for tag in group:
-            cleaned = one_line(tag).strip()
-            if cleaned:
-                united.setdefault(tag_key(cleaned), cleaned)
-    return tuple(united.values())[:TAG_COUNT]
+            line = one_line(tag).strip()
+            if line:
+                tags.setdefault(tag_key(line), line)
+    return tuple(tags.values())[:TAG_COUNT]
 
 
 def tag_key(tag: str) -> str:

@@ -48,8 +48,8 @@ def most_tokens(text: str) -> int:
     plain = _ALPHABETS.sub("0", text)  # count each of these letters as one token
     words: list[str] = _WORD.findall(plain)
     # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
-    saved = sum(len(word) - (word[0] != " ") for word in words)
-    return len(plain.encode("utf-8", "surrogatepass")) - saved // 2
+    saved_characters = sum(len(word) - (word[0] != " ") for word in words)
+    return len(plain.encode("utf-8", "surrogatepass")) - saved_characters // 2
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+|(?<=[。！？])")

@@ -81,10 +81,10 @@ def marked_spans(marked: str) -> list[Span]:
 
 def literal_spans(query: str, text: str) -> list[Span]:
     """Return the spans in which the query occurs in the text, ignoring case. The text is in NFKC."""
-    folded_query, searched = _lower_case(unicodedata.normalize("NFKC", query)), _lower_case(text)
+    folded_query, searched_text = _lower_case(unicodedata.normalize("NFKC", query)), _lower_case(text)
     if not folded_query:
         return []
-    return [(match.start(), match.end()) for match in re.finditer(re.escape(folded_query), searched)]
+    return [(match.start(), match.end()) for match in re.finditer(re.escape(folded_query), searched_text)]
 
 
 def unseparated_parts(query: str, length: int = SHORTEST_PART) -> Collection[str]:

@@ -22,9 +22,9 @@ def name_words(text: str) -> frozenset[str]:
     """Return the words of a text in lower case without accents, to compare names in any script."""
     if text.isascii():
         return frozenset(_ASCII_WORD.findall(text.lower()))
-    folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
-    composed = unicodedata.normalize("NFC", folded)
-    return frozenset("".join(character if _is_in_word(character) else " " for character in composed).split())
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
+    letters = unicodedata.normalize("NFC", plain)
+    return frozenset("".join(character if _is_in_word(character) else " " for character in letters).split())
 
 
 @lru_cache(maxsize=10_000)
@@ -34,8 +34,8 @@ def base_letter(character: str) -> str:
     Marks that are not accents, such as the Japanese dakuten, are kept. An accent alone is returned unchanged.
     """
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", character))
-    composed = unicodedata.normalize("NFC", plain) or character
-    return composed.lower().translate(_STROKES)[0]
+    letter = unicodedata.normalize("NFC", plain) or character
+    return letter.lower().translate(_STROKES)[0]
 
 
 def _is_in_word(character: str) -> bool:

@@ -45,8 +45,8 @@ def score_hybrid(
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
     share = best_share(rows[: candidates.listed])
-    fused = fuse(rows, candidates.listed, weight_of_words(lexical_weight, share, weights), weights)
-    own_scores = [score + time for score, time in zip(fused, times, strict=True)]
+    fused_scores = fuse(rows, candidates.listed, weight_of_words(lexical_weight, share, weights), weights)
+    own_scores = [score + time for score, time in zip(fused_scores, times, strict=True)]
     adjacency = _adjacency(candidates.neighbours)
     context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own_scores, adjacency, weights)]
     named_speakers = names_in(query, _repeated_speakers(rows))
@@ -193,8 +193,8 @@ def _eligible_neighbours(
 ) -> Iterable[int]:
     """Return the rows next to the WITH_NEIGHBOURS best rows in their sessions. Rows that the search has found already,
     and rows that do not match the filters, are left out."""
-    ordered = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
-    best = [index for index in ordered[:WITH_NEIGHBOURS] if index in adjacency]
+    indices = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
+    best = [index for index in indices[:WITH_NEIGHBOURS] if index in adjacency]
     direct = {adjacency[index].get(offset, index) for index in best for offset in (-1, 1)}
     return sorted(index for index in direct if index >= candidates.listed and candidates.rows[index].eligible)
 
@@ -257,7 +257,7 @@ def order(entries: Sequence[RankedCandidate], quality_weight: float) -> list[Ran
     """
     for entry in entries:
         entry.score = (1 - quality_weight) * entry.relevance + quality_weight * entry.candidate.quality
-    ordered: list[RankedCandidate] = []
+    result: list[RankedCandidate] = []
     best: dict[str, RankedCandidate] = {}
     for entry in sorted(entries, key=_sort_key, reverse=True):
         statement = entry.candidate.statement
@@ -266,8 +266,8 @@ def order(entries: Sequence[RankedCandidate], quality_weight: float) -> list[Ran
             continue
         if statement is not None:
             best[statement] = entry
-        ordered.append(entry)
-    return ordered
+        result.append(entry)
+    return result
 
 
 def apply_reranker(
@@ -277,11 +277,11 @@ def apply_reranker(
 
     Candidates of equal score keep their order. Candidates without a new relevance are omitted.
     """
-    rescored = [entry for entry in ranked if entry.candidate.id in relevances]
-    for entry in rescored:
+    entries = [entry for entry in ranked if entry.candidate.id in relevances]
+    for entry in entries:
         entry.relevance = relevances[entry.candidate.id]
         entry.score = (1 - quality_weight) * entry.relevance + quality_weight * entry.candidate.quality
-    return sorted(rescored, key=attrgetter("score"), reverse=True)
+    return sorted(entries, key=attrgetter("score"), reverse=True)
 
 
 def _sort_key(entry: RankedCandidate) -> tuple[float, float, int, str]:

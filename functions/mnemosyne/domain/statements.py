@@ -140,13 +140,13 @@ def statements(text: str, is_wanted: Callable[[str], bool] = bool) -> list[State
 
 def _split_sentences(text: str) -> Iterator[str]:
     for sentence in _SENTENCE_END.split(text):
-        stripped = sentence.strip()
-        if bullet := _BULLET.match(stripped):
-            stripped = stripped[bullet.end() :]
-        if not 0 < len(stripped) <= MOST_CHARACTERS or stripped.endswith(("?", "か。")):
+        statement = sentence.strip()
+        if bullet := _BULLET.match(statement):
+            statement = statement[bullet.end() :]
+        if not 0 < len(statement) <= MOST_CHARACTERS or statement.endswith(("?", "か。")):
             continue
-        yield stripped
-        clauses = _CLAUSE_END.split(stripped)
+        yield statement
+        clauses = _CLAUSE_END.split(statement)
         if len(clauses) > 1:
             yield from clauses
 
@@ -156,17 +156,17 @@ def _parse_statement(text: str, speaker: str | None) -> Statement | None:
         for pattern, replacement in lists.PHRASES:
             text = pattern.sub(replacement, text)
     tokens = list(_split_words(text))
-    lowered = [token.lower() for token in tokens]
-    if not tokens or len(tokens) > 3 * MOST_WORDS or lowered[0] in lists.UNKNOWN_SUBJECTS:
+    lower_tokens = [token.lower() for token in tokens]
+    if not tokens or len(tokens) > 3 * MOST_WORDS or lower_tokens[0] in lists.UNKNOWN_SUBJECTS:
         return None
     words: list[Word] = []
     others: set[str] = set()
     before: list[str] = []
     old: list[list[str]] = []
     following = ""
-    if not lists.SPEAKER_WORDS.isdisjoint(lowered):
+    if not lists.SPEAKER_WORDS.isdisjoint(lower_tokens):
         words.append(Word(SPEAKER + (speaker or "").lower(), Kind.NAME, 0, ()))
-    for index, (token, lower) in enumerate(zip(tokens, lowered, strict=True)):
+    for index, (token, lower) in enumerate(zip(tokens, lower_tokens, strict=True)):
         if lower == "old_before" and words:
             old.append([words[-1].key])
         if _is_not_content(token, lower):

@@ -81,12 +81,12 @@ def _is_of_other_script(text: str) -> bool:
 
 def as_utf_8(stream: BinaryIO) -> BinaryIO:
     """Return the stream, converted to UTF-8 if it begins as UTF-16 or UTF-32."""
-    buffered = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream))) if not hasattr(stream, "peek") else stream
-    beginning = cast(io.BufferedReader, buffered).peek(SAMPLE_BYTES)[:SAMPLE_BYTES]
+    reader = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream))) if not hasattr(stream, "peek") else stream
+    beginning = cast(io.BufferedReader, reader).peek(SAMPLE_BYTES)[:SAMPLE_BYTES]
     encoding = encoding_of(beginning)
     if encoding == "utf-8-sig":
-        return buffered
-    return cast(BinaryIO, io.BufferedReader(_Utf8Stream(buffered, encoding), io.DEFAULT_BUFFER_SIZE * 8))
+        return reader
+    return cast(BinaryIO, io.BufferedReader(_Utf8Stream(reader, encoding), io.DEFAULT_BUFFER_SIZE * 8))
 
 
 def read_unicode(stream: BinaryIO, name: object) -> str:

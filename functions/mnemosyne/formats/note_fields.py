@@ -225,13 +225,13 @@ def clean(text: str) -> str:
 def _location_metadata(path: str, body: str) -> dict[str, Any]:
     """Return the metadata with the note's path, folder and links."""
     pure = PurePosixPath(path)
-    linked = [match[1].strip() for match in _WIKI_LINK.finditer(body)]
-    linked += [
+    targets = [match[1].strip() for match in _WIKI_LINK.finditer(body)]
+    targets += [
         unquote(match[2])
         for match in _LINK.finditer(body)
         if re.search(r"\.(md|markdown)(#|$)", match[2], re.IGNORECASE)
     ]
-    links = list(dict.fromkeys(link for link in linked if link))[:LINKS]
+    links = list(dict.fromkeys(link for link in targets if link))[:LINKS]
     folder = {"folder": str(pure.parent)} if str(pure.parent) not in (".", "/") else {}
     return {"path": path, **folder, **({"links": links} if links else {})}
 

@@ -31,12 +31,12 @@ def coerce_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) ->
     """
     properties, required = schema.get("properties", {}), schema.get("required", ())
     optional = properties.keys() - set(required)
-    converted = {
+    values = {
         name: _coerce(value, properties.get(name, {}), name)
         for name, value in arguments.items()
         if value is not None and not (value == "" and name in optional)
     }
-    return {name: value for name, value in converted.items() if value != [] or name not in optional}
+    return {name: value for name, value in values.items() if value != [] or name not in optional}
 
 
 def _coerce(value: Any, schema: Mapping[str, Any], name: str) -> Any:
@@ -60,8 +60,8 @@ def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], na
     if "string" in kinds:
         if name in IDS and (match := _WRITTEN_ID.fullmatch(text.strip())):
             return match["id"]
-        lowered = text.strip().lower()
-        return lowered if lowered in schema.get("enum", ()) else text
+        word = text.strip().lower()
+        return word if word in schema.get("enum", ()) else text
     if "integer" in kinds and _INTEGER.fullmatch(text.strip()):
         return int(text)
     if "number" in kinds and _NUMBER.fullmatch(text.strip()):

@@ -68,11 +68,11 @@ def _run(
 ) -> tuple[str, mcp_types.CallToolResult]:
     """Run a tool; return the outcome for the log, and the result."""
     try:
-        parsed = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
+        parsed_arguments = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
-            reply = tool.run(parsed, principal, services)
+            reply = tool.run(parsed_arguments, principal, services)
         except EmbeddingModelChanged:  # run again: `services` now has the new embedder
-            reply = tool.run(parsed, principal, services)
+            reply = tool.run(parsed_arguments, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _handle_error(exc, tool, principal)
     if tool.scope is not Scope.READ:
@@ -145,12 +145,12 @@ def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
     With `has_stored_text`, a second block of text follows. This block warns that others stored the text, and has the
     server's notes.
     """
-    structured = reply.result.model_dump(mode="json")
-    text = reply.text if reply.text is not None else to_json(structured).decode()
+    structured_content = reply.result.model_dump(mode="json")
+    text = reply.text if reply.text is not None else to_json(structured_content).decode()
     blocks = [text]
     if has_stored_text:
         blocks.append("\n".join([stored_text_notice(text), *reply.notes]))
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],
-        structured_content=structured,
+        structured_content=structured_content,
     )

@@ -109,8 +109,8 @@ def passage(content: str, query: str, length: int) -> str:
     """
     if len(content) <= length:
         return content
-    lowered = _fold_case_and_accents(content)
-    places = map(lowered.find, _words_to_show(_fold_case_and_accents(unicodedata.normalize("NFKC", query))))
+    plain_content = _fold_case_and_accents(content)
+    places = map(plain_content.find, _words_to_show(_fold_case_and_accents(unicodedata.normalize("NFKC", query))))
     at = next((place for place in places if place >= 0), 0)
     if at < length - AROUND // 2:
         return f"{content[:length].rstrip()} …"

@@ -60,8 +60,8 @@ def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     The title gets at most SHORT_TITLE_CHARACTERS, and the tags together at most SHORT_TAGS_CHARACTERS.
     """
     ends = accumulate(len(tag) for tag in tags)
-    shortened = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= SHORT_TAGS_CHARACTERS)
-    return title if len(title) <= SHORT_TITLE_CHARACTERS else f"{title[: SHORT_TITLE_CHARACTERS - 1]}…", shortened
+    short_tags = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= SHORT_TAGS_CHARACTERS)
+    return title if len(title) <= SHORT_TITLE_CHARACTERS else f"{title[: SHORT_TITLE_CHARACTERS - 1]}…", short_tags
 
 
 class MemoryLine(Result):

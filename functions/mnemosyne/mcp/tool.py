@@ -121,8 +121,8 @@ class Tool(Generic[ArgumentsT]):
 
     def units_of(self, arguments: Mapping[str, Any]) -> float:
         """Return the cost of a call in units (see `domain.rate_limit`), without the cost of the request itself."""
-        converted = coerce_arguments(arguments, self.schema)
-        return self.units(converted) + rate_limit.cost_of_conditions(converted)
+        coerced_arguments = coerce_arguments(arguments, self.schema)
+        return self.units(coerced_arguments) + rate_limit.cost_of_conditions(coerced_arguments)
 
     @property
     def scope(self) -> Scope:
@@ -188,8 +188,8 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     The type null is removed from optional arguments. `_adapt_schema` adds null again in another form.
     """
     definitions = schema.get("$defs", {})
-    tidied: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)
-    return tidied
+    result: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)
+    return result
 
 
 def _adapt_schema(schema: Any) -> Any:
@@ -201,14 +201,14 @@ def _adapt_schema(schema: Any) -> Any:
     """
     if not isinstance(schema, dict):
         return schema
-    adapted = {k: _adapt_schema(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
+    result = {k: _adapt_schema(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
     if "properties" in schema:
         required = schema.get("required", ())
-        adapted["properties"] = {
+        result["properties"] = {
             name: _adapt_schema(value) if name in required else _nullable(_adapt_schema(value))
             for name, value in schema["properties"].items()
         }
-    return adapted
+    return result
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _tidy_node(node: Any, definitions: Mapping[str, Any]) -> Any:
     if members.get("type") == "object" and "properties" in members:
         members.pop("description", None)
     properties = members.pop("properties", None)
-    tidied = {k: _tidy_node(v, definitions) for k, v in members.items()}
+    result = {k: _tidy_node(v, definitions) for k, v in members.items()}
     if properties is not None:
-        tidied["properties"] = {name: _tidy_node(value, definitions) for name, value in properties.items()}
-    return tidied
+        result["properties"] = {name: _tidy_node(value, definitions) for name, value in properties.items()}
+    return result

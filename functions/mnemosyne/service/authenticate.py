@@ -203,16 +203,16 @@ class OidcAuthenticator:
         return None
 
     def _namespace(self, claims: Mapping[str, Any]) -> str:
-        claimed = claims.get(self._claim)
-        if claimed is None:
+        namespace = claims.get(self._claim)
+        if namespace is None:
             return f"{SUBJECT_NAMESPACE}{claims['sub']}"
-        if not is_usable(claimed):
+        if not is_usable(namespace):
             raise Unauthorized("the token's namespace cannot be used: it must be 1 to 200 printable characters")
-        if claimed.startswith(SUBJECT_NAMESPACE):
+        if namespace.startswith(SUBJECT_NAMESPACE):
             raise Unauthorized(f"the token's namespace cannot be used: it must not begin with {SUBJECT_NAMESPACE}")
         if self._claim == "email" and not verified_email(claims):
             raise Unauthorized("the e-mail address of the token is not verified")
-        return claimed
+        return namespace
 
 
 class CloudRunIamAuthenticator:

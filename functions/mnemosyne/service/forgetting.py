@@ -110,8 +110,8 @@ def _find_forgotten(
     If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
     """
     message = letter.published
-    decoded = decode(message, allowed_namespace=memories.namespace)
-    unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
+    parsed_message = decode(message, allowed_namespace=memories.namespace)
+    unreadable = bool(parsed_message.dead_letter_reason or parsed_message.retry_reason) and not parsed_message.requests
     entries = [] if unreadable else read_each(message, memories.namespace)
     # Replace each request id by the position of the memory in the message, because several memories may have the same
     # id.

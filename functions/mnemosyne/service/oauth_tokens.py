@@ -98,8 +98,8 @@ def _principal(claims: Mapping[str, Any], grant: ValidGrant) -> Principal:
     Raises Unauthorized if the token names another person, namespace or client than the grant. Therefore a stolen
     signing key gives only the rights of existing grants.
     """
-    claimed = claims["sub"], claims.get("namespace"), claims.get("client_id")
-    if claimed != (grant.subject, grant.namespace, grant.client_id):
+    claim_values = claims["sub"], claims.get("namespace"), claims.get("client_id")
+    if claim_values != (grant.subject, grant.namespace, grant.client_id):
         log.error(
             "audit",
             action="authenticate",

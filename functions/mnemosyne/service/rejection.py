@@ -53,8 +53,8 @@ def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> None:
     if is_before(message.published, effects.all_before):
         memories.record_deleted([without_text(as_failed(request, FORGOTTEN)) for request in message.rejected])
     else:
-        rejected = without_old_texts(message.rejected, message.published, effects.latest)
-        reject(rejected, memories=memories, cause=INVALID_RECORD)
+        failures = without_old_texts(message.rejected, message.published, effects.latest)
+        reject(failures, memories=memories, cause=INVALID_RECORD)
 
 
 def cause_of(error: InvalidRequest) -> str:

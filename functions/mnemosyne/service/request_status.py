@@ -36,6 +36,6 @@ def status(request_ids: Sequence[UUID], *, memories: "MemoryStore", clock: Clock
 
 
 def _state_without_row(request_id: UUID, namespace: str, now: datetime) -> IngestState:
-    issued = issued_at(request_id, namespace)
-    young = issued is not None and issued - CLOCK_SKEW <= now < issued + RETENTION
+    issue_time = issued_at(request_id, namespace)
+    young = issue_time is not None and issue_time - CLOCK_SKEW <= now < issue_time + RETENTION
     return IngestState.QUEUED if young else IngestState.UNKNOWN

@@ -135,9 +135,9 @@ def rank(
     if by_words or query.quality_weight > 0:
         count = max(3 * query.limit, CANDIDATES)
     statements: set[str] = set()
-    folded: dict[str, tuple[str, ...]] = {}
+    duplicates: dict[str, tuple[str, ...]] = {}
     while True:
-        excluded = {"folded": sorted(statements), "shown": sorted(folded)} if folded else {}
+        excluded = {"folded": sorted(statements), "shown": sorted(duplicates)} if duplicates else {}
         candidates = memories.find_candidates(query, vector, model=model, count=count, excluded=excluded)
         if by_words and vector is not None:
             entries = ranking.score_hybrid(
@@ -147,16 +147,16 @@ def rank(
                 ranking.diversify(entries, memories.pairwise_cosines(pool), weights)
         else:
             entries = ranking.score_plain(candidates)
-        ordered = ranking.order(entries, query.quality_weight)
-        best = [entry for entry in ordered if entry.folded]
+        ordered_entries = ranking.order(entries, query.quality_weight)
+        best = [entry for entry in ordered_entries if entry.folded]
         new_statements = {entry.candidate.statement for entry in best if entry.candidate.statement} - statements
-        folded |= {entry.candidate.id: folded.get(entry.candidate.id, ()) + entry.folded for entry in best}
-        if len(ordered) >= query.limit or not candidates.full or not new_statements:
+        duplicates |= {entry.candidate.id: duplicates.get(entry.candidate.id, ()) + entry.folded for entry in best}
+        if len(ordered_entries) >= query.limit or not candidates.full or not new_statements:
             break
         statements |= new_statements
-    for entry in ordered:
-        entry.folded = folded.get(entry.candidate.id, ())
-    return ordered, candidates
+    for entry in ordered_entries:
+        entry.folded = duplicates.get(entry.candidate.id, ())
+    return ordered_entries, candidates
 
 
 def with_confidence(query: SearchQuery, entries: list[RankedCandidate], model: str) -> list[RankedCandidate]:

@@ -35,11 +35,11 @@ class BulkChanges(NamespaceStore):
             deleted_ids = [
                 row["id"] for row in connection.run(memories_sql.DELETE_MANY, namespace=self.namespace, ids=ids)
             ]
-            superseded = connection.run(
+            superseded_rows = connection.run(
                 memories_sql.STILL_SUPERSEDED, namespace=self.namespace, ids=uuid_array(deleted_ids)
             )
             self._record_action(connection, deleted_ids)
-        return DeletedMemories(ids=tuple(deleted_ids), superseded=tuple(row["id"] for row in superseded))
+        return DeletedMemories(ids=tuple(deleted_ids), superseded=tuple(row["id"] for row in superseded_rows))
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
         """Add and remove tags of memories. After an error, no memory is changed. Raises OverQuota or InvalidRequest."""
@@ -94,6 +94,6 @@ class BulkChanges(NamespaceStore):
 
 def check_growth(before: Quota, after: Quota) -> None:
     """Raise OverQuota if a change has made the memories larger and they now exceed the quota."""
-    grown = after.bytes - before.bytes
-    if grown > 0 and before.exceeds_bytes(grown):
-        raise OverQuota(f"{before.refusal(datetime.now(UTC), memories=0, size=grown, texts=0)}; nothing was changed")
+    growth = after.bytes - before.bytes
+    if growth > 0 and before.exceeds_bytes(growth):
+        raise OverQuota(f"{before.refusal(datetime.now(UTC), memories=0, size=growth, texts=0)}; nothing was changed")

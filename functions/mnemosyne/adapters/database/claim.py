@@ -51,10 +51,10 @@ def claim_requests(
     # Delete outcomes older than 90 days only in the last look-up. An earlier deletion could remove an outcome that a
     # later look-up must find.
     result = look_up(cached, to_store=False, delete_old=len(cached) == len(requests)) if cached else _LookUp()
-    while unfinished := [request for request in requests if request.request_id not in result.already_final]:
+    while remaining := [request for request in requests if request.request_id not in result.already_final]:
         _prepare_to_store(connection)
         locks.callback(_release_locks, connection)
-        locked = look_up(unfinished, to_store=True)
+        locked = look_up(remaining, to_store=True)
         result = replace(
             locked,
             already_final=result.already_final | locked.already_final,
@@ -146,10 +146,10 @@ class Claim:
         """Usage and limits of the namespace. Only set if there are `new` requests."""
         self.conflicting = [request.request_id for request in requests if request.request_id in result.conflicting]
         """Request ids that were used earlier for another content."""
-        undecided = [request for request in requests if request.request_id not in result.already_final]
-        self.busy = [request for request in undecided if request.request_id in result.busy]
+        remaining = [request for request in requests if request.request_id not in result.already_final]
+        self.busy = [request for request in remaining if request.request_id in result.busy]
         """Requests whose id, record key or content another delivery has locked."""
-        self.new = [request for request in undecided if request.request_id not in result.busy]
+        self.new = [request for request in remaining if request.request_id not in result.busy]
         self._forgettings = result.forgettings
         self.forgotten = self._find_forgotten(result.forgotten_before)
         """Requests whose memories were forgotten (deleted for good). They must not be stored, and are not in `new`."""

@@ -77,8 +77,8 @@ def _encode_value(value: object) -> bytes:
 def _encode_texts(texts: Sequence[str]) -> bytes:
     if not texts:
         return struct.pack(">iii", 0, 0, _TEXT_OID)
-    encoded = [text.encode() for text in texts]
-    items = b"".join(_LENGTH.pack(len(text)) + text for text in encoded)
+    items_utf8 = [text.encode() for text in texts]
+    items = b"".join(_LENGTH.pack(len(text)) + text for text in items_utf8)
     return struct.pack(">iiiii", 1, 0, _TEXT_OID, len(texts), 1) + items
 
 
@@ -125,5 +125,5 @@ def insert_memories(
     for start in range(0, len(chunks), INSERTED_CHUNKS):
         part = rows.json_text(chunks[start : start + INSERTED_CHUNKS])
         connection.run(ingest_sql.INSERT_CHUNKS, namespace=namespace, chunks=part)
-    recorded: Sequence[Mapping[str, Any]] = row["recorded"]
-    return recorded
+    outcomes: Sequence[Mapping[str, Any]] = row["recorded"]
+    return outcomes

@@ -196,8 +196,8 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
     With `FUNCTION=USER`, the user gets the role of that Cloud Run function. A bare `USER` gets mnemosyne_runtime.
     Raises Misconfigured if a user or role does not exist.
     """
-    for granted in users:
-        function, _, user = granted.rpartition("=")
+    for entry in users:
+        function, _, user = entry.rpartition("=")
         role = f"mnemosyne_{function or 'runtime'}"
         with connection.transaction():
             connection.run(_NAME_GRANT, user=user, role=role)

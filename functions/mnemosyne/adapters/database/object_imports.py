@@ -145,7 +145,7 @@ class ObjectImports(NamespaceRows):
 
     def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
         """Return the ids that belong to earlier requests with another content, or with another deletion."""
-        described = [
+        fields = [
             {
                 "request_id": request.request_id,
                 "content_hash": request.content_hash if isinstance(request, IngestRequest) else "",
@@ -153,7 +153,7 @@ class ObjectImports(NamespaceRows):
             }
             for request in requests
         ]
-        return {row["request_id"] for row in self._run(CONFLICTING, requests=json_text(described))}
+        return {row["request_id"] for row in self._run(CONFLICTING, requests=json_text(fields))}
 
     def delete_lines(self, source: str) -> None:
         """Delete the list of an object's lines. The outcomes of their requests stay."""

@@ -222,7 +222,7 @@ class Reembedding:
     def _embed_rows(self, batch: Sequence[Row]) -> list[dict[str, object]]:
         contents = [embedded_text(row["title"], row["tags"], row["content"]) for row in batch]
         try:
-            embedded = embed_whole(contents, self._embedder.chunk_limit, self._embedder.embed_documents)
+            embeddings = embed_whole(contents, self._embedder.chunk_limit, self._embedder.embed_documents)
         except (InvalidRequest, ItemUnavailable) as exc:
             if len(batch) > 1:
                 return [vector_row for row in batch for vector_row in self._embed_rows([row])]
@@ -233,7 +233,7 @@ class Reembedding:
             raise Conflict(f"{self._target.model} refuses {memory}: {exc}; delete it first") from exc
         return [
             chunk_row(row["id"], index, vector)
-            for row, vectors in zip(batch, embedded, strict=True)
+            for row, vectors in zip(batch, embeddings, strict=True)
             for index, vector in enumerate(vectors)
         ]
 

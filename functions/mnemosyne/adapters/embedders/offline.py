@@ -118,8 +118,8 @@ class OfflineEmbedder:
 
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.intp]]:
         """Return the token ids of each text, at least one."""
-        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [np.asarray(encoding.ids or [0], dtype=np.intp) % len(self._weights) for encoding in encoded]
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [np.asarray(encoding.ids or [0], dtype=np.intp) % len(self._weights) for encoding in encodings]
 
     @cached_property
     def _prior(self) -> Vector:

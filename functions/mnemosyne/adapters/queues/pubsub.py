@@ -52,7 +52,7 @@ class _Topic:
 
         for _, attributes in messages:
             check_attributes(attributes)
-        prepared = [
+        pubsub_messages = [
             PubsubMessage(data=data, attributes=dict(attributes), ordering_key=ordering_key)
             for data, attributes in messages
         ]
@@ -61,7 +61,7 @@ class _Topic:
         half = PUBLISH_TIMEOUT_SECONDS / 2
         retry = Retry(predicate=if_exception_type(*_temporary_errors()), initial=0.1, maximum=2.0, timeout=half)
         try:
-            for batch in batches(prepared, _maximum_size, most=REQUEST_MESSAGES, largest=REQUEST_BYTES):
+            for batch in batches(pubsub_messages, _maximum_size, most=REQUEST_MESSAGES, largest=REQUEST_BYTES):
                 # Call the method of the base class. The method in pubsub_v1 takes attributes as keyword arguments: an
                 # attribute named `topic` is a TypeError, and an attribute named `timeout` changes how the client
                 # publishes.
@@ -133,11 +133,11 @@ class PubSubQueue(_Topic):
         from google.api_core.exceptions import GoogleAPIError, MethodNotImplemented
         from google.auth.exceptions import GoogleAuthError
 
-        required = ["pubsub.topics.publish"]
-        request = {"resource": self._topic, "permissions": required}
+        permissions = ["pubsub.topics.publish"]
+        request = {"resource": self._topic, "permissions": permissions}
         try:
             try:
-                granted = self._client.test_iam_permissions(
+                granted_permissions = self._client.test_iam_permissions(
                     request=request, timeout=PUBLISH_TIMEOUT_SECONDS
                 ).permissions
             except MethodNotImplemented:  # the emulator has no permissions
@@ -145,7 +145,7 @@ class PubSubQueue(_Topic):
                 return f"{self._topic} on the emulator"
         except (GoogleAPIError, GoogleAuthError) as exc:
             raise self._translate_error(exc) from exc
-        if list(granted) != required:
+        if list(granted_permissions) != permissions:
             raise service_errors.error(service_error_tables.TOPIC, 403, "no pubsub.topics.publish", topic=self._topic)
         return f"{self._topic}: publishing is allowed"
 

@@ -51,11 +51,11 @@ class RevokeGrants(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Revoke the grants. Raises NotFound if no grant matches."""
-        revoked = list(operator.grants.revoke(self.ids, self.person))
-        if not revoked:
+        grant_ids = list(operator.grants.revoke(self.ids, self.person))
+        if not grant_ids:
             whose = self.person or ", ".join(map(str, self.ids))
             raise NotFound(f"no grant of {whose} is valid: see `mnemosyne grants list`")
-        return {"revoked": revoked}
+        return {"revoked": grant_ids}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"grants": answer["revoked"], "person": self.person, "reason": "revoked by the operator"}

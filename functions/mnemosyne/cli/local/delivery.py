@@ -147,15 +147,15 @@ class Delivery:
 
         One transaction deletes all these messages, because each transaction writes to the disk.
         """
-        finished = {message_id: push for message_id, push in self._under_way.items() if push.done()}
+        finished_pushes = {message_id: push for message_id, push in self._under_way.items() if push.done()}
         delivered_ids = [
-            message_id for message_id, push in finished.items() if push.exception() is None and push.result()
+            message_id for message_id, push in finished_pushes.items() if push.exception() is None and push.result()
         ]
         if delivered_ids:
             self._queue.acknowledge(delivered_ids)
-        for message_id in finished:
+        for message_id in finished_pushes:
             del self._under_way[message_id]
-        for push in finished.values():
+        for push in finished_pushes.values():
             push.result()  # raises an error that `_push` did not catch
 
     def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:

@@ -30,12 +30,12 @@ def grant_traversal(user: int, path: Path) -> None:
         # The mask must permit the new entry. Apply the old mask to the other entries first, so that they do not gain
         # access.
         mask = entries.get((_MASK, _NOBODY), 0o7)
-        masked = (_USER, _GROUP, _NAMED_GROUP)
-        entries |= {entry: permissions & mask for entry, permissions in entries.items() if entry[0] in masked}
+        masked_tags = (_USER, _GROUP, _NAMED_GROUP)
+        entries |= {entry: permissions & mask for entry, permissions in entries.items() if entry[0] in masked_tags}
         entries[_USER, user] = entries.get((_USER, user), 0) | _PASS
         entries[_MASK, _NOBODY] = 0
         for (tag, _), permissions in list(entries.items()):
-            entries[_MASK, _NOBODY] |= permissions if tag in masked else 0
+            entries[_MASK, _NOBODY] |= permissions if tag in masked_tags else 0
         packed = b"".join(
             struct.pack("<HHI", tag, permissions, qualifier)
             for (tag, qualifier), permissions in sorted(entries.items())
@@ -56,11 +56,11 @@ def _entries(directory: Path, mode: int) -> Iterator[tuple[tuple[int, int], int]
     If the directory has no list, yield the entries that correspond to its mode.
     """
     try:
-        packed = os.getxattr(directory, _ACCESS)[4:]
+        acl = os.getxattr(directory, _ACCESS)[4:]
     except OSError:
         yield (_OWNER, _NOBODY), mode >> 6 & 0o7
         yield (_GROUP, _NOBODY), mode >> 3 & 0o7
         yield (_OTHERS, _NOBODY), mode & 0o7
         return
-    for tag, permissions, qualifier in struct.iter_unpack("<HHI", packed):
+    for tag, permissions, qualifier in struct.iter_unpack("<HHI", acl):
         yield (tag, qualifier), permissions

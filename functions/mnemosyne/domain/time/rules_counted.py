@@ -173,8 +173,8 @@ def _days_before_or_after(grammar: Grammar, match: Match) -> Span | None:
     if (day := grammar.day(match["text"])) is None:
         return None
     count = (1 if match["n"] == "the" else number_of(match["n"])) * (7 if UNITS[match["unit"]] == "week" else 1)
-    moved = day - timedelta(days=count) if match["side"] == "before" else day + timedelta(days=count)
-    span = grammar.calendar.day(moved)
+    result = day - timedelta(days=count) if match["side"] == "before" else day + timedelta(days=count)
+    span = grammar.calendar.day(result)
     return (Span(start=None, end=span.start) if match["side"] == "before" else None) if match["more"] else span
 
 

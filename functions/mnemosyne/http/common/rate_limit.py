@@ -102,7 +102,7 @@ def client_address(scope: AsgiScope, headers: Headers, proxies: int | None) -> s
     Only the last addresses in X-Forwarded-For come from proxies; callers can forge the addresses before them. A load
     balancer appends two addresses: https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header.
     """
-    forwarded = [part.strip() for line in headers.getlist("x-forwarded-for") for part in line.split(",")]
-    if proxies is not None and len(forwarded) > proxies:
-        return forwarded[-1 - proxies][:100]
+    hops = [part.strip() for line in headers.getlist("x-forwarded-for") for part in line.split(",")]
+    if proxies is not None and len(hops) > proxies:
+        return hops[-1 - proxies][:100]
     return str((scope.get("client") or ("unknown",))[0])

@@ -45,10 +45,10 @@ def files() -> Mapping[str, bytes]:
 @cache
 def digest() -> str:
     """First 16 hex digits of the SHA-256 of the names and contents of all files of the console."""
-    hashed = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name, content in sorted(files().items()):
-        hashed.update(f"{name} {len(content)} ".encode() + content)
-    return hashed.hexdigest()[:16]
+        sha256.update(f"{name} {len(content)} ".encode() + content)
+    return sha256.hexdigest()[:16]
 
 
 def policy(issuer: str) -> str:

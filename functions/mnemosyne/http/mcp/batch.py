@@ -63,10 +63,10 @@ class Batches:
                 full = f"the previous responses have {size:,} of {ANSWER_BYTES:,} bytes: send this request separately"
                 answers.append(json.dumps(error(full, id_=jsonrpc.id_of(request))).encode())
                 continue
-            collected = _BodyCollector()
-            await self._app(scope, bodies.replay(json.dumps(request).encode(), _never_disconnect), collected)
-            if collected.body:
-                answers.append(collected.body)
+            collector = _BodyCollector()
+            await self._app(scope, bodies.replay(json.dumps(request).encode(), _never_disconnect), collector)
+            if collector.body:
+                answers.append(collector.body)
         if not answers:
             return Response(status_code=202)
         return Response(b"[" + b",".join(answers) + b"]", media_type="application/json")

@@ -127,13 +127,13 @@ class FilterArguments(Input):
             field.name: getattr(self, field.name) for field in fields(Filters) if field.name in type(self).model_fields
         }
         span = within or TimeWindow()
-        converted = {
+        conditions = {
             "after": span.after,
             "before": span.before,
             "tags": tuple(self.tags or ()),
             "metadata": tuple(argument.condition() for argument in self.metadata or ()),
         }
-        return Filters(**values | converted | others)
+        return Filters(**values | conditions | others)
 
 
 class ListFilterArguments(FilterArguments):

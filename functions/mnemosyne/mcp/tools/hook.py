@@ -80,8 +80,8 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         characters=RESPONSE_CHARACTERS,
     )
     close = _leave_out_weak(run_search(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
-    recalled = search_hits(close, RESPONSE_CHARACTERS)
-    context = _build_context(recalled, text, near_duplicates_note(close), state_note(recalled))
+    memories = search_hits(close, RESPONSE_CHARACTERS)
+    context = _build_context(memories, text, near_duplicates_note(close), state_note(memories))
     return Reply(HookOutput(hookSpecificOutput=context))
 
 
@@ -96,10 +96,10 @@ def _leave_out_weak(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]
     return [hit for hit in candidates if hit.id in close or hit.session in sessions]
 
 
-def _build_context(recalled: list[SearchHit], query: str, *notes: str | None) -> HookContext | None:
-    if not recalled:
+def _build_context(memories: list[SearchHit], query: str, *notes: str | None) -> HookContext | None:
+    if not memories:
         return None
-    text = hits.passages(recalled, query)
+    text = hits.passages(memories, query)
     notice = "\n".join(filter(None, (hits.stored_text_notice(text), *notes)))
     return HookContext(additionalContext=f"From long-term memory:\n{text}{notice}")
 

@@ -21,12 +21,14 @@ def truncation_note(memories: Sequence[SearchHit], budget: int) -> str | None:
 
 def near_duplicates_note(found_hits: Sequence[Hit]) -> str | None:
     """Return a note about near-duplicates that were left out, or None if there are none."""
-    folded = [f"{_short_list(hit.near_duplicates)} (the same as {hit.id})" for hit in found_hits if hit.near_duplicates]
-    if not folded:
+    duplicates = [
+        f"{_short_list(hit.near_duplicates)} (the same as {hit.id})" for hit in found_hits if hit.near_duplicates
+    ]
+    if not duplicates:
         return None
     return (
         "Left out, because only white space or a final full stop differs: "
-        f"{'; '.join(folded)}. get_memory reads each; mode exact lists all."
+        f"{'; '.join(duplicates)}. get_memory reads each; mode exact lists all."
     )
 
 

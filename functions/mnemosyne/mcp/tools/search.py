@@ -133,8 +133,8 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     result = run_search(query, principal, services)
     memories = search_hits(result.hits, query.characters or LONGEST_RESPONSE)
     if arguments.matches:
-        searched = " ".join((query.query or "", *result.completions))
-        memories = with_matches(memories, searched, query.mode, services.memories_of(principal.namespace))
+        searched_text = " ".join((query.query or "", *result.completions))
+        memories = with_matches(memories, searched_text, query.mode, services.memories_of(principal.namespace))
     window = Window.of(span, arguments.timezone) if span else None
     return SearchResponse(
         memories=memories,
@@ -193,9 +193,9 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
         weight = HYBRID_QUALITY_WEIGHT if hybrid else 0.0
     # White space at the ends of the query is kept in two cases. An exact search looks for the white space, too. In a
     # query that is being typed, a space shows that the last word is complete.
-    untrimmed = arguments.mode is SearchMode.EXACT or arguments.typing
+    keeps_spaces = arguments.mode is SearchMode.EXACT or arguments.typing
     return SearchQuery(
-        query=arguments.query if text and untrimmed else text or None,
+        query=arguments.query if text and keeps_spaces else text or None,
         mode=arguments.mode,
         filters=filters,
         limit=arguments.limit,
