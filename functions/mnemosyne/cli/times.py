@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from mnemosyne.cli.terminal import say
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.time.window import resolve
 from mnemosyne.errors import InvalidRequest
@@ -35,7 +36,10 @@ _DATABASE: Final = "zoneinfo/"
 
 
 def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
-    """Return the IANA name of this machine's time zone, from TZ or from the system's settings. The default is UTC."""
+    """Return the IANA name of this machine's time zone, from TZ or from the system's settings.
+
+    The default is UTC, with a message if TZ has another form, such as CET-1CEST.
+    """
     candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
     if variable := os.environ.get("TZ", "").removeprefix(":"):
         candidates = [variable]
@@ -45,6 +49,8 @@ def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
         zone_name = candidate.partition(_DATABASE)[2] or candidate
         if _is_zone(zone_name):
             return zone_name
+    if variable not in ("", "UTC0"):
+        say(f"TZ has no IANA name, got {variable!r}: times are in UTC; --timezone names a zone.", err=True)
     return "UTC"
 
 

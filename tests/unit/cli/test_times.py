@@ -35,9 +35,22 @@ def test_the_machine_s_time_zone_comes_from_tz_the_localtime_link_or_its_name(
 
 
 @pytest.mark.parametrize("name", ["CET-1CEST,M3.5.0", "Mars/Phobos", "../../etc/passwd"])
-def test_a_zone_that_has_no_iana_name_is_utc(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zone_that_has_no_iana_name_is_utc_with_a_message(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("TZ", name)
     assert machine_zone(tmp_path / "nothing", tmp_path / "nothing") == "UTC"
+    message = f"TZ has no IANA name, got {name!r}: times are in UTC; --timezone names a zone.\n"
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize("name", ["", "UTC0"])
+def test_a_machine_in_utc_gets_no_message(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TZ", name)
+    assert machine_zone(tmp_path / "nothing", tmp_path / "nothing") == "UTC"
+    assert capsys.readouterr().err == ""
 
 
 def test_the_machine_s_time_zone_is_found_in_a_deleted_directory(
