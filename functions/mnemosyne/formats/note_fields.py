@@ -12,13 +12,14 @@ from urllib.parse import unquote
 
 from pydantic import TypeAdapter, ValidationError
 
-from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, tag_key
+from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, tag_key, unite_tags
 from mnemosyne.domain.event_time import event_time, zone
 from mnemosyne.domain.lifetime import lifetime
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, Source
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.note_tags import inline_tags
 from mnemosyne.formats.properties_yaml import Properties
 
 LINKS = 100
@@ -68,14 +69,14 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
         for texts in _take_properties(values, _parse_aliases, "aliases", "alias")
         for alias in texts
     ]
-    tags = _take_tags(values, places, note)
+    tags = unite_tags(_take_tags(values, places, note), inline_tags(body, path))
     _take_record_fields(values, note)
     name = stem_of(path)
     note.fields["title"] = _title_with_aliases(
         title[:TITLE_LIMIT] or _title_of_name(name), [name, rest_of_name, *aliases], body
     )
     if tags:
-        note.fields["tags"] = tags
+        note.fields["tags"] = list(tags)
     metadata = values.pop("metadata", None)
     metadata_fields = {
         **(metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}),

@@ -100,6 +100,26 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
+    ("body", "tags"),
+    [
+        ("Steam it. #home/kitchen #Idee, (#draft) and\n#todo", ("home/kitchen", "Idee", "draft", "todo")),
+        ("- #[[Project X]] #alpha-1 #alpha-1\n\t- #ALPHA-1", ("Project X", "alpha-1")),
+        ("#日本語 と #हिन्दी। #für_uns. “#quoted” #y1984/", ("日本語", "हिन्दी", "für_uns", "y1984")),
+        ("# Heading\n## Another\nissue #42, C#, page#part, https://example.com/#top \\#no #", ()),
+        (
+            "`#code` and\n```sh\n#!/bin/sh\n #include\n```\n- ~~~\n #in-a-list\n  ~~~\n#after\n```\n#unclosed",
+            ("after",),
+        ),
+        (f"#{'x' * 101} #{'y' * 100}", ("y" * 100,)),
+    ],
+)
+def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str, ...]) -> None:
+    assert _note(body).tags == tags
+    assert _note(f"---\ntags: [first]\n---\n{body}", "Note.MD").tags == ("first", *tags)
+    assert _note(body, "Note.txt").tags == ()
+
+
+@pytest.mark.parametrize(
     ("block", "title", "content"),
     [
         ('---\ntitle: ""\n---\n', "Note", "x"),
@@ -252,6 +272,7 @@ SPACES = " " * 90_000
         f"---\na: [\nb{SPACES}c: d\n---\nx",
         f"a:: b{SPACES}c\nx",
         f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 350_000}",
+        "-" * 90_000 + "`\n```\n~~~\n" * 30_000 + " #[[a" * 90_000,
     ],
     ids=[
         "key",
@@ -265,6 +286,7 @@ SPACES = " " * 90_000
         "not YAML",
         "Logseq",
         "aliases",
+        "tags in the text",
     ],
 )
 def test_the_time_for_a_note_does_not_grow_with_the_square_of_its_length(text: str) -> None:
