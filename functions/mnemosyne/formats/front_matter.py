@@ -1,6 +1,6 @@
 """Split a note into its properties and its text. Pure.
 
-The properties are front matter in YAML, TOML or JSON, or Logseq's properties.
+The properties are front matter in YAML, TOML or JSON, or properties of Logseq or Notion.
 """
 
 import json
@@ -17,6 +17,10 @@ _YAML = re.compile(r"---[ \t]*\r?\n(?:(.*?)\r?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
 _LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::(.*)$", re.MULTILINE)
+# Notion exports a page of a database with a title, an empty line, and one line for each property.
+_NOTION = re.compile(
+    r"#[ \t][^\n]*+\n[ \t\r]*\n((?:[^\s:#>*|!\[-][^:\n]{0,60}:[ \t][^\n]*+(?:\n|\Z))++)(?:[ \t\r]*\n|\Z)"
+)
 CHARACTERS = 100_000
 """Maximum characters of front matter. Parsing YAML takes about ten microseconds per character."""
 
@@ -38,6 +42,20 @@ def split(text: str) -> tuple[Properties, str]:
     if match := _LOGSEQ.match(text[:CHARACTERS]):
         return _parse_logseq(match[0]), text[match.end() :]
     return Properties(), text
+
+
+def notion_properties(text: str) -> Properties:
+    """Return the properties in the text of a page that Notion has exported.
+
+    The lines stay in the text, because a page without properties may begin with similar lines.
+    """
+    match = _NOTION.match(text[:CHARACTERS])
+    lines = match[1].splitlines() if match else []
+    pairs = [line.split(":", 1) for line in lines]
+    return Properties(
+        {name.strip(): value.strip() for name, value in pairs},
+        {name.strip(): number for number, (name, _) in enumerate(pairs, 3)},
+    )
 
 
 def yaml_characters(text: str) -> int:

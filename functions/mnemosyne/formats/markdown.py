@@ -1,4 +1,4 @@
-"""Read notes: one memory per Markdown or text file (Obsidian, Hugo, Jekyll, Joplin, Logseq, Notesnook)."""
+"""Read notes: one memory per Markdown or text file (Obsidian, Hugo, Jekyll, Joplin, Logseq, Notesnook, Notion)."""
 
 import re
 from dataclasses import replace
@@ -29,6 +29,8 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
     try:
         text, encoding = text_of(data)
         properties, body = front_matter.split(text)
+        if not properties.values and note_fields.is_of_notion(path):
+            properties = front_matter.notion_properties(text)
         if _is_exported(properties):
             return _exported_memory_item(name, properties, body)
         if not body.strip() and not properties.values:

@@ -24,7 +24,7 @@ _HAPPENED = (
 _PUBLICATION = ("published", "publishedat", "publishdate", "publisheddate", "datepublished")
 _CHANGE = (
     "updated", "updatedat", "updatedtime", "lastmod", "lastmodified", "modified", "modifiedat", "dateupdated",
-    "datemodified", "lastupdated", "edited",
+    "datemodified", "lastupdated", "edited", "lasteditedtime",
 )  # fmt: skip
 _MUST_BE_TIMES = {*_HAPPENED, "updated", "updatedat", "lastmod", "modified"}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

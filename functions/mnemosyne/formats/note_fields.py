@@ -41,6 +41,11 @@ class NoteFields:
     notices: list[str] = field(default_factory=list)
 
 
+def is_of_notion(path: str) -> bool:
+    """Whether the file's name ends with an id, as in an export of Notion."""
+    return bool(_NOTION_ID.search(PurePosixPath(path).stem))
+
+
 def stem_of(path: str) -> str:
     """Return the name of a note for its title: the file's name or, for `index` and `readme`, the folder's name.
 

@@ -325,6 +325,36 @@ def test_a_title_or_alias_that_is_not_the_title_of_the_memory_stays_in_its_metad
     assert note.metadata.items() >= metadata.items()
 
 
+PAGE = "Plan 0123456789abcdef0123456789abcdef.md"
+"""Path of a page that Notion has exported."""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_properties_of_a_page_of_notion_are_read_and_stay_in_its_text(line_end: str) -> None:
+    text = "# Plan\n\nCreated: May 3, 2026 9:41 AM\nTags: tea, long walks\nStatus: In progress: half\n\nSteep it."
+    note = _note(text.replace("\n", line_end), PAGE)
+    assert (note.timestamp, note.title, note.tags) == (
+        datetime(2026, 5, 3, 9, 41, tzinfo=UTC), "Plan", ("tea", "long walks"),
+    )  # fmt: skip
+    assert note.metadata["Status"] == "In progress: half"
+    assert "Status: In progress: half" in note.content and note.content.endswith("Steep it.")
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("# Plan\n\nCreated: May 3, 2026\n\nSteep it.", "Plan.md"),
+        ("# Plan\n\nCreated: May 3, 2026\nis a line of a paragraph.\n", PAGE),
+        ("# Plan\n\nhttps://example.com\nCreated: May 3, 2026\n", PAGE),
+        ("Created: May 3, 2026\n\nSteep it.", PAGE),
+        ("# Plan\n\n- Created: May 3, 2026\n", PAGE),
+    ],
+)
+def test_other_lines_with_a_colon_are_no_properties(text: str, path: str) -> None:
+    note = _note(text, path)
+    assert note.timestamp == MODIFIED and "Created" not in note.metadata
+
+
 def test_links_and_folder_of_a_note_are_kept() -> None:
     note = _note("See [[Ada Lovelace|Ada]], [[B#part]] and [c](../c%20d.md).", "People/Work/Elsie.md")
     assert note.content == "See [[Ada Lovelace|Ada]], [[B#part]] and [c](../c%20d.md)."
