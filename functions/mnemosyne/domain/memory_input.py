@@ -4,14 +4,16 @@ Tools, messages and imported files share these rules.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from mnemosyne.domain.argument_rules import closest_name
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.failed_request import failed_request
 from mnemosyne.domain.lifetime import expiry, lifetime, parse_boolean
@@ -265,4 +267,15 @@ def read(record: object, defaults: Defaults) -> Reading:
             raise InvalidRequest(f"a memory must be a JSON object, got {excerpt(record)}")
         return parse(MemoryInput, known_fields, of="a memory").request(defaults)
     except InvalidRequest as exc:
-        return failed_request(str(exc), defaults, known_fields)
+        return failed_request("; ".join([str(exc), *_misnamed_fields(fields, str(exc))]), defaults, known_fields)
+
+
+def _misnamed_fields(fields: Mapping[Any, Any], error: str) -> Iterator[str]:
+    """Yield a sentence for each required field that is probably in the record under another name."""
+    unknown_names = [name for name in islice(map(str, fields), 100) if name not in MemoryInput.model_fields]
+    for required in ("content", "timestamp"):
+        if f"{required} is required" in error:
+            for name in unknown_names:
+                if closest_name(name, (required,)):
+                    yield f"{excerpt(name)} is not read: rename it to {required}"
+                    break

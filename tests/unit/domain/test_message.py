@@ -213,6 +213,30 @@ def test_unknown_fields_are_ignored() -> None:
     assert (read.content, read.metadata) == ("green tea", {})
 
 
+@pytest.mark.parametrize(
+    ("record", "error"),
+    [
+        (
+            {"id": "m1", "memory": "Likes tea", "created_at": "2026-05-03T10:00:00Z", "user_id": "u"},
+            'content is required; timestamp is required; "memory" is not read: rename it to content; '
+            '"created_at" is not read: rename it to timestamp',
+        ),
+        ({**GOOD, "content": None, "Text": "tea"}, 'content is required; "Text" is not read: rename it to content'),
+        (
+            {**GOOD, "content": None, "text\x00\ud800": "tea"},
+            r'content is required; "text\u0000\ud800" is not read: rename it to content',
+        ),
+        ({**GOOD, "content": None, "x": 1}, "content is required"),
+        ({**GOOD, "content": 7, "text": "tea"}, "content must be a string, got 7"),
+    ],
+)
+def test_the_error_about_a_missing_field_names_the_field_that_probably_has_its_value(
+    record: dict[str, object], error: str
+) -> None:
+    (rejection,) = _read({"memories": [record]}).rejected
+    assert rejection.error == error
+
+
 def test_a_field_with_null_is_treated_as_absent() -> None:
     nothing = dict.fromkeys(("title", "tags", "metadata", "request_id", "source", "key"))
     assert len(_read({**GOOD, **nothing}).requests) == 1
