@@ -131,6 +131,26 @@ def test_a_restored_list_does_not_show_deleted_memories(system: DevServer, site:
     shows(browser, "No memories match")
 
 
+# Presses r on the page of a memory in the moment in which the browser has its elements but has not shown them yet.
+PRESS_AT_ONCE = """
+new MutationObserver((_, observer) => {
+  const page = document.querySelector(".sheet");
+  if (!page) return;
+  observer.disconnect();
+  page.dispatchEvent(new KeyboardEvent("keydown", { key: "r", bubbles: true, cancelable: true }));
+}).observe(document.body, { childList: true, subtree: true });
+"""
+
+
+def test_a_key_works_as_soon_as_a_page_is_visible(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/")
+    wait_until(lambda: bool(titles(browser)), "the memories are listed")
+    browser.driver.execute_script(PRESS_AT_ONCE)
+    click_row(browser, 0)
+    find(browser, "dialog[open]")
+    assert "Replace" in browser.driver.find_element(By.CSS_SELECTOR, "dialog[open] h2").text
+
+
 def test_the_link_to_the_shown_page_loads_it_again(system: DevServer, site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     shows(browser, "Note 1")

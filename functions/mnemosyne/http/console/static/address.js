@@ -1,6 +1,6 @@
 // Navigation within the console without loading a document. When the person goes back, the list, the scroll position
 // and the focus are restored.
-import { useEffect, useState } from "./vendor/htm-preact.js";
+import { useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { observable } from "./observable.js";
 
 const WAIT_MS = 10_000;
@@ -150,7 +150,7 @@ function follow(event) {
 // address; the browser loads no other document.
 export function useAddress() {
   const [current, setCurrent] = useState({ href: location.href, times: 0 });
-  useEffect(() => {
+  useLayoutEffect(() => {
     history.scrollRestoration = "manual"; // the browser would scroll before the page is high enough
     navigation.onChange = (isSame = false) =>
       setCurrent((before) => ({ href: location.href, times: before.times + (isSame ? 1 : 0) }));

@@ -1,5 +1,5 @@
 // Keyboard shortcuts. Single keys do nothing while a person types, and can be turned off (WCAG 2.1.4).
-import { useEffect, useRef } from "./vendor/htm-preact.js";
+import { useLayoutEffect, useRef } from "./vendor/htm-preact.js";
 import { hasSingleKeys } from "./preferences.js";
 
 const TYPING = "input:not([type=checkbox], [type=radio], [type=file]), textarea, select, [contenteditable]";
@@ -50,7 +50,7 @@ function onKeyDown(event) {
 
 // Listen to the keyboard while `isOn` is true; the application calls this once.
 export function useKeyboard(isOn) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOn) return undefined;
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
@@ -58,11 +58,12 @@ export function useKeyboard(isOn) {
 }
 
 // Add the shortcuts of a component: functions by the name of the key. If a function returns false, the shortcut of
-// another component or the browser handles the key.
+// another component or the browser handles the key. A layout effect adds the shortcuts before the component is visible.
+// With useEffect, a key that a person presses at once would do nothing.
 export function useKeys(bindings) {
   const layer = useRef(bindings);
   layer.current = bindings;
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(layer);
     return () => layers.splice(layers.indexOf(layer), 1);
   }, []);
