@@ -187,12 +187,12 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         ({"sql_tier": "db-f1-micro"}, "A db-f1-micro has memory for about 38 connections"),
         ({"max_connections": 400}, "A db-g1-small has memory for about 108 connections"),
         ({"mcp_min_instances": 6}, "between 0 and max_instances.mcp (5), got 6"),
-        ({"max_connections": 60}, "can hold 75 connections, and max_connections is 60"),
+        ({"max_connections": 60}, "can hold 73 connections, and max_connections is 60"),
         (DOMAIN, "has no address yet"),
         ({"domain_only": True}, "domain_only needs domain"),
         (
             {"subnetwork_cidr": "10.0.0.0/26", "max_instances": {"mcp": 40, "ingest": 5, "dead_letter": 1}},
-            "need 212 addresses, four each in blocks of sixteen",
+            "need 196 addresses, four each in blocks of sixteen",
         ),
         (
             {
@@ -202,7 +202,7 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
                 "pool_size": {"mcp": 1, "ingest": 1, "dead_letter": 1},
                 "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
             },
-            "Up to 28 instances need 116 addresses",
+            "Up to 26 instances need 116 addresses",
         ),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs domain"),

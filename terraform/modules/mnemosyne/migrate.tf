@@ -31,12 +31,14 @@ resource "google_cloudfunctions2_function" "migrate" {
   }
 
   service_config {
-    service_account_email            = google_service_account.functions["migrate"].email
-    environment_variables            = local.migrate_settings
-    available_memory                 = "1Gi"
-    available_cpu                    = "1"
-    timeout_seconds                  = 3600
-    max_instance_count               = local.migrate_instances
+    service_account_email = google_service_account.functions["migrate"].email
+    environment_variables = local.migrate_settings
+    available_memory      = "1Gi"
+    available_cpu         = "1"
+    timeout_seconds       = 3600
+    # The process keeps its encryption key and the answers of operations. With a second instance, the rest of an answer
+    # would be lost, and a repeated request would run its operation again (functions/mnemosyne/http/admin/sealed.py).
+    max_instance_count               = 1
     max_instance_request_concurrency = 1
     ingress_settings                 = "ALLOW_INTERNAL_ONLY"
     direct_vpc_egress                = "VPC_EGRESS_${var.vpc_egress}"
