@@ -7,22 +7,27 @@ from pathlib import PurePosixPath
 from mnemosyne.domain.chronicle import TAG_LIMIT
 
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
-# The possessive prefix and `\Z` keep the time linear in the length of the text.
-_CODE = re.compile(r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+# Code, and the targets of links, such as `[Plan](#plan)` and `[[Note #plan]]`. The possessive prefix and `\Z` keep the
+# time linear in the length of the text.
+_WITHOUT_TAGS = re.compile(
+    r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]",
+    re.DOTALL | re.MULTILINE,
+)
 # A tag ends at white space and at punctuation, except `-`, `_` and `/`.
 _TAG = re.compile(
-    r"(?<![^\s(])#(?:\[\[([^\[\]\n]{1,300})\]\]|([^\s!-,.:-@\[-^`{-~\u0964\u0965\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]++))"
+    r"(?<![^\s(])#(?:\[\[([^\[\]\n]{1,300})\]\]"
+    r"|([^\s!-,.:-@\[-^`{-~\u0964\u0965\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]++))"
 )
 
 
 def inline_tags(body: str, path: str) -> Iterator[str]:
     """Yield the tags in the text of a note: `#home/kitchen`, and Logseq's `#[[two words]]`.
 
-    Code and numbers (`#42`) have no tags. A file that is not Markdown by its extension has no tags either.
+    Code, targets of links and numbers (`#42`) are not tags. Only files with an extension of Markdown have tags.
     """
     if PurePosixPath(path.lower()).suffix not in _MARKDOWN:
         return
-    for match in _TAG.finditer(_CODE.sub(" ", body)):
+    for match in _TAG.finditer(_WITHOUT_TAGS.sub(" ", body)):
         tag = (match[1] or match[2]).strip().strip("-/")
         if tag and len(tag) <= TAG_LIMIT and not tag.isdecimal():
             yield tag

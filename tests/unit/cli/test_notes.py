@@ -111,6 +111,10 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
             ("after",),
         ),
         (f"#{'x' * 101} #{'y' * 100}", ("y" * 100,)),
+        (
+            "- [Plan](#plan)\n- [Ziele]( #ziele) ![x](a.png #w)\n[[Note #heading|a #b]] [[#c]] and (#d) [e] #[[f g]]",
+            ("d", "f g"),
+        ),
     ],
 )
 def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str, ...]) -> None:
@@ -272,7 +276,7 @@ SPACES = " " * 90_000
         f"---\na: [\nb{SPACES}c: d\n---\nx",
         f"a:: b{SPACES}c\nx",
         f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 350_000}",
-        "-" * 90_000 + "`\n```\n~~~\n" * 30_000 + " #[[a" * 90_000,
+        "-" * 90_000 + "`\n```\n~~~\n" * 30_000 + " #[[a" * 90_000 + "](" * 90_000 + "[[" * 90_000,
     ],
     ids=[
         "key",
