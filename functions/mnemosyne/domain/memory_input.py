@@ -274,8 +274,6 @@ def _misnamed_fields(fields: Mapping[Any, Any], error: str) -> Iterator[str]:
     """Yield a sentence for each required field that is probably in the record under another name."""
     unknown_names = [name for name in islice(map(str, fields), 100) if name not in MemoryInput.model_fields]
     for required in ("content", "timestamp"):
-        if f"{required} is required" in error:
-            for name in unknown_names:
-                if closest_name(name, (required,)):
-                    yield f"{excerpt(name)} is not read: rename it to {required}"
-                    break
+        if f"{required} is required" in error.split("; "):
+            names = (name for name in unknown_names if closest_name(name, (required,)))
+            yield from (f"{excerpt(name)} is not read: rename it to {required}" for name in islice(names, 1))
