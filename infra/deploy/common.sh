@@ -45,16 +45,16 @@ assigned() { # VARIABLE FILE
     }' "$2"
 }
 
-# Prints the value that Terraform uses. The files are in the order of their precedence, and TF_VAR_… comes after them:
+# Prints the value that Terraform uses, except for files in JSON and options of terraform apply. Each place overrides the
+# places before it, and TF_VAR_… comes first:
 # https://developer.hashicorp.com/terraform/language/values/variables#variable-definition-precedence
 configured() { # VARIABLE DEFAULT
-    local file value variable="TF_VAR_$1"
-    for file in ${ENVIRONMENT:+"$TFVARS"} $(ls -r terraform/*.auto.tfvars 2>/dev/null) terraform/terraform.tfvars; do
-        [ -f "$file" ] || continue
-        value=$(assigned "$1" "$file")
-        [ -z "$value" ] || { printf '%s' "$value"; return; }
+    local LC_ALL=C file variable="TF_VAR_$1"
+    local value=${!variable:-$2}
+    for file in terraform/terraform.tfvars terraform/*.auto.tfvars ${ENVIRONMENT:+"$TFVARS"}; do
+        [ ! -f "$file" ] || value=$(assigned "$1" "$file" | grep . || printf '%s' "$value")
     done
-    printf '%s' "${!variable:-$2}"
+    printf '%s' "$value"
 }
 
 for file in terraform/*.auto.tfvars terraform/*.tfvars.json; do

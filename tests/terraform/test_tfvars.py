@@ -68,6 +68,7 @@ def test_a_name_or_region_in_a_file_that_the_scripts_do_not_read_is_refused(
         ({"terraform.tfvars": "api_key"}, "api_key"),
         ({"terraform.tfvars": "api_key", "a.auto.tfvars": "oauth"}, "oauth"),
         ({"terraform.tfvars": "api_key", "a.auto.tfvars": "oauth", "b.auto.tfvars": "iam"}, "iam"),
+        ({"terraform.tfvars": "api_key", "a.auto.tfvars": "oauth", "Our own.auto.tfvars": "iam"}, "oauth"),
         ({"terraform.tfvars": "api_key", "a.auto.tfvars": "oauth", "environments/test.tfvars": "iam"}, "iam"),
     ],
 )
