@@ -45,7 +45,7 @@ DEPLOYED = {
     "dead_letter": Limits(concurrency=4, timeout_seconds=120, max_instances=1),
     "auth": Limits(concurrency=40, timeout_seconds=60, max_instances=2),
     "import_object": Limits(concurrency=2, timeout_seconds=600, max_instances=2),
-    "migrate": Limits(concurrency=1, timeout_seconds=3600, max_instances=1),
+    "migrate": Limits(concurrency=8, timeout_seconds=3600, max_instances=1),
 }
 """The defaults of a deployment. A test compares them with Terraform's plan."""
 

@@ -4,7 +4,9 @@ import io
 import json
 import logging
 import random
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -23,6 +25,7 @@ from mnemosyne.app.operator import OwnerStores, announce_changes
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
 from mnemosyne.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
+from mnemosyne.http.admin import app as admin
 from mnemosyne.http.admin.app import build_app
 from mnemosyne.http.admin.sealed import PART_BYTES, Run
 from mnemosyne.observability import configure_logging
@@ -324,6 +327,29 @@ def test_a_request_repeated_by_the_workflow_runs_once() -> None:
     assert deployment.run(ListKeys()) == {"id": 1}
     assert deployment.client.post("/operations", json=deployment.bodies[-2]).status_code == 200
     assert ran == ["key_list"]
+
+
+def test_scheduled_jobs_run_during_a_long_operation_and_a_second_operation_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admin, "WAIT_SECONDS", 0.05)
+    begun, end = threading.Event(), threading.Event()
+
+    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
+        begun.set()
+        return {"ended": end.wait(60)}
+
+    with _app(run) as client, ThreadPoolExecutor() as executor:
+        operation = executor.submit(CalledDirectly(client).run, ListKeys())
+        assert begun.wait(60)
+        jobs = [client.post(path).status_code for path in ("/expire", "/announce")]
+        refusals = [client.post(path, json={"client": "x"}) for path in ("/operations", "/")]
+        end.set()
+        assert operation.result() == {"ended": True}
+        assert client.post("/").status_code == 200
+    assert jobs == [200, 200]
+    assert [refusal.status_code for refusal in refusals] == [429, 429]
+    assert refusals[0].json()["error"].startswith("an earlier request to /operations still runs")
 
 
 def test_the_audit_log_names_the_operator_and_the_operation(deployment: CalledDirectly, log: io.StringIO) -> None:

@@ -187,7 +187,7 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         ({"sql_tier": "db-f1-micro"}, "A db-f1-micro has memory for about 38 connections"),
         ({"max_connections": 400}, "A db-g1-small has memory for about 108 connections"),
         ({"mcp_min_instances": 6}, "between 0 and max_instances.mcp (5), got 6"),
-        ({"max_connections": 60}, "can hold 73 connections, and max_connections is 60"),
+        ({"max_connections": 60}, "can hold 75 connections, and max_connections is 60"),
         (DOMAIN, "has no address yet"),
         ({"domain_only": True}, "domain_only needs domain"),
         (

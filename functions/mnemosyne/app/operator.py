@@ -169,8 +169,8 @@ class SystemOperator(OwnerStores, MemoryStores):
 def expire_memories(connect: Callable[[], Connection], clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """Remove expired memories and old events of change feeds, and return the number of removed memories.
 
-    No further batch begins after EXPIRY_SECONDS, and the next run continues. A longer run would delay operators'
-    commands, because `migrate` runs one request at a time. A run that removes memories adds one row to the audit trail.
+    No further batch begins after EXPIRY_SECONDS, and the next run continues. A run that removes memories adds one row
+    to the audit trail.
     """
     retention, feeds = Retention(connect), ChangeFeeds(connect)
     deadline, total = clock() + EXPIRY_SECONDS, 0

@@ -1,13 +1,13 @@
 locals {
-  # The sum of the connections of all instances at their maximum, of the migration, and of ten connections for
-  # operators and Cloud SQL itself.
+  # The sum of the connections of all instances at their maximum, of the function `migrate`, and of ten connections
+  # for operators and Cloud SQL itself.
   connections_needed = (
     var.max_instances.mcp * var.pool_size.mcp +
     var.max_instances.ingest * var.pool_size.ingest +
     var.max_instances.dead_letter * var.pool_size.dead_letter +
     length(local.import_object) * local.import_object_instances * local.import_object_connections +
     length(local.auth) * local.auth_instances * local.auth_connections +
-    1 + 10
+    local.migrate_connections + 10
   )
 }
 

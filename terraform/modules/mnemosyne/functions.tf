@@ -11,6 +11,7 @@ locals {
   import_object_connections = 2
   auth_instances            = 2
   auth_connections          = 4
+  migrate_connections       = 3 # an operation and both scheduled jobs
   ingest_timeout            = 120
 
   # From Python 3.14 on, the build installs with uv instead of pip. Unlike pip, uv accepts a requirement without a hash

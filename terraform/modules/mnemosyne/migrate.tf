@@ -38,8 +38,9 @@ resource "google_cloudfunctions2_function" "migrate" {
     timeout_seconds       = 3600
     # The process keeps its encryption key and the answers of operations. With a second instance, the rest of an answer
     # would be lost, and a repeated request would run its operation again (functions/mnemosyne/http/admin/sealed.py).
+    # The process runs one operation at a time, and the scheduled jobs in addition. Further requests wait, or get 429.
     max_instance_count               = 1
-    max_instance_request_concurrency = 1
+    max_instance_request_concurrency = 8
     ingress_settings                 = "ALLOW_INTERNAL_ONLY"
     direct_vpc_egress                = "VPC_EGRESS_${var.vpc_egress}"
 

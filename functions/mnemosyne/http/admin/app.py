@@ -25,6 +25,9 @@ from mnemosyne.observability import EventLog, trace
 log = EventLog(__name__)
 
 RETRY_AFTER = {"Retry-After": "5"}
+WAIT_SECONDS = 10.0
+"""Maximum time that a request waits for an earlier one. After 429, the workflow repeats the request for some minutes.
+With a wait beyond the workflow's timeout of 1,800 seconds, an operation could begin after its caller has given up."""
 
 
 def build_app(
@@ -36,7 +39,10 @@ def build_app(
     identify: Callable[[str | None], None],
     report: Callable[[str, Exception], str],
 ) -> Starlette:
-    """Build the ASGI app. It runs one operation at a time; other requests wait.
+    """Build the ASGI app. It runs one migration or operation at a time. Scheduled jobs do not wait for operations.
+
+    An operation such as `reembed` may take half an hour. A request gets 429 if an earlier one of its kind does not end
+    within WAIT_SECONDS; nothing has been done then.
 
     `migrate` applies migrations and returns the applied files. `run` runs an operation. `expire` removes expired
     memories. `announce` publishes changes of memories. `report` logs an error and returns its cause.
@@ -44,10 +50,10 @@ def build_app(
     `identify` raises Unauthorized for every caller except the deployment's workflow. IAM rejects other callers too, but
     a mistake in IAM must not expose the API keys of every namespace.
     """
-    limiter = anyio.CapacityLimiter(1)
     operations = SealedOperations(run, report)
+    operation, expiry, announcement = anyio.Lock(), anyio.Lock(), anyio.Lock()
 
-    def endpoint(event: str, work: Callable[[bytes], dict[str, Any]]) -> Callable[[Request], Any]:
+    def endpoint(event: str, lock: anyio.Lock, work: Callable[[bytes], dict[str, Any]]) -> Callable[[Request], Any]:
         async def post(request: Request) -> Response:
             try:
                 await anyio.to_thread.run_sync(identify, request.headers.get("authorization"))
@@ -65,16 +71,24 @@ def build_app(
             except Unavailable as exc:
                 return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)
             body = await request.body()
-            with trace(request.headers):
-                return await anyio.to_thread.run_sync(_respond, event, lambda: work(body), report, limiter=limiter)
+            with anyio.move_on_after(WAIT_SECONDS) as wait:
+                await lock.acquire()
+            if wait.cancelled_caught:
+                error = f"an earlier request to {request.url.path} still runs: try again when it has ended"
+                return JSONResponse({"error": error}, status_code=429, headers=RETRY_AFTER)
+            try:
+                with trace(request.headers):
+                    return await anyio.to_thread.run_sync(_respond, event, lambda: work(body), report)
+            finally:
+                lock.release()
 
         return post
 
     paths = {
-        "/": endpoint("migration_failed", lambda _: _migrate_and_log(migrate)),
-        "/operations": endpoint("operation_failed", operations.answer),
-        "/expire": endpoint("expiry_failed", lambda _: expire()),
-        "/announce": endpoint("announcement_failed", lambda _: announce()),
+        "/": endpoint("migration_failed", operation, lambda _: _migrate_and_log(migrate)),
+        "/operations": endpoint("operation_failed", operation, operations.answer),
+        "/expire": endpoint("expiry_failed", expiry, lambda _: expire()),
+        "/announce": endpoint("announcement_failed", announcement, lambda _: announce()),
     }
     return Starlette(routes=[*health_routes(), *(Route(path, post, methods=["POST"]) for path, post in paths.items())])
 

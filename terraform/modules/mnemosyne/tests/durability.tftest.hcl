@@ -83,7 +83,7 @@ run "the_connections_of_all_instances_fit" {
   command = plan
 
   assert {
-    condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 1 + 10
+    condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 3 + 10
     error_message = "Counted: ${output.connections_needed}."
   }
 }

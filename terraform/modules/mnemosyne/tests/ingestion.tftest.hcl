@@ -76,7 +76,7 @@ run "a_bucket_reports_its_objects_and_import_object_can_read_and_create_only" {
     error_message = "import-object reads and creates under the prefix only."
   }
   assert {
-    condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 2 * 2 + 1 + 10
+    condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 2 * 2 + 3 + 10
     error_message = "Its connections are counted: ${output.connections_needed}."
   }
 }

@@ -69,7 +69,7 @@ run "the_connections_of_auth_are_counted" {
   command = plan
 
   assert {
-    condition     = output.connections_needed == 73 + 8
+    condition     = output.connections_needed == 75 + 8
     error_message = "Its instances hold connections."
   }
 }
