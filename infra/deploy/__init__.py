@@ -1,1 +1,1 @@
-"""Scripts of `make deploy`, `make key` and `make destroy`, and generators of documents."""
+"""Scripts that `make deploy`, `make key` and `make destroy` run, and scripts that generate two pages of `docs/`."""

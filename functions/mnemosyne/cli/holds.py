@@ -62,7 +62,7 @@ def place_(reason: str, **options: Any) -> None:
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
 def release(hold: UUID, namespace: str, **target_values: Any) -> None:
-    """Release a hold. Its memories can be deleted and expire again, at once if their time is over."""
+    """Release a hold. Its memories can be deleted again. A memory whose expiry time has passed expires at once."""
     with owners_system(**target_values) as system:
         missing: NotFound | None = None
         try:

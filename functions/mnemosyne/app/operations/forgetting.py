@@ -88,7 +88,7 @@ class ContinueForgetting(Operation):
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the state of the forgetting. `after` is set if the caller must continue."""
+        """Delete more of the memories, and return the state. If `after` is set, the caller must call again."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         _read(self.id, memories)
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)

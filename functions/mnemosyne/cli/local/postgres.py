@@ -170,7 +170,7 @@ def _start_errors(directory: DataDir) -> Iterator[None]:
 
 
 def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
-    """Create the database, apply pending migrations and create the functions' logins."""
+    """Create the database, apply pending migrations and create the database user of each Cloud Run function."""
     with closing(connection_factory(postgres.url(OWNER, OWNER))()) as connection:
         if not connection.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
             # Do not use the locale of the process, because case-insensitive searches need the case mapping of all

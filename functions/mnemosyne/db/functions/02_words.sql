@@ -221,9 +221,9 @@ RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(
 -- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
 -- scattered over the whole memory.
 --
--- A passage has weights only for the words that have the largest weights in a query. These are the stems without
--- accents and, in English, also the words as they are written. All other matches, for example of a whole compound,
--- count only in the score of the whole memory.
+-- A word has several forms, and a query gives each form a weight. A passage has only the forms with the largest
+-- weights: the stem without accents and, in English, also the word as it is written. All other forms, for example a
+-- whole compound, count only in the score of the whole memory.
 --
 -- The function splits the text, because the positions in a tsvector do not show the passage of each word: a tsvector
 -- has no position above 16,383, and at most 255 positions for each word.

@@ -33,8 +33,8 @@ $$;
 -- Return up to p_limit words that begin with the text p_start, the most frequent first, in lower case and without
 -- accents. The text p_start itself is not in the result.
 --
--- The function looks for such words in the newest 300 memories that match the filters: in the title, the tags and the
--- first 1,000 characters of each. If fewer than 20 of these memories have such a word, the function also looks in
+-- The function looks for such words in the newest 300 memories that match the filters. It reads the title, the tags
+-- and the first 1,000 characters of the content of each memory. If fewer than 20 of these memories have such a word, the function also looks in
 -- memories that the trigram index finds. The index cannot look up a text of fewer than three bytes.
 CREATE OR REPLACE FUNCTION complete_word(p_namespace text, p_filters jsonb, p_start text, p_limit integer) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp

@@ -209,7 +209,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
 
 
 def search_hits(found_hits: Sequence[Hit], characters: int) -> list[SearchHit]:
-    """Convert hits to results. All contents together have about `characters` characters as JSON."""
+    """Convert hits to results. Shorten long contents until all together have about `characters` characters as JSON."""
     return hits.shorten_contents([_search_hit(hit) for hit in found_hits], characters)
 
 
