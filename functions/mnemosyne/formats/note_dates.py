@@ -102,10 +102,9 @@ def _single_value(value: object) -> object:
 def time_text(text: str) -> str | None:
     """Convert a written time to a format that `event_time` accepts; None if it is not a time.
 
-    Accepts the formats of `event_time`, dates with an English name of the month, dates that begin with a four-digit year,
-    times with am and pm,
-    and links to a page whose name is a date (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026 are accepted, but not
-    05/06/2026, because day and month are ambiguous.
+    Accepts the formats of `event_time`, dates with the English name of the month, dates that begin with a four-digit
+    year, times with am and pm, and links to a page whose name is a date (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026
+    are accepted, but not 05/06/2026, because day and month are ambiguous.
     """
     text = text.strip().removeprefix("[[").removesuffix("]]").strip().strip("\"'")
     text = text.partition("|")[0]
