@@ -1,1 +1,1 @@
-"""The schema as package data: numbered migrations, and functions that can be replaced."""
+"""The database schema as package data: numbered migrations, each applied once, and replaceable SQL functions."""

@@ -1,17 +1,17 @@
 -- Set the fill factor of the table `memories`, so that the new version of an updated row fits on the page of the old
 -- version. The fill factor depends on the dimension of the embeddings (p_dimension).
 --
--- PostgreSQL updates a row by writing a new version of the row, for example when the same content is sent again or the
--- memory is rated. If the page of the old version has room for the new version, the update is a HOT update, which
--- changes no index. Otherwise PostgreSQL inserts the new version into the HNSW index, which costs a hundred times as
--- much as a HOT update.
+-- PostgreSQL updates a row by writing a new version of the row. Rows are updated often, for example when the same
+-- content is sent again or a memory is rated. If the page of the old version has room for the new version, PostgreSQL
+-- makes a HOT update, which changes no index. Otherwise PostgreSQL also inserts the new version into the HNSW index,
+-- which takes a hundred times as long as a HOT update.
 --
 -- With up to 1,000 dimensions, a page has room for three row versions, and a third of the page is left free for new
 -- versions. With 1,001 to 1,700 dimensions, a page has room for two row versions, and half of the page is left free.
 -- With more dimensions, a page has room for only one row version, so no space is left free.
 --
--- A row may take at most a third, a half or all of the page, respectively. PostgreSQL moves the large fields of a
--- larger row to the TOAST table (toast_tuple_target).
+-- toast_tuple_target limits the size of a row version in the three cases to a third of a page, half of a page and a
+-- whole page. If a row is larger, PostgreSQL moves the large fields of the row to the TOAST table.
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN

@@ -47,12 +47,14 @@ BEGIN
 END
 $$;
 
--- Extend the expiry of memories whose content was sent again with a later expiry. An earlier expiry changes nothing.
--- p_sent has one object for each request: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
+-- Extend the expiry of stored memories whose content was sent again, if the new expiry is later than the present one.
+-- p_sent has one object for each ingest request that sent a content again. The field `expires_at` is the expiry that
+-- the publisher gave, or null: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
--- If the stored memory or one of the requests is pinned and has no given expiry, the memory becomes pinned and has no
--- given expiry. The default lifetime of the namespace then does not apply to the memory. The memory becomes pinned even
--- if the namespace has no default lifetime, because the namespace may get one later.
+-- If the stored memory or one of the requests is pinned and has no expiry from the publisher, the stored memory becomes
+-- pinned, and the expiry that a publisher gave for it earlier is cleared. The default lifetime of the namespace then
+-- does not apply to the memory. The memory becomes pinned even if the namespace has no default lifetime now, because
+-- the namespace can get one later.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -73,9 +75,9 @@ BEGIN
         WHERE is_unexpired(m.expires_at)
         ORDER BY m.id, outlasts DESC, expires_at DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
-        -- Choose the memories whose new expiry is later than the present expiry, and the memories that become pinned. A
-        -- memory under a legal hold has no present expiry (expires_at is null). For this memory, compare the new expiry
-        -- with the expiry that the publisher gave (given_expiry).
+        -- Choose the memories that get a later expiry, and the memories that become pinned. The present expiry of a
+        -- memory under a legal hold is null (it does not expire), so the new expiry of such a memory is compared with
+        -- given_expiry, the expiry that the publisher gave.
         SELECT longest.*, coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity') AS is_later
         FROM longest JOIN memories m ON m.id = longest.id
         WHERE coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity')
@@ -90,8 +92,9 @@ END
 $$;
 
 -- Remove the rows of expired memories that would prevent the ingest requests in p_requests from being stored as new
--- memories. These memories have the content of a request, or are the current version of a record that a request names.
--- An expired memory under a legal hold is kept. Its expiry is cleared, because a memory under a hold does not expire.
+-- memories. Such a memory has the same content as a request, or is the current version of a record that a request
+-- names. The row of an expired memory under a legal hold is not removed. Instead, the expiry of this memory is cleared,
+-- because a memory under a hold does not expire.
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
