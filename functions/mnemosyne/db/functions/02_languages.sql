@@ -1,12 +1,12 @@
 -- Detect the language of a text from its script and its function words, such as "the" and "and". The language
 -- determines how the words of the text are stemmed.
 
--- Return the function words and special letters of each language (ISO 639-1 code). They are the evidence for the
--- language of a text.
+-- Return the function words of each language (ISO 639-1 code), such as "the", and letters such as "ß" that few
+-- languages have. They are the evidence for the language of a text.
 --
 -- A word in the column `sure` counts twice for its language. A word in the column `maybe` counts once, because it is
--- also a word of another language (bin, plus), a name or a part of names (Kim, Los Angeles), an abbreviation (AI, EU),
--- or a name of variables (x, y).
+-- also used in other ways: as a word of another language (bin, plus), as a name or a part of a name (Kim, Los Angeles),
+-- as an abbreviation (AI, EU) or as the name of a variable (x, y).
 CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -124,12 +124,13 @@ CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
--- Return the language of a text, chosen from the languages in p_languages. Each function word or special letter in the
--- text counts once for its language. A word in the column `sure` of language_evidence() counts twice.
+-- Return the language of a text, chosen from the languages in p_languages. Each function word or special letter of a
+-- language (see language_evidence) that occurs in the text counts once for this language, or twice if it is in the
+-- column `sure`. The number of its occurrences does not matter.
 --
 -- English is preferred: the result is English if the text has English words and no language has more than 1.5 times the
 -- count of English. Otherwise the result is the language with the highest count. The result is null if the highest
--- count is only 1, and 'und' (undetermined) if two languages have the highest count.
+-- count is below 2, and 'und' (undetermined) if two languages have the highest count.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -179,8 +180,9 @@ DECLARE
     letters integer;
     script text;
 BEGIN
-    -- A text of ASCII letters without a function word of another language is English, or its language is unknown. For
-    -- most English texts, the function returns here.
+    -- If a text has only ASCII characters and no function word of a language other than English, the text is English
+    -- (if it has English function words), or its language is unknown. For most English texts, the function returns
+    -- here.
     IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN
         RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
@@ -224,8 +226,8 @@ RETURN CASE coalesce(p_language, 'en')
     WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
     WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
 
--- Return p_words without the stop words of the language p_language. These are the stop words of its stemmer and its
--- function words in language_evidence().
+-- Return p_words without the stop words of the language p_language. The stop words are those of PostgreSQL's stemmer
+-- for the language, and the function words of the language in language_evidence().
 CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

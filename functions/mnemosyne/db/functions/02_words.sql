@@ -33,7 +33,7 @@ RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', 
     '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g'),
     '(\d),(?=\d{3}(?!\d))', '\1', 'g');
 
--- Return the compounds of a text as whole words in lower case, for example "inc-4821".
+-- Return the compounds of a text (see split_compounds), each as one word in lower case, for example "inc-4821".
 CREATE OR REPLACE FUNCTION compound_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(
@@ -47,7 +47,7 @@ CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETU
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
 
--- Return the union of two sets of words. A word that is in both sets keeps only its positions in p_words.
+-- Return the union of two sets of words (tsvector). If a word is in both sets, only its positions in p_words are kept.
 CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
@@ -96,26 +96,27 @@ BEGIN
 END
 $$;
 
--- Return the words without accents. Words that become equal are merged. A word that consists only of accents is
+-- Remove the accents from the words. Words that become equal are merged. A word that consists only of accents is
 -- dropped.
 CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
 
--- Return the stemmed words of a text, without accents and without stop words. If the language has no stemmer, the words
--- are not stemmed. In English texts and in texts of unknown language, accents are removed before stemming; in other
--- texts, after stemming.
+-- Return the stemmed words of a text, without accents and without stop words. If PostgreSQL has no stemmer for the
+-- language, the words are not stemmed, and stop words are kept. In English texts and in texts of unknown language,
+-- accents are removed before stemming; in other texts, after stemming.
 CREATE OR REPLACE FUNCTION stemmed_words(p_text text, p_language text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
     ELSE fold_words(simple_words(split_characters(p_text), stemmer(p_language))) END;
 
--- Return the words of a text in the language p_language. A search finds the text by `words`. `forms` only add to the
--- score of a text that was found.
+-- Return the words of a text in the language p_language. A search finds a text only by its `words`. The `forms`
+-- increase the score of a text that was found by its words.
 --
 -- `words` contains the stemmed words without accents, the words that have accents also with their accents, and each
--- compound as a whole. If the language is known and not English, `words` also contains the unstemmed words. A query for
--- an unstemmed word then finds the text even if the query is too short for detecting its language.
+-- compound (for example a path or "INC-4821") as a whole. If the language is known and not English, `words` also
+-- contains the unstemmed words. A query for an unstemmed word then finds the text even if the query is too short for
+-- detecting its language.
 --
 -- `forms` contains the unstemmed words of an English text, without accents. For other languages, `forms` is empty.
 CREATE OR REPLACE FUNCTION words_and_forms(p_text text, p_language text, OUT words tsvector, OUT forms tsvector)
@@ -178,8 +179,8 @@ $$;
 -- text as it is written, not stemmed. The index of an element is the key of the word or form (see term_key).
 --
 -- The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a whole, such as
--- "inc-4821", n is 1, because p_words does not have its positions. A form that equals a stemmed word gets no weight of
--- its own.
+-- "inc-4821", n is 1, because p_words has no positions for it. If a form equals a stemmed word, they have one weight
+-- together.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent
@@ -218,12 +219,13 @@ RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(
 -- characters in scripts without spaces between words. A text of more than 16,000 words is divided into 160 longer
 -- passages. The result is null if the text has only one passage.
 --
--- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
--- scattered over the whole memory.
+-- A long memory usually has several topics. If one passage contains most of a query's words, this is better evidence
+-- than the same words scattered over the whole memory.
 --
--- A word has several forms, and a query gives each form a weight. A passage has only the forms with the largest
--- weights: the stem without accents and, in English, also the word as it is written. All other forms, for example a
--- whole compound, count only in the score of the whole memory.
+-- A word can have weights for its stem without accents, for the word as it is written, for the word with accents and
+-- for a whole compound. A passage has only the weights that are largest in queries: the weight of the stem without
+-- accents and, in English, also the weight of the word as it is written. The others count only in the score of the
+-- whole memory.
 --
 -- The function splits the text, because the positions in a tsvector do not show the passage of each word: a tsvector
 -- has no position above 16,383, and at most 255 positions for each word.
