@@ -30,8 +30,8 @@ CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETU
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- Most memories supersede no other memory. Without this check, the recursive query below would take a fifth of the
-    -- time in which a search reads ten hits.
+    -- Most memories supersede no other memory. Without this check, the recursive query below would run for these
+    -- memories, too, and take a fifth of the time that a search needs to read ten hits.
     IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace AND is_unexpired(p.expires_at)) THEN
         RETURN '[]';
     END IF;
@@ -50,9 +50,10 @@ BEGIN
 END
 $$;
 
--- Return the text with spaces in place of control characters, and without invisible and private-use characters. A title
--- that was derived from a content equals the beginning of the content in this form. (The Python function one_line,
--- which derives titles, keeps some invisible characters, such as the joiners in emoji.)
+-- Return the text with spaces in place of control characters, and without invisible and private-use characters.
+-- statement_key compares a title with the beginning of the content in this form, to recognize a title that was derived
+-- from the content. (The Python function one_line, which derives titles, keeps some invisible characters, such as the
+-- joiners in emoji.)
 CREATE OR REPLACE FUNCTION without_invisible(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text)
@@ -64,10 +65,10 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text)
         '\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]',
         '', 'g') END;
 
--- Return a hash that is equal for near-duplicate memories. Near-duplicates have the same wording (the digest in the
--- column `wording`), title, tags and metadata. A title that was derived from the content is ignored. A superseded
--- memory is not a near-duplicate of a memory that is not superseded. If the wording is null, the result is null, and
--- the memory has no near-duplicates.
+-- Return a hash of a memory that is equal for near-duplicates: memories with the same wording (the digest in the column
+-- `wording`), title, tags and metadata. A title that was derived from the content is not compared. A superseded memory
+-- and a memory that is not superseded are never near-duplicates. If the wording is null, the result is null, and the
+-- memory has no near-duplicates.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

@@ -1,9 +1,9 @@
 -- Read memories as they were at an earlier time. A search with the filter `as_of` and the tools that take `as_of` call
 -- these SQL functions.
 --
--- Before each change of a memory, the trigger keep_earlier_state writes the title, tags, metadata, timestamp and
--- successor of the memory to the table earlier_states. These values are an earlier state of the memory. The time of a
--- change is the start of its transaction. The content of a memory never changes.
+-- Before each change of a memory, the trigger keep_earlier_state writes the memory's title, tags, metadata, timestamp
+-- and successor (the memory that supersedes it) to the table earlier_states. These values are an earlier state of the
+-- memory. The time of a change is the start of its transaction. The content of a memory never changes.
 --
 -- When a memory is deleted or its expired row is removed, its earlier states are removed, too. Therefore searches with
 -- `as_of` are refused for the period in which the removed memory was visible. The table incomplete_periods has these
@@ -186,8 +186,8 @@ $$;
 
 -- Trigger function: before a memory is changed, write its state to the table earlier_states.
 --
--- A memory has at most 200 earlier states. If there are more, the trigger removes the oldest state. Searches with
--- `as_of` are then refused for the period of the removed state.
+-- A memory has at most 200 earlier states. If there are more, the trigger removes the oldest state. From then on,
+-- searches with `as_of` are refused for the period in which the memory had this state.
 CREATE OR REPLACE FUNCTION keep_earlier_state() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -199,8 +199,8 @@ DECLARE
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- An earlier created_at means that an export is being restored. An export has no earlier states of memories and no
-    -- deleted memories. Therefore refuse searches with `as_of` for all times up to now.
+    -- If the new created_at is earlier than the old one, an export is being restored. An export has no earlier states
+    -- of memories and no deleted memories. Therefore refuse searches with `as_of` for all times up to now.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;

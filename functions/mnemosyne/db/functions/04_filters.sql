@@ -31,8 +31,8 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 --
 -- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
 --
--- A filter by metadata also includes the key of the word 'metadata'. A memory whose metadata would have more than 500
--- keys has only this key in the index (see metadata_keys).
+-- A filter by metadata also includes the key of the word 'metadata'. For a memory whose metadata would have more than
+-- 500 index keys, the index has only the key of this word (see metadata_keys).
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$
@@ -40,7 +40,8 @@ DECLARE
     session_namespace CONSTANT text := current_setting('mnemosyne.namespace', true);
     filters memory_filters;
 BEGIN
-    -- The index has only the keys of present metadata, so a search with `as_of` cannot use the keys.
+    -- A search with `as_of` needs the metadata that memories had at that time. The index of metadata keys has only the
+    -- keys of the present metadata, so such a search does not use the index.
     IF jsonb_typeof(p_filters -> 'metadata_terms') = 'array' AND p_filters ->> 'as_of' IS NULL THEN
         p_filters := p_filters || jsonb_build_object('metadata_keys', (
             SELECT jsonb_agg(term_key(session_namespace, term.key)) FROM (

@@ -1,6 +1,7 @@
--- Selections of memories. A selection says which memories a forgetting deletes (see 15_forgetting.sql) or a legal hold
--- keeps (see 05_holds.sql). A selection is {"ids": [memory id, …]}, {"all": true}, or {"filters": {…}} with the fields
--- of the type `memory_filters`. Superseded and expired memories can be selected, too.
+-- Selections of memories. A selection says which memories are deleted by a forgetting (a deletion of many memories, see
+-- 15_forgetting.sql) or kept by a legal hold (see 05_holds.sql). A selection is {"ids": [memory id, …]}, {"all": true},
+-- or {"filters": {…}} with the fields of the type `memory_filters`. Superseded and expired memories can be selected,
+-- too.
 
 -- Return the filters of the selection p_selection as the type memory_filters. Tags are converted to index keys, which
 -- include the namespace p_namespace. The selection must not be a list of ids.

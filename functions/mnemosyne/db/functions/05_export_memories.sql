@@ -25,8 +25,9 @@ BEGIN
         SELECT page.id, page.place, sum(page.bytes) OVER (ORDER BY page.place) - page.bytes AS bytes_before FROM page
     )
     SELECT memory_record(m),
-        -- The export names the successor of a memory by the successor's content hash. If the successor was deleted, its
-        -- content hash is unknown. Then export the hash of its id, so that an import reports a missing successor.
+        -- The export names the successor of a memory (the memory that supersedes it) by the successor's content hash.
+        -- If the successor was deleted, its content hash is unknown. Then export the hash of the successor's id. No
+        -- memory has this content hash, so an import reports a missing successor.
         coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex'))
     FROM summed
     JOIN memories m USING (id)

@@ -1,7 +1,7 @@
--- Legal holds. A memory that a hold selects cannot be deleted and does not expire. Its labels, for example its tags,
--- can change only if a hold selects the memory after the change, too. The triggers keep_held_rows, suspend_expiry and
--- keep_held_labels on `memories` enforce these rules for every statement. A refused statement raises an error with the
--- SQLSTATE MH001.
+-- Legal holds. A memory that a hold selects cannot be deleted and does not expire. A change of its labels (tags,
+-- metadata, session or timestamp) is refused if no hold would select the memory after the change. The triggers
+-- keep_held_rows, suspend_expiry and keep_held_labels on `memories` enforce these rules for every statement. A refused
+-- statement raises an error with the SQLSTATE MH001.
 
 -- Return the earliest hold that selects a memory, or null. In a namespace without holds, a call costs one lookup in an
 -- index.
@@ -60,7 +60,8 @@ CREATE OR REPLACE TRIGGER keep_held_rows AFTER DELETE ON memories REFERENCING OL
     FOR EACH STATEMENT EXECUTE FUNCTION keep_held_rows();
 
 -- Trigger function: clear the expiry of a memory under a hold, because such a memory does not expire. The trigger also
--- runs when labels change, because a change of labels can bring a memory under a hold.
+-- runs when the tags, metadata, session or timestamp of a memory change, because such a change can bring the memory
+-- under a hold.
 CREATE OR REPLACE FUNCTION suspend_expiry() RETURNS trigger
 LANGUAGE plpgsql
 AS $$

@@ -13,8 +13,8 @@ DECLARE
     filters memory_filters := parse_filters(p_filters);
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- Each order has its own statement, so that PostgreSQL can read the index memories_newest in that order and stop at
-    -- the limit.
+    -- The two orders (oldest first and newest first) have separate statements, so that PostgreSQL can read the index
+    -- memories_newest in the requested order and stop at the limit.
     IF p_oldest_first THEN
         RETURN QUERY
         SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, m.expires_at, m.pinned,

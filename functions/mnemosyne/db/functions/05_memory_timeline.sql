@@ -1,7 +1,7 @@
 -- Return the number of memories that match the filters in each day, week, month or year in the time zone p_timezone.
--- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function uses days, weeks or
--- months, whichever is the shortest period with at most 400 rows, and otherwise years. The newest period is first, and
--- the result has at most 1,000 rows.
+-- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function uses days if this
+-- gives at most about 400 rows, otherwise weeks or months by the same rule, otherwise years. The newest period is
+-- first, and the result has at most 1,000 rows.
 --
 -- The result has only dates of the years 1 to 9999. A date that is outside this range in the time zone is replaced by
 -- the first or last day of the range.
@@ -27,8 +27,8 @@ BEGIN
     -- abbreviations without daylight saving, not the zones with these names. PostgreSQL resets the setting at the end of
     -- this function.
     PERFORM set_config('timezone', p_timezone, true);
-    -- If time is the only filter, superseded memories are included and no memory has expired, the query needs only the
-    -- index on time and reads no row of the table.
+    -- Under three conditions, the query needs only the index on time and reads no row of the table: time is the only
+    -- filter, superseded memories are included, and the namespace has no expired memory.
     IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now() AND m.namespace = p_namespace) AND jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}'
         AND filters.include_superseded THEN
         RETURN QUERY
