@@ -5,8 +5,8 @@
 -- remaining word is stemmed in the query's language, in English and in the languages of the namespace, because the
 -- language of a short query often cannot be detected.
 --
--- A stemmed word has the factor 1. An unstemmed word, a word with accents and a whole compound have the factor 0.25,
--- because the stems of the same word also count.
+-- A stemmed word has the factor 1. An unstemmed word, a word with accents and a whole compound (for example "INC-4821")
+-- have the factor 0.25, because the stems of the same word also count.
 CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
 RETURNS TABLE (word text, factor double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -51,7 +51,7 @@ $$;
 -- it differs from its stem. Each word and each form is one row:
 --   key          the hash of the word or form (see term_key)
 --   weight       its weight in the lexical score
---   share        the share of the namespace's memories that contain the word; null for a form
+--   share        the part of the namespace's memories that contain the word, from 0 to 1; null for a form
 --   word_weight  the weight of the word and its forms together; null for a form
 --   name         the index in p_names of the name that the word belongs to; null for other words and for forms
 --
@@ -63,12 +63,13 @@ $$;
 -- memory contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same weight as
 -- 1/100,000.
 --
--- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound are
--- additional words with a quarter of the weight, because their stems also count. If the query and all memories are in
--- English, a stemmed word passes half of its weight on to its forms.
+-- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound (for example
+-- "INC-4821") are additional words with a quarter of the weight, because their stems also count. If the query and the
+-- memories are in English, a stemmed word passes half of its weight on to its forms. A language of fewer than 1% of the
+-- sampled memories does not count.
 --
--- p_names has words of the query that look like names (see the Python module query_names.py). If the query or a memory
--- is in German, names without digits are ignored, because German capitalises every noun.
+-- p_names has words of the query that look like names (see the Python module query_names.py). If the query or at least
+-- 1% of the sampled memories are in German, names without digits are ignored, because German capitalises every noun.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
 RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision, name integer)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -167,12 +168,13 @@ LANGUAGE sql IMMUTABLE
 RETURN - ((w).weights <#> p_terms) * 2.2
     / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
--- Return the share of a query's words that a memory contains, with length normalization, at most 1. p_share is the
--- share without length normalization; null counts as 0. p_length is the number of distinct words of the memory, and
--- p_mean_length the mean of this number in the namespace.
+-- Normalize the share of a query's words that a memory contains by the length of the memory. p_share is the share
+-- before the normalization; null counts as 0. The result is at most 1. p_length is the number of distinct words of the
+-- memory, and p_mean_length the mean of this number in the namespace.
 --
--- Unlike a lexical score, the share does not depend on how often a word occurs. The length of a memory matters twice as
--- much as in a lexical score, because a long memory contains many words by chance.
+-- The number of times that a word occurs in the memory matters for a lexical score, but not for the share. The length
+-- of the memory matters more than for a lexical score (about 1.7 times as much), because a long memory contains many
+-- words by chance.
 CREATE OR REPLACE FUNCTION share_by_length(p_share double precision, p_length integer, p_mean_length double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE

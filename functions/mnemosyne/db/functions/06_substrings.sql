@@ -1,5 +1,6 @@
--- Return the form of a text that a search for a substring compares: literal_form, with σ in place of ς. Both letters
--- are the lower case of Σ. Greek uses ς at the end of a word, but lower() returns σ for each Σ.
+-- Convert a text to the form in which a search for a substring compares texts: in lower case and in the Unicode normal
+-- form NFKC (see literal_form), with σ in place of ς. Both letters are the lower case of Σ. Greek uses ς at the end of
+-- a word, but lower() returns σ for each Σ.
 CREATE OR REPLACE FUNCTION caseless(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN replace(literal_form(p_text), 'ς', 'σ');
@@ -76,8 +77,8 @@ $$;
 --                      match the filters, or if the text has no required trigrams, for example because it has
 --                      fewer than three bytes.
 --   newest_containing  reads the newest 1,000 memories. This search comes first in all other cases, because it finds
---                      enough memories if the text is frequent. With the filter `as_of`, newest_memories then searches
---                      again, because other memories may have been the newest at that time.
+--                      p_limit memories if the text is frequent. If it has found them and the filter `as_of` is set,
+--                      newest_memories searches again, because other memories can have been the newest at that time.
 --   all_containing     uses the trigram index. This search follows if newest_containing has found fewer than p_limit
 --                      memories.
 CREATE OR REPLACE FUNCTION match_substring(
