@@ -9,10 +9,10 @@
 -- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the current tags and
 -- metadata, not earlier ones, so the result is false for a search with `as_of`.
 --
--- If this function returns true, its caller compares the expression `namespace || ''` instead of the column
--- `namespace`. With the column, the planner would also scan all entries of the namespace in another index. This scan is
--- not needed, because each key in the GIN indexes already includes a hash of the namespace. No index contains the
--- expression.
+-- If this function returns true, its caller compares p_namespace with the expression `namespace || ''` instead of the
+-- column `namespace`. With the column, the planner would also scan all entries of the namespace in another index. This
+-- scan is not needed, because each key in the GIN indexes already includes a hash of the namespace. With the
+-- expression, there is no such scan, because no index contains the expression.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$

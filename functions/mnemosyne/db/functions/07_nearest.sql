@@ -1,5 +1,5 @@
--- Find the candidates of a search by vector. 07_candidates.sql describes candidates and the planner settings of these
--- functions.
+-- Find the memories whose embeddings are nearest to the embedding of a query. These memories are candidates of a
+-- search. 07_candidates.sql describes candidates and the planner settings of the functions.
 
 -- Return the memories nearest to a vector, among the memories that match the filters, and the number of memories that
 -- match (`matching`). The filters must contain `any_tags`: a matching memory has at least one of these tags.
@@ -122,8 +122,8 @@ $$;
 -- Return the long memories whose chunks are nearest to a vector. A chunk is a part of a long memory that has its own
 -- embedding. The result is approximate, because the function reads the HNSW index of chunks.
 --
--- All of the nearest p_limit chunks may belong to one memory. If the chunks belong to fewer than p_memories memories,
--- the function reads the index again for four times as many chunks, up to 64 * p_limit chunks.
+-- It is possible that all of the nearest p_limit chunks belong to one memory. If the chunks belong to fewer than
+-- p_memories memories, the function reads the index again for four times as many chunks, up to 64 * p_limit chunks.
 CREATE OR REPLACE FUNCTION knn_hnsw_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
@@ -194,8 +194,8 @@ END
 $$;
 
 -- Return the memories nearest to a vector, in a namespace with many chunks (parts of long memories). The function
--- compares the vectors of all memories, but finds the nearest chunks in the HNSW index. The function knn_exact would
--- compare all chunks, too, which costs several times as much.
+-- compares the vectors of all memories that match the filters, but finds the nearest chunks in the HNSW index. The
+-- function knn_exact would compare all chunks, too, which costs several times as much.
 CREATE OR REPLACE FUNCTION knn_exact_and_chunk_index(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)

@@ -35,8 +35,8 @@ $$;
 --   p_ids          the ids of both lists, so an id may occur twice; p_vector_scores and p_lexical_scores have their
 --                  scores
 --   p_heads        candidates whose neighbours (see neighbours_in_session) are added to the result
---   p_word_keys    the keys of the query's words
---   p_word_shares  for each of these words: its weight as a share of their total weight
+--   p_word_keys    the keys (see term_key) of the eight rarest words of the query
+--   p_word_shares  for each of these words: its weight divided by the total weight of these words
 --   p_word_names   for each of these words: the number of the name that it belongs to, or null; the array is null if
 --                  the query has no names
 --
@@ -47,12 +47,13 @@ $$;
 --               row of its head, its place relative to the head, and its own row.
 --
 -- Some of the columns:
---   words_share    the share of the query's words that the memory contains
---   lacks_name     true if the memory lacks a name of the query. A name may have several words, for example its stems
---                  in several languages. One of these words is enough.
---   eligible       true if the memory may be a result: a memory in p_ids, or a neighbour at the place -1 or 1 that
+--   words_share    the share of the query's words that the memory contains (see share_by_length)
+--   lacks_name     true if the query has a name of which the memory contains no word. A name can have several words,
+--                  for example its stems in several languages. One of these words in the memory is enough.
+--   eligible       true if the memory can be a result: a memory in p_ids, or a neighbour at the place -1 or 1 that
 --                  matches the filters. All other neighbours only add to the scores of other memories.
---   statement_key  computed only for memories that have the same wording as another row
+--   statement_key  a hash that is equal for near-duplicates. It is computed only for eligible memories that have the
+--                  same wording as another eligible memory, and otherwise null.
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
     p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_word_keys integer[],
@@ -100,7 +101,7 @@ BEGIN
                         SELECT FROM unnest(p_word_keys, p_word_names) AS q (key, name) WHERE q.name IS NOT NULL
                         GROUP BY q.name HAVING bool_and(coalesce(q.key <> ALL (w.keys), true))) AS lacks_name,
                     members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
-                    -- octet_length() does not read a content that is stored out of line
+                    -- octet_length() returns the length without reading a content that is stored out of line.
                     octet_length(m.content) AS length
                 FROM members CROSS JOIN LATERAL (SELECT * FROM memories m WHERE m.id = members.id OFFSET 0) AS m
                 LEFT JOIN LATERAL (SELECT * FROM memory_words w WHERE w.memory_id = members.id OFFSET 0) AS w ON true
@@ -136,12 +137,12 @@ BEGIN
 END
 $$;
 
--- Return candidates as JSON in the form of candidate_rows, for a search with only one list of candidates, either by
--- vector or by words. This function takes half the time of candidate_rows.
+-- Return candidates as JSON in the form of candidate_rows, for a search with only one list of candidates: by vector, by
+-- words, by a substring, or the newest memories. This function takes half the time of candidate_rows.
 --
 -- Such a search uses no neighbours, so the field `neighbours` is an empty array, and the columns for session and
--- speaker contain only nulls. A search by vector has no lexical scores, and a search by words has no vector scores: the
--- column for the missing scores contains only nulls, too.
+-- speaker contain only nulls. If a search has no vector scores or no lexical scores (for example, a search by vector
+-- has no lexical scores), the column for these scores contains only nulls, too.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_terms sparsevec,
     p_word_keys integer[], p_word_shares double precision[], p_word_names integer[], p_mean_length double precision,

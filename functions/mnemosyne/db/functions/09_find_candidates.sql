@@ -121,12 +121,13 @@ BEGIN
     END IF;
     IF strategy = 'hnsw' THEN
         -- The index returns its rows in steps of hnsw.ef_search rows, until enough of them match the filters. A higher
-        -- setting gives better recall at a higher cost. With the setting 400, the recall of the ten nearest was 1.00
-        -- among 10,000 memories, and 0.987 in a namespace that had half of 32,000 memories. There, the setting 800 gave
-        -- 0.996 and cost 1.4 times as much.
+        -- setting gives better recall at a higher cost. The setting is all_memories / 40, but at least 400 and at most
+        -- 800. With the setting 400, the recall of the ten nearest was 1.00 in an index of 10,000 memories. In an index
+        -- of 32,000 memories, half of which belonged to the namespace, the recall was 0.987 with the setting 400 and
+        -- 0.996 with the setting 800, which cost 1.4 times as much.
         --
-        -- With filters, the setting is higher, up to 1,000: 1.2 times the expected number of rows to read. The first
-        -- step is then usually enough.
+        -- If only a small part of the memories in the index match, the setting is higher, up to 1,000: 1.2 times the
+        -- expected number of rows to read. The first step is then usually enough.
         PERFORM set_config('hnsw.ef_search', CAST(CAST(least(1000, greatest(
             400, least(800, all_memories / 40), 1.2 * nearest * all_memories / matching)) AS integer) AS text), true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
@@ -179,8 +180,9 @@ BEGIN
             WHERE few_match OR keys IS NULL
         ) AS w;
     END IF;
-    -- Refuse the search if some memories of the time `as_of` are no longer known. This check is at the end, so that it
-    -- notices a deletion that happened during the search.
+    -- Refuse the search if the memories of the time `as_of` are not completely known, for example because one of them
+    -- has been deleted since then. This check is at the end, so that it notices a deletion that happened during the
+    -- search.
     IF filters.as_of IS NOT NULL THEN
         PERFORM require_complete(p_namespace, filters.as_of);
     END IF;
