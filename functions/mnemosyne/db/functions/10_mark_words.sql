@@ -7,8 +7,8 @@ CREATE OR REPLACE FUNCTION mark_words(p_lexemes tsvector, p_stemmer regconfig, p
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    -- Replace separators by spaces. PostgreSQL's parser takes "tea/coffee" for a file and <b> for a tag, and
-    -- ts_headline does not mark words in files and tags.
+    -- Replace separators by spaces. PostgreSQL's parser takes "tea/coffee" for a file path and <b> for an XML tag, and
+    -- ts_headline does not mark words in file paths and XML tags.
     words text := regexp_replace(translate(p_text, U&'_/\005C@:#<>&\E000\E001', '           '),
         '(\w)[-+=~|](?=\w)|([[:alpha:]])\.(?=\w)', '\1\2 ', 'g');
 BEGIN
@@ -31,12 +31,12 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
     WHERE char_length(base) = 1 AND base <> letter
 ) END;
 
--- Return the texts of several memories with the words of a query marked, as mark_words does. p_memories is a JSON array
--- with one array of texts for each memory. The language is detected once for each memory, from all its texts.
+-- Mark the words of a query in the texts of several memories (see mark_words), and return the marked texts. p_memories
+-- is a JSON array with one array of texts for each memory. The language is detected once for each memory, from all its
+-- texts.
 --
--- The result has the form of p_memories, with an array in place of each text. This array contains the marked text and,
--- if the text has accented letters, a marked copy without accents. If the query has no words, the array for each text
--- is empty.
+-- The result has the form of p_memories, but each text is replaced by an array. The array contains the marked text and,
+-- if the text has accented letters, a marked copy without accents. If the query has no words, the array is empty.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.

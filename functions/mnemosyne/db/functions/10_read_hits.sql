@@ -4,11 +4,13 @@ LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 
 -- Return a snippet of a content: 240 characters around the first occurrence of a query word. If the content contains
--- several query words, the snippet shows the longest one. The result is null if the occurrence is within the first
--- p_shown characters, which the caller shows anyway.
+-- several query words, the function chooses the longest of these words. The result is null if the first occurrence of
+-- the chosen word is within the first p_shown characters, because the caller shows these characters anyway. The result
+-- is also null if the content contains no query word.
 --
--- Each word of the content that begins with the stem of a query word is an occurrence of the query word. A final i of
--- the stem also matches y, because the English stemmer replaces a final y by i. Accents are ignored.
+-- Each word of the content that begins with the stem of a query word is an occurrence of the query word. If a stem ends
+-- with i, a word with y in this place also matches, because the English stemmer replaces a final y by i. Accents are
+-- ignored.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
@@ -25,8 +27,8 @@ RETURN (
 );
 
 -- Return each word and each compound of a query, with the stems that a search looks for in a text in the language
--- p_language. `needed` is the number of stems that a text must contain. A compound, such as "inc-4821", needs all of
--- its stems. Any other word needs one.
+-- p_language. `needed` says how many of these stems a text must contain so that the text matches the word: all stems
+-- of a compound (such as "inc-4821"), but only one stem of any other word.
 CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
 RETURNS TABLE (word text, stems text[], needed integer)
 LANGUAGE plpgsql IMMUTABLE
@@ -76,13 +78,14 @@ BEGIN
 END
 $$;
 
--- Return the content and metadata of a memory, shortened to at most p_share characters together. The result is an empty
--- object if the memory is short enough. p_metadata are the present metadata of the memory, or its metadata at an
--- earlier time.
+-- Shorten a memory that is too long for a result: cut its content and metadata to p_share characters in total. The
+-- function returns the fields to replace: `content`, `snippet` and, if necessary, `metadata`. If the memory has at most
+-- p_share characters, the function returns an empty object. p_metadata are the present metadata of the memory, or its
+-- metadata at an earlier time.
 --
 -- Metadata longer than half of p_share are replaced by null. The end of the content is cut off. If at least 500
--- characters remain for the content, the result also has a snippet: up to 240 characters around a query word in the
--- part that was cut off. The content is shortened by the length of the snippet.
+-- characters are available for the content, the function looks for a query word in the part that is cut off. If there
+-- is one, `snippet` has up to 240 characters around this word, and the content is shorter by the length of the snippet.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_metadata jsonb, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -136,9 +139,9 @@ $$;
 -- Return the memories with the ids p_ids as JSON, in the order of p_ids. Deleted and expired memories are left out. If
 -- p_as_of is not null, the memories are as they were at that time.
 --
--- Contents and metadata are cut, so that all of them together have at most p_characters characters. If p_characters is
--- null, nothing is cut. If p_explain is true, `matched_words` has the words of the query that a memory contains;
--- otherwise it is null.
+-- Contents and metadata are cut (see cut_record), so that all of them together have at most p_characters characters. If
+-- p_characters is null, nothing is cut. If p_explain is true, the field `matched_words` of each memory has the words of
+-- the query that the memory contains. Otherwise the field is null.
 CREATE OR REPLACE FUNCTION read_hits(
     p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean, p_as_of timestamptz
 ) RETURNS json
