@@ -24,8 +24,9 @@ $$;
 -- Compute the word statistics of a namespace (the table namespace_words) again if the number of its memories has
 -- changed by at least a tenth since the last computation. A trigger calls this function at each insert of memories.
 --
--- The statistics come from a sample: the newest 3,000 memories, or fewer if the hashes of their words take more than
--- two megabytes. The statistics have only the 5,000 most frequent words of the sample, ordered by their keys.
+-- The statistics come from a sample: the newest 3,000 memories, or fewer if the keys of their words take more than two
+-- megabytes. The key of a word is a hash of the word. The statistics have only the 5,000 most frequent words of the
+-- sample, ordered by their keys.
 --
 -- Each computation reads the whole sample. While a namespace grows to 3,000 memories, each memory is therefore read
 -- about ten times on average.
@@ -50,7 +51,7 @@ BEGIN
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
         -- pg_column_size() returns the size as stored and does not decompress the value. The sample has at least one
-        -- memory, even if the hashes of its words take more than `sample_bytes`.
+        -- memory, even if the keys of its words take more than `sample_bytes`.
         SELECT measured.keys, measured.language FROM (
             SELECT newest.keys, newest.language, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -118,9 +119,9 @@ BEGIN
 END
 $$;
 
--- Add p_texts to the number of texts that the session's namespace has embedded today. p_texts is the number of second
--- and later chunks of long memories. The first chunk of each memory is not in p_texts, because the trigger count_stored
--- counts it.
+-- Add p_texts to the number of texts that the session's namespace has embedded today. Each chunk of a long memory is
+-- embedded as one text. p_texts is the number of all chunks except the first chunk of each memory, because the trigger
+-- count_stored counts the first chunks.
 CREATE OR REPLACE FUNCTION count_chunks(p_texts bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
@@ -156,9 +157,10 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- Return the languages of a namespace's memories, and the language of the text p_text (`text_in`). The memories are the
--- sample from which the word statistics of the namespace were computed (see refresh_words). `sampled` is the number of
--- memories in the sample, and `languages` maps each language to its number of memories in the sample.
+-- Count the languages of a namespace's memories, and detect the language of the text p_text (`text_in`). Only a sample
+-- of the memories is counted: the memories from which the word statistics of the namespace were computed (see
+-- refresh_words). `sampled` is the number of memories in the sample, and `languages` maps each language to the number
+-- of these memories in this language.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
 )
@@ -173,7 +175,8 @@ $$;
 
 -- Count the languages of the memories of all namespaces. Only a sample of each namespace is counted: the memories from
 -- which its word statistics were computed (see refresh_words). `sampled` is the number of memories in all samples, and
--- `languages` maps each language to its number of these memories. Only operators may call this function.
+-- `languages` maps each language to the number of these memories in this language. Only the role of operators,
+-- mnemosyne_runtime, has the right to call this function.
 CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

@@ -29,14 +29,15 @@ GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas, change_feeds, memory_changes TO mnemosyne_runtime;
 GRANT INSERT ON audit_events TO mnemosyne_runtime, mnemosyne_mcp;
 
--- The service `mcp` reads, labels, rates and deletes memories. It does not store memories.
+-- The service `mcp` reads, updates, rates and deletes memories. It does not store new memories, and cannot change their
+-- content or timestamp.
 GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum, given_expiry,
     pinned, expires_at) ON memories TO mnemosyne_mcp;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
--- The services `ingest` and `dead_letter` store memories. Of a stored memory, they may read only the columns that show
--- whether a content is stored, not the content.
+-- The services `ingest` and `dead_letter` store memories. They have no right to read the content of a stored memory.
+-- They have the right to read only the columns that show whether a content is stored.
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at, expires_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
