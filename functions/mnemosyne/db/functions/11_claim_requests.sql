@@ -8,17 +8,18 @@
 --    "conflicting": [request_id, …]}
 --
 --   busy           requests that another delivery has locked or has just stored
---   already_final  requests that have a final state, and requests whose outcome this call has recorded
+--   already_final  requests in a final state (stored, duplicate or deleted), and requests whose outcome this call has
+--                  recorded
 --   conflicting    requests whose id was used earlier for another content
 --
--- The caller must store the requests that are in none of these lists. These may include requests that failed or were
--- dead-lettered earlier.
+-- The caller must store the requests that are in none of these lists. Some of these requests may have failed in an
+-- earlier delivery, or may have become dead-lettered.
 --
 -- This function records the outcome of four kinds of requests, because they need no storing:
---   * a duplicate of a stored content
+--   * a request whose content is stored already (a duplicate)
 --   * a version of a record that counts as deleted (see is_covered)
---   * a version whose given expiry has passed
---   * a refused change of an immutable record
+--   * a version that has already expired
+--   * a version that would change an immutable record
 --
 -- The function locks request ids, record keys and contents, so that two deliveries never store the same request, record
 -- or content at the same time. If another session has one of the locks, the request is busy. The function does not wait
@@ -57,8 +58,9 @@ BEGIN
     -- The following statements are separate from the statement that takes the locks, so that they see all rows that
     -- were committed before the locks were taken.
     --
-    -- Versions of records are handled first. record_versions may wait for the advisory lock of lock_supersession, and
-    -- this transaction must not hold a lock on a row of `memories` while it waits.
+    -- Versions of records are handled before the UPDATE of `memories` below. record_versions may wait for the advisory
+    -- lock of lock_supersession. If this transaction had a lock on a row of `memories` while it waits, it could
+    -- deadlock with the transaction that has the advisory lock.
     PERFORM remove_expired_for(p_namespace, p_requests);
     PERFORM forget_for(p_namespace, p_requests);
     IF p_requests @? '$[*].key_id' THEN
@@ -67,8 +69,8 @@ BEGIN
     -- The statement looks up outcomes by an array of ids, not by a join. With a join, a plan that was made while the
     -- table was small would read all outcomes of the namespace.
     --
-    -- If several deliveries have the same content at the same time, only one delivery updates last_seen_at. If all of
-    -- them did, two deliveries with several common contents could deadlock.
+    -- If several deliveries have the same content at the same time, only one of them updates last_seen_at of the stored
+    -- memory. If all of them updated it, two deliveries with several common contents could deadlock.
     WITH request AS (
         SELECT r.request_id, r.content_hash, r.key_id, r.labels, r.provenance
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb,
@@ -120,8 +122,8 @@ BEGIN
         SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- A request is also busy if its content is stored but the request is not final. In this case, another delivery
-        -- has stored the content since this statement began.
+        -- A request is also busy if its content is stored but the request is not in already_final. In this case,
+        -- another delivery has stored the content or recorded the outcome of the request during this call.
         'busy', to_jsonb(busy || ARRAY(
             SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)
@@ -144,8 +146,9 @@ BEGIN
 END
 $$;
 
--- Call claim_requests, and return its result. If p_to_store is true, add the usage, the quota and the forgettings of
--- the namespace to the result.
+-- Call claim_requests, and return its result. If p_to_store is true, add the usage and the quota of the namespace and a
+-- summary of its forgettings (see summarize_forgettings) to the result. A forgetting is a deletion of selected
+-- memories.
 --
 -- If p_forget is true, the function then calls forget_requests, which deletes some old requests. If a delivery claims
 -- its requests in several calls, only the last call passes true. Otherwise an early call could delete a request that a

@@ -3,21 +3,23 @@
 -- "deleted_at": …, "published": …}, …].
 --
 -- A deletion covers the older versions of the record, as the beginning of 11_record_versions.sql defines. The memories
--- of these versions are deleted, except a memory that is also the current version of another record. The latest version
--- that the deletion does not cover becomes the current version. The times of the deletion are stored, so that a covered
--- version that arrives later is not stored.
+-- of these versions are deleted (see covered_memories). A memory is kept if it also belongs to a version that the
+-- deletion does not cover, or if it is the current version of another record. The latest version that the deletion does
+-- not cover becomes the current version. The times of the deletion are stored, so that a covered version that arrives
+-- later is not stored.
 --
 -- If the memory of the current version was deleted, the outcome has the id of this memory. A note in the outcome has
--- the ids of up to five memories that are kept. If a legal hold selects a memory that would be deleted, the deletion has
--- the outcome `failed` and deletes nothing.
+-- the ids of up to five memories that are kept because they are the current version of another record. If a legal hold
+-- selects a memory that would be deleted, the deletion has the outcome `failed` and deletes nothing.
 --
--- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, and calls the
--- function again with the deletions that are not finished. The result has four fields:
+-- One call deletes at most p_limit memories, so that no transaction is long. The caller commits, and calls the function
+-- again with the deletions that are not finished. The result has four fields:
 --   recorded     the outcomes of the finished deletions, as in the list already_final of claim_requests
 --   busy         the ids of requests that another delivery has locked
 --   conflicting  the ids of requests that are not carried out, because the id was used earlier for another request
---   unfinished   for each deletion that has begun: its request id, and the memory of the record's current version. The
---                next call needs this memory as "memory_id" in p_deletions, because it cannot look it up any longer.
+--   unfinished   an object with the deletion that has begun and is not finished, or an empty object. It maps the id of
+--                the request to the memory that was the current version before the deletion. The next call needs this
+--                memory as "memory_id" in p_deletions, because source_keys no longer has it.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -101,8 +103,8 @@ BEGIN
             SET memory_id = latest.memory_id, version_at = latest.version_at, version_published = latest.version_published
             WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id;
             UPDATE memories m SET superseded_by = NULL WHERE m.id = latest.memory_id AND m.superseded_by IS NOT NULL;
-            -- The deleted version and the new current version may have the same content and therefore the same memory.
-            -- Such a memory is kept.
+            -- If the deleted version and the new current version have the same content, they have the same memory. This
+            -- memory is kept, and it must not supersede itself.
             IF latest.memory_id <> record_key.memory_id THEN
                 PERFORM supersede(record_key.memory_id, latest.memory_id);
             END IF;

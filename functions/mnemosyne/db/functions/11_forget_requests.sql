@@ -1,12 +1,13 @@
 -- Delete up to 100 ingest requests of the namespace that have not changed for 90 days, the oldest first. The outcomes
 -- of the requests are deleted with them. Memories are not deleted.
 --
--- Two kinds of requests are never deleted:
+-- Two kinds of requests are not deleted:
 --   * Requests with source and key, because they are the versions of a record.
---   * Requests whose message may be a dead letter. When a dead letter is published again, its request shows that the
---     memory was stored earlier. Without the request, a memory that was deleted since would be stored again. Pub/Sub
---     keeps a message for at most 31 days. Therefore requests are kept that changed later than 31 days before the
---     oldest dead letter of the namespace.
+--   * Requests that may belong to the message of a dead letter. When the message is published again, the request shows
+--     that its memory was stored earlier. Without the request, the memory would be stored again, even if somebody has
+--     deleted it in the meantime. Pub/Sub keeps a message for at most 31 days before it becomes a dead letter.
+--     Therefore a request is deleted only if its last change was more than 31 days before the namespace's oldest dead
+--     letter.
 --
 -- Each delivery of a message calls this function. Without the deletion, the outcomes of duplicates and failures would
 -- be kept forever, and no quota counts them.

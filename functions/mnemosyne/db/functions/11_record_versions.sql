@@ -34,8 +34,8 @@ RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_
 -- Return the names of the labels that have different values in a duplicate request and in the stored memory. Labels
 -- are title, tags, metadata, timestamp and expires_at. p_labels maps them to the values of the request.
 --
--- If the memory expires earlier than the request asks, extend_expiry extends the expiry of the memory. Therefore this
--- is not a difference. Only a memory that expires later, or never, differs in `expires_at`.
+-- `expires_at` differs only if the memory expires later than the request asks, or never. If the memory expires earlier,
+-- `expires_at` does not count as different, because extend_expiry extends the expiry of the memory.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -58,7 +58,7 @@ $$;
 
 -- Return the note for the outcome of a duplicate, or null if there is nothing to report.
 --   p_superseded_by  the successor of the stored memory, or null
---   p_differing      the names of the labels that differ between the request and the memory, and stay different
+--   p_differing      the names of the labels whose values in the request differ from the memory and were not stored
 CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
@@ -67,8 +67,9 @@ RETURN nullif(concat_ws('; ',
     'the memory already exists, and these values of the request were not stored: ' || nullif(array_to_string(p_differing, ', '), '')
 ), '');
 
--- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.
--- Requests whose ids are in p_busy and requests in a final state are left out. The field `event` gives the reason:
+-- Return the versions in p_requests that need not be stored. Requests whose ids are in p_busy and requests in a final
+-- state are left out. Each version in the result has the fields of its request, and also `memory_id` and `event`.
+-- `memory_id` is the stored memory with the same content, or null. `event` is the reason:
 --   deleted    a deletion of the record covers the version
 --   failed     the record is immutable and already has another content, stored or in an earlier version in p_requests
 --   duplicate  the content is stored already
@@ -106,8 +107,8 @@ END
 $$;
 
 -- Record the outcome of each version in ingest_requests, and update the current version of each record. Return the
--- outcomes in the form of the list already_final, which claim_requests describes. A version whose memory has just been
--- deleted has no outcome.
+-- outcomes in the form of the list already_final, which claim_requests describes. If the memory of a version has just
+-- been deleted, no outcome is recorded for this version.
 --
 -- p_versions has the versions in the form that settled_versions returns. The `event` of a version is `stored` if this
 -- transaction has stored its memory. The caller must hold the locks of the record keys, which claim_requests takes.
@@ -164,8 +165,8 @@ BEGIN
             announced_at = CASE WHEN result.event = 'failed' AND i.error = EXCLUDED.error THEN i.announced_at END
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- The INSERT changes no row if the event is `failed` and the request is already dead_lettered. Return the
-        -- request nevertheless. The caller of claim_requests stores all requests that are not in the result.
+        -- The INSERT changes no row if the event is `failed` and the request is already dead_lettered. The request must
+        -- be in the result nevertheless. Otherwise the caller of claim_requests would store its content.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -276,7 +277,8 @@ END
 $$;
 
 -- Mark the memory p_older as superseded by the memory p_newer, and return a note for the publisher. If p_older is
--- already superseded or is the current version of a record, change nothing and return null.
+-- already superseded, or is still the current version of some record, change nothing and return null. One memory can
+-- belong to several records.
 CREATE OR REPLACE FUNCTION supersede(p_older uuid, p_newer uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,9 +1,9 @@
--- Return the memories that the deletion of a record deletes. Several versions, also of different records, may have the
--- same memory. A memory is deleted if the deletion applies to all of the record's versions with this memory, and if the
--- memory is not the current version of another record.
+-- Return the memories that the deletion of a record must delete. Several versions, also of different records, have the
+-- same memory if they have the same content. A memory is in the result if the deletion covers all of the record's
+-- versions with this memory (see is_covered), and if the memory is not the current version of another record.
 --
--- p_record is the row of source_keys for the record. It contains up to which time the record is deleted. The result does not depend
--- on the current version of the record, which the deletion changes.
+-- p_record is the row of source_keys for the record, with the times of the deletion. The deletion changes the record's
+-- current version in this row, but the result does not depend on the current version.
 CREATE OR REPLACE FUNCTION covered_memories(p_namespace text, p_source text, p_key text, p_record source_keys)
 RETURNS TABLE (memory_id uuid)
 LANGUAGE sql STABLE
