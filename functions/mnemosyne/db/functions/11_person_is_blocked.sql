@@ -19,7 +19,7 @@ BEGIN ATOMIC
     );
 END;
 
--- Whether the operator has blocked the OAuth client.
+-- Whether the operator has blocked the OAuth client with the id p_client_id.
 CREATE OR REPLACE FUNCTION client_is_blocked(p_client_id text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

@@ -1,11 +1,12 @@
 -- Return one page of the events of the audit trail that belong to one namespace, the latest first. The roles of the
 -- services have no right to read the table audit_events, so the services call this function.
 --
--- p_after is inclusive and p_before is exclusive. p_person is a principal, an address, a subject, or the name of an API
--- key. A parameter that is null restricts nothing.
+-- The events are not earlier than p_after, and earlier than p_before. p_person names the caller who caused the events,
+-- by a principal (such as "key:" and the id of an API key), an e-mail address, a subject at the identity provider, or
+-- the name of an API key. A parameter that is null restricts nothing.
 --
--- The page begins after the event at the time p_cursor_at with the id p_cursor_id. The cursor has the id, because
--- several events may have the same time.
+-- The cursor is the last event of the previous page: its time is p_cursor_at, and its id is p_cursor_id. The id is
+-- necessary, because several events may have the same time.
 --
 -- The column `name` of the result is the name of the API key, or the address of the person who gave the grant. `name`
 -- is null for other credentials, and after the key or grant has been deleted.
