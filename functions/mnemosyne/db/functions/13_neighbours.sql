@@ -2,11 +2,13 @@
 -- memories are similar only if they have the same polarity words. Without this comparison, a negated statement would be
 -- similar, because "not" is a stop word in most languages.
 --
--- The list of words covers the languages with a stemmer, and Polish, Czech, Ukrainian and Vietnamese. For Korean, Hindi
--- and scripts without spaces between words, the pattern has parts of words.
+-- The list has words of the languages with a stemmer, and of Polish, Czech, Ukrainian and Vietnamese. For Korean, Hindi
+-- and scripts without spaces between words, the regular expression at the end looks for parts of words.
 --
--- Five words of the list are frequent words of other languages: "en" and "et" (Finnish, but "et" is "and" in French),
--- "na" (Dutch), "nu" (Romanian) and "sau" (Vietnamese). Such a word is left out if the text is in another language.
+-- Five words of the list are polarity words in one language, but frequent words with another meaning in other
+-- languages: "en" and "et" (Finnish), "na" (Dutch), "nu" (Romanian) and "sau" (Vietnamese). For example, "et" means
+-- "and" in French. The result has such a word only if the text is in the language given here, or if the language of the
+-- text is unknown.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
@@ -62,8 +64,9 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 -- Therefore a neighbour that differs by one replaced word ("on Monday", "on Friday") is not similar.
 --
 -- For the memory itself, `content` has the first 20,000 characters. For a neighbour with an earlier timestamp,
--- `content` is complete, because an earlier memory may state another value of the same fact. All contents of neighbours
--- together have at most 64,000 bytes, the nearest first. For all other neighbours, `content` is null.
+-- `content` is complete, because an earlier memory may state another value of the same fact. These contents have at
+-- most 64,000 bytes in total: from the first earlier neighbour that exceeds this limit, `content` is null. For a
+-- neighbour with a later timestamp, `content` is always null.
 CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)
 RETURNS TABLE (
     id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, is_similar boolean, content text

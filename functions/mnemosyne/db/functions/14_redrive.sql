@@ -13,8 +13,8 @@
 --
 -- There are three cases:
 --   * A dead letter that was never redriven may be redriven at once.
---   * A dead letter that failed again after a redrive must wait 10 minutes. The wait doubles with each further redrive,
---     up to one day.
+--   * A dead letter that failed again after a redrive must wait 10 minutes from this failure. The wait doubles with
+--     each further redrive, up to one day.
 --   * A dead letter in flight must wait 24 hours from its redrive, because Pub/Sub may still deliver the message: the
 --     maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. The wait ends even if the redrive crashed before
 --     it published the message.
@@ -132,7 +132,8 @@ BEGIN
 END
 $$;
 
--- Undo mark_redriven, because the message could not be published.
+-- Undo mark_redriven, because the message could not be published: the dead letter is no longer in flight, and its
+-- queued requests become dead_lettered again.
 CREATE OR REPLACE FUNCTION unmark_redriven(p_namespace text, p_letter_id uuid, p_into text, p_request_ids uuid[])
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -165,10 +166,10 @@ $$;
 
 -- Record that the republished message of a dead letter has failed again. Return the dead letter, or no row if it does
 -- not exist. p_namespace is empty if the namespace of the message could not be read. p_lost is true if a part of the
--- message has no row in ingest_requests.
+-- message, such as one of its memories, has no row in ingest_requests.
 --
--- The first failure after a redrive means that the dead letter is no longer in flight, and counts as one more failure.
--- If Pub/Sub delivers the same failed message again, only `cause` and `lost` change.
+-- At the first failure after a redrive, the dead letter is no longer in flight, and its number of failures increases by
+-- one. If Pub/Sub delivers the same failed message again, only `cause` and `lost` change.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
