@@ -1,7 +1,7 @@
--- A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters. The table
--- `forgettings` has one row for each forgetting, with its progress. The table forgotten_memories has the ids of its
--- memories. Messages that were published before a forgetting began cannot store these memories again (see
--- 15_forgotten_messages.sql).
+-- A forgetting deletes the memories that a selection (see 04_selections.sql) matches, and their texts in requests and
+-- dead letters. The table `forgettings` has one row for each forgetting, with its progress. The table
+-- forgotten_memories has one row for each memory of a forgetting. Messages that were published before a forgetting
+-- began cannot store these memories again (see 15_forgotten_messages.sql).
 --
 -- A forgetting consists of many transactions, so it can be interrupted and continued:
 --   1. begin_forgetting writes the rows of both tables. From then on, the set of memories does not change.
@@ -56,8 +56,8 @@ $$;
 -- an earlier call of preview_forgetting.
 --
 -- The function raises MF001 if the selection no longer matches the same memories as in that call. It raises MH001 if a
--- hold keeps one of the memories. A selection of all memories is refused if the namespace has any hold, because the
--- hold may also keep memories in messages that are not stored yet.
+-- legal hold keeps one of the memories. For a selection of all memories, it raises MH001 if the namespace has any legal
+-- hold, because the hold may also apply to memories in messages that are not stored yet.
 CREATE OR REPLACE FUNCTION begin_forgetting(
     p_namespace text, p_id uuid, p_selection jsonb, p_token text, p_requested_by text
 ) RETURNS bigint
@@ -106,8 +106,8 @@ LANGUAGE sql SET search_path = public, pg_temp AS $$
     WHERE f.namespace = p_namespace AND f.id = p_id;
 $$;
 
--- Clear the texts of requests in a forgetting: the note and the beginning of the content. Replace their error by
--- forgotten_error(). A request that is not final becomes deleted. Return the number of requests.
+-- Clear the texts of the requests p_request_ids: the note and the beginning of the content. Replace their errors by
+-- forgotten_error(). A request without a final state gets the state `deleted`. Return the number of changed requests.
 CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -123,9 +123,9 @@ BEGIN
 END
 $$;
 
--- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests that
--- have one of the contents p_hashes and no memory, and are older than the forgetting. Add the numbers of removed rows
--- to the counts of the forgetting.
+-- Delete the memories p_ids of a forgetting, with all rows that depend on them. Clear the texts of requests for the
+-- same contents (p_hashes) that are older than the forgetting and have no memory, for example because they failed. Add
+-- the numbers of deleted rows and changed requests to the counts of the forgetting.
 CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -237,7 +237,7 @@ END
 $$;
 
 -- Compute PostgreSQL's statistics of the table `memories` and of its expression indexes again, so that they have no
--- tags, sessions or words of forgotten memories. If the table is empty, ANALYZE keeps the old statistics.
+-- tags, sessions or words of forgotten memories. Exception: ANALYZE keeps the old statistics of an empty table.
 CREATE OR REPLACE FUNCTION refresh_statistics() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

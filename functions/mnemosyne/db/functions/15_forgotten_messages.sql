@@ -1,7 +1,7 @@
 -- Prevent messages from storing forgotten memories again. A forgetting deletes the memories that a selection matches
--- (see 15_forgetting.sql). A message that was published before the forgetting began may contain the same memories. Such
--- a message may still wait for its delivery, or be a dead letter. These SQL functions find the memories in such
--- messages.
+-- (see 15_forgetting.sql). A message that was published before the forgetting began may contain the same memories. At
+-- this time, such a message may be waiting for its delivery, or may be stored as a dead letter. The SQL functions in
+-- this file find the forgotten memories in such messages.
 
 -- Return the key of the advisory lock of forgettings. The lock ensures that a forgetting and a transaction that stores
 -- memories do not miss each other: either the forgetting finds the stored memories, or the storing transaction finds
@@ -10,7 +10,7 @@
 -- begin_forgetting takes an exclusive lock with this key, and waits for it. A transaction that stores memories takes a
 -- shared lock, so many such transactions can run at the same time. If a forgetting is just beginning, the storing
 -- transaction fails at once, and the message is delivered again later. The storing transaction does not wait, because
--- it would keep a pooled connection from others.
+-- a waiting transaction would keep a pooled connection from others.
 CREATE OR REPLACE FUNCTION forgetting_lock(p_namespace text) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN hashtextextended('forgetting ' || p_namespace, 0);
@@ -38,8 +38,8 @@ BEGIN
 END
 $$;
 
--- Delete each memory of an unfinished forgetting that has the content of one of the requests. A memory under a legal
--- hold is kept.
+-- Delete the memories that an unfinished forgetting has not deleted yet, if they have the same contents as the requests
+-- p_requests. A memory under a legal hold is kept.
 --
 -- A request that was published after the forgetting began must store its content again. Without this function, the
 -- request would become a duplicate of a memory that the forgetting is about to delete.

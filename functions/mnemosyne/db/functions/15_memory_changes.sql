@@ -1,6 +1,6 @@
--- Record the change feed. If the feed of a namespace is on, the triggers in this file write a row to the table
--- `memory_changes` for each memory that a transaction changed. Such a row is an event. If a transaction changes a
--- memory several times, one event has the result of all these changes.
+-- Write the change feed, from which other systems learn which memories have changed. If the feed of a namespace is on,
+-- the triggers in this file write a row to the table `memory_changes` for each memory that a transaction changed. Such
+-- a row is an event. If a transaction changes a memory several times, one event has the result of all these changes.
 --
 -- The column `sequence` gives the order of the changes of one memory: the event of a later change has a higher
 -- sequence, because a transaction takes the next sequence while it holds the lock of the memory's row. Transactions
@@ -141,8 +141,9 @@ CREATE OR REPLACE TRIGGER note_created AFTER INSERT ON memories REFERENCING NEW 
     FOR EACH STATEMENT EXECUTE FUNCTION note_created_memories();
 CREATE OR REPLACE TRIGGER note_removed AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_removed_memories();
--- UPDATE OF limits this trigger to changes of some columns. A statement trigger with a transition table cannot be
--- limited to columns: it would also run when last_seen_at or an embedding is updated, and copy each such row.
+-- UPDATE OF limits this row trigger to updates of some columns. A statement trigger with a transition table cannot be
+-- limited to columns: it would also run when last_seen_at or an embedding is updated, and PostgreSQL would copy each
+-- updated row into the transition table.
 CREATE OR REPLACE TRIGGER note_updated
     AFTER UPDATE OF title, tags, metadata, "timestamp", superseded_by, expires_at, pinned ON memories
     FOR EACH ROW WHEN (OLD.title IS DISTINCT FROM NEW.title OR OLD.tags IS DISTINCT FROM NEW.tags
