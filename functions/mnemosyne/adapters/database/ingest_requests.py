@@ -50,7 +50,7 @@ class IngestRequests(NamespaceStore):
 
         A record is a text that a publisher has named by a source and key. Each new content or timestamp makes a new
         version. A deletion deletes each version whose timestamp is not later than the timestamp of the deletion, and
-        each version that was published before the deletion. Each transaction deletes at most about DELETED_AT_ONCE
+        each version that was published before the deletion. Each transaction deletes at most DELETED_AT_ONCE
         memories.
         """
         outcomes: dict[UUID, IngestStatus] = {}
