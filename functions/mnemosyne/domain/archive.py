@@ -1,7 +1,8 @@
 """Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
 
-Each line describes a memory, an ingest request, or a record (an object in a publisher's system). The line of a record
-has the id and the times of the current version, and the times of the latest deletion.
+Each line describes a memory, an ingest request, or a record. A record is an object in a publisher's system, and its
+versions are stored as memories. The line of a record has the id of the record, the id of the memory with the current
+version, the times of this version, and the times of the record's latest deletion.
 """
 
 from collections.abc import Mapping
@@ -52,7 +53,7 @@ class _Extras(_ArchiveInput):
 
 
 class _Line(_ArchiveInput):
-    """A line of an archive that describes a memory. The fields that only archives have are in `mnemosyne_export`."""
+    """A line of a complete export that describes a memory. `mnemosyne_export` has values that only a restore uses."""
 
     id: Id
     content: Content

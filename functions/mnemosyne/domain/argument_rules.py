@@ -39,7 +39,7 @@ def path(location: Location) -> str:
 def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
     """Return the type that an argument must have, with its bounds or an example.
 
-    `kind` is pydantic's name of the error. The result is empty if the error is not about the type.
+    `kind` is pydantic's type of the error, such as `int_type`. The result is empty if the error is not about the type.
     """
     if kind in ("list_type", "model_type", "model_attributes_type"):
         example: str = getattr(_model_of_objects(model, location), "example", "")
@@ -80,7 +80,7 @@ def between(model: type[BaseModel], location: Location, context: Mapping[str, An
 def _model_of_objects(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
     """Return the model of the object at a location, or of the objects in the array at the location.
 
-    None if the location has another value.
+    Return None if the location has neither an object nor an array of objects.
     """
     names = [index for index, part in enumerate(location) if isinstance(part, str)]
     nested = model_at(model, location)

@@ -17,15 +17,16 @@ TITLE_LIMIT = 500
 TAG_LIMIT = 100
 """Maximum characters of a tag. A longer tag in the content is ignored."""
 TAG_COUNT = 50
-# The pattern does not trim the value. Trimming would need quadratic time on a line of spaces.
+# The pattern does not remove the spaces around the value, because this would need quadratic time on a line of spaces.
 _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 
 
 def title_of(content: str) -> str:
-    """Return the text of the first `TITLE:` line or, without such a line, the first 50 characters.
+    """Return the title of a content.
 
-    Control characters become spaces.
+    The title is the text of the first `TITLE:` line. If there is no such text, the title is the first 50 characters of
+    the content. Control characters become spaces.
     """
     match = _TITLE_LINE.search(content)
     title = match[1].strip(" \t\r") if match else ""

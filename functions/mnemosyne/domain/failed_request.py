@@ -1,4 +1,4 @@
-"""Failed requests of invalid records. Pure."""
+"""Build failed requests for invalid records. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,8 @@ _HASH = re.compile("[0-9a-f]{64}")
 def failed_request(error: str, defaults: "Defaults", fields: Mapping[str, Any] | None = None) -> FailedRequest:
     """Return a failed request for an invalid record.
 
-    The request is identified by the source and key of the record or, without these, by the record's position.
+    The request id comes from the record. If the record has none, the id is derived from the record's source and key or,
+    without these, from the position of the record, such as its file and line.
     """
     fields = fields or {}
     source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
@@ -41,7 +42,11 @@ def failed_request(error: str, defaults: "Defaults", fields: Mapping[str, Any] |
 
 
 def _content_hash(fields: Mapping[str, Any]) -> str | None:
-    """Return the hash of the record's content; None if the content or the session cannot be stored."""
+    """Return the hash of the record's content and session.
+
+    None if the content is missing, or if the content or the session is invalid. A record that an importer has refused
+    contains the hash, because it has only the beginning of the content.
+    """
     if CONTENT_HASH in fields:
         known = fields[CONTENT_HASH]
         return known if isinstance(known, str) and _HASH.fullmatch(known) else None

@@ -48,7 +48,10 @@ def _seconds_of_iso(text: str) -> float | None:
 
 
 def parse_boolean(value: object) -> object:
-    """Return the bool that a text or number means. Data warehouses export Booleans in these forms."""
+    """Convert texts such as "t" and the numbers 0 and 1 to a bool, because data warehouses export Booleans this way.
+
+    Other values are returned unchanged.
+    """
     values = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     text = str(int(value)) if isinstance(value, int) else value
     return values.get(text.strip().lower(), value) if isinstance(text, str) else value

@@ -100,7 +100,7 @@ def _check_zone(name: str) -> str:
 
 
 def text_of_number(value: object) -> object:
-    """Convert a whole number to text, because the keys of warehouses are often numbers."""
+    """Convert a whole number to text, because keys of records from data warehouses are often numbers."""
     return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
 
@@ -113,7 +113,7 @@ def _split_tags(value: object) -> object:
 
 
 def object_of_text(value: object) -> object:
-    """Parse metadata given as text, because warehouses export a JSON column as text."""
+    """Parse metadata that is given as text, because data warehouses export a JSON column as text."""
     parsed = _parse_json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
     return parsed if isinstance(parsed, dict) else value
 
@@ -130,7 +130,7 @@ def _lower(value: object) -> object:
 
 
 class MemoryInput(Input):
-    """Fields of a memory, or of a deletion (`op`). A null or empty optional field counts as absent."""
+    """Fields of a memory to store or, if `op` is `delete`, of a deletion. A null or empty optional field is ignored."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["content"]})
 
@@ -195,7 +195,7 @@ class MemoryInput(Input):
             return data
         fields = {name: value for name, value in data.items() if value is not None and value != ""}
         if "content" in data and data["content"] == "":
-            fields["content"] = ""  # an empty content gets a clearer error than "is required"
+            fields["content"] = ""  # keep it, because its error is clearer than "content is required"
         if _lower(fields.get("op")) == "delete":
             return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
         return fields
@@ -242,7 +242,7 @@ class MemoryInput(Input):
     def _expiry(self, defaults: Defaults) -> datetime | None:
         """Return the time at which the memory expires; None if it does not expire.
 
-        A `ttl` begins at the time of publishing, or now if that time is unknown.
+        The lifetime `ttl` begins when the message was published, or now if this time is unknown.
         """
         if self.ttl is None:
             return None if self.expires_at is None else self._in_utc("expires_at", self.expires_at, defaults)

@@ -40,10 +40,10 @@ ReadingT = TypeVar("ReadingT", bound=Reading)
 
 @dataclass(frozen=True)
 class IngestMessage:
-    """A decoded message: its requests, and the reason to dead-letter or retry it.
+    """A decoded message: its requests, and the reason if the message must become a dead letter or be retried.
 
-    A rejected request is an invalid request. A dead letter is a message that is stored as it is, because its memories
-    could not be stored.
+    A rejected request is an invalid request. A dead letter is a message that is stored unchanged, because it could not
+    be read or stored completely.
     """
 
     namespace: str
@@ -73,7 +73,7 @@ class IngestMessage:
         return {request.request_id: request.content_hash for request in self.requests} | deletions
 
     def waiting(self, error: str) -> list[FailedRequest]:
-        """Return the requests that a later attempt may store, as failed requests with this attempt's error."""
+        """Return the requests that a later attempt can still store, as failed requests with this attempt's error."""
         if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
@@ -83,10 +83,10 @@ class IngestMessage:
 def encode(
     namespace: str, readings: Sequence[Reading], traceparent: str, publisher: Publisher | None = None
 ) -> tuple[bytes, dict[str, str]]:
-    """Encode readings as a message, and return its data and attributes.
+    """Encode the results of parsing records as a message, and return its data and attributes.
 
-    A reading is the result of parsing a record: a valid request, or a failed request with the error. Raises
-    InvalidRequest if the message would be larger than the topic accepts.
+    Each result (`Reading`) is a valid request, or a failed request with the error. Raises InvalidRequest if the data
+    would be larger than MESSAGE_BYTES.
     """
     body = {"schema_version": SCHEMA_VERSION, "memories": list(map(encode_record, readings))}
     data = orjson.dumps(body, option=orjson.OPT_UTC_Z)
@@ -121,7 +121,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     """Decode a message. An invalid memory does not affect the other memories.
 
     `allowed_namespace` is the only namespace that the publisher may write to. Errors are returned in the result, and
-    never raised. The result has every request id in the message.
+    never raised. The result has every request id in the message, unless the message has no valid namespace.
     """
     unwrapped, published = unwrap(message), message.first_published_at
     namespace, wrong = unwrapped.destination(allowed_namespace)
@@ -175,7 +175,7 @@ def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
 
 
 def _read_item(item: Any, index: int, unwrapped: MessageBody, message: Published, namespace: str) -> Reading:
-    """Read one item. A missing request id or key is derived from the message and the position of the item."""
+    """Parse one record. A missing request id or key is derived from the message and the record's position in it."""
     defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
         printable = error[:_ERROR_CHARACTERS].encode(errors="replace").decode().replace("\x00", "\ufffd")
@@ -203,7 +203,7 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
 
 
 def as_failed(reading: Reading, error: str) -> FailedRequest:
-    """Convert a request to a failed request with the error. A later delivery may still store the request."""
+    """Convert a request to a failed request with the error. A later delivery can still store the request."""
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,
@@ -216,9 +216,9 @@ def as_failed(reading: Reading, error: str) -> FailedRequest:
 
 
 def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
-    """Return the memories of a message, each as a pair: the item in the message, and the parsed request.
+    """Parse each record of a message. Return pairs of the unparsed record and the parsed request.
 
-    Several memories may have the same request id.
+    Several of the requests can have the same request id.
     """
     unwrapped = unwrap(message)
     items, _ = _split_items(unwrapped)
@@ -226,14 +226,15 @@ def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
 
 
 def without_text(request: FailedRequest) -> FailedRequest:
-    """Return the request without the beginning of its content."""
+    """Return the request without the beginning of its content, so that a forgotten text is not stored."""
     return replace(request, first_words=None)
 
 
 def _build_message(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
-    """Build the decoded message. Of several records with the same request id, the first valid one is used.
+    """Build the decoded message from its parsed records.
 
-    If records with the same request id differ, the whole message also becomes a dead letter.
+    Of several records with the same request id, only the first valid one is used, or the first one if none is valid. If
+    these records have different identities (see `identity`), the whole message is also stored as a dead letter.
     """
     valid_first = sorted(enumerate(readings), key=lambda item: isinstance(item[1], FailedRequest))
     first = first_of_each_id(reading for _, reading in valid_first)
@@ -252,7 +253,7 @@ def _build_message(namespace: str, readings: Sequence[Reading]) -> IngestMessage
 
 
 def first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
-    """Return the first record with each request id, by request id."""
+    """Return a dictionary with each request id and the first record that has this id."""
     first: dict[UUID, ReadingT] = {}
     for reading in readings:
         first.setdefault(reading.request_id, reading)

@@ -85,8 +85,8 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
         {"enum": [0, 1]},
     ],
     "tags": [
-        # A text that begins with a bracket is a JSON array. A pattern cannot validate an array, so the rule excludes
-        # such a text.
+        # The server parses a text that begins with a bracket as a JSON array. A pattern cannot validate a JSON array,
+        # so this pattern matches no text that begins with a bracket.
         {"type": "string", "pattern": f"^(?!\\s*\\[){_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
     ],
     "key": [{"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}],
@@ -159,8 +159,8 @@ def message_schema() -> dict[str, Any]:
 def _optional_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an optional field.
 
-    `_RULES` has the patterns that pydantic omits, and `_OTHER_FORMS` has other types that are accepted, such as a
-    number as a timestamp.
+    The schema adds two things to pydantic's schema of the field: the patterns in `_RULES`, and in `_OTHER_FORMS` the
+    other types that the server accepts. For example, a timestamp can also be a number.
     """
     description = {"description": _DESCRIPTIONS.get(name, field["description"])}
     if name == "metadata":

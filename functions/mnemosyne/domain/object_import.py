@@ -56,7 +56,7 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """Source of the records that name no source. The keys of these records are their line numbers."""
+        """URI of the object's generation. It is the source in the outcome of a failed record without source and key."""
         return f"gs://{self.bucket}/{escape(self.name)}#{self.generation}"
 
     @property
@@ -90,8 +90,11 @@ class ObjectImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
-    """A record of an object. `line` is the record's key, which begins with its line number (see `key_of`). `status` is
-    the outcome of the record; None before there is an outcome."""
+    """A record in an imported object, with its outcome.
+
+    `line` is the record's key, which begins with the number of the record's line (see `key_of`). `status` is the
+    outcome; None before there is an outcome.
+    """
 
     line: str
     status: IngestStatus | None
