@@ -43,9 +43,10 @@ class Candidate(NamedTuple):
 class Candidates:
     """The memories that one query of the database finds for a search.
 
-    The first `listed` elements of `rows` match the search. The other elements are neighbours of matches in their
-    sessions. An element (head, offset, row) of `neighbours` says that `rows[row]` is `offset` places after `rows[head]`
-    in the session. A negative offset means before. `full` is true if the database may have more candidates.
+    The first `listed` memories in `rows` match the search. The other memories are near a match in the same session.
+    The numbers (head, offset, row) in `neighbours` mean that `rows[row]` is `offset` places after `rows[head]` in the
+    session, or before it if `offset` is negative. `full` is true if the database may have more candidates for the
+    search than it has returned.
     """
 
     rows: Sequence[Candidate]
@@ -57,9 +58,10 @@ class Candidates:
 
 @dataclass(slots=True)
 class RankedCandidate:
-    """A candidate with a relevance in [0, 1], the parts of the relevance, and a final score.
+    """A candidate with its relevance (from 0 to 1) and its final score.
 
-    The ranking sets these fields step by step. A part that was not computed is None.
+    `neighbours`, `time` and `speaker` are bonuses in the relevance, and `redundancy` is a penalty. The ranking sets the
+    fields step by step. A bonus or penalty that was not computed is None.
     """
 
     candidate: Candidate

@@ -32,7 +32,7 @@ _WORD = re.compile(r" ?(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,6})")
 
 
 def most_tokens(text: str) -> int:
-    """Return an upper estimate of the number of tokens, without the model's tokenizer. Only rare texts have more.
+    """Estimate the maximum number of tokens of a text, without the model's tokenizer. Only rare texts have more.
 
     The estimate is valid for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which Gemini's
     models also use:
@@ -45,7 +45,7 @@ def most_tokens(text: str) -> int:
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
-    plain = _ALPHABETS.sub("0", text)  # count each of these letters as one token
+    plain = _ALPHABETS.sub("0", text)  # each of these letters counts as one token, like `0`
     words: list[str] = _WORD.findall(plain)
     # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
     saved_characters = sum(len(word) - (word[0] != " ") for word in words)
@@ -116,12 +116,12 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 
 
 def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[str]], Sequence[_V]]) -> list[list[_V]]:
-    """Embed the chunks of each text with one call of `embed`, and return the vectors per text.
+    """Embed the chunks of all texts with one call of `embed`, and return a list of vectors for each text.
 
-    The length of a chunk in tokens is only estimated, so the model may reject a chunk as too long. Each half of the
-    texts is then embedded with a separate call, and divided again if necessary. A single text that is rejected is split
-    into chunks of half the size. Raises the errors of `embed`, including TextTooLong if the model rejects even the
-    smallest chunks.
+    The number of tokens of a chunk is only estimated, so the model sometimes rejects a chunk as too long. Then each
+    half of the texts is embedded with a separate call, and divided again if necessary. If a call with a single text is
+    rejected, this text is split into chunks of half the size. Raises the errors of `embed`, including TextTooLong if
+    the model rejects even the smallest chunks.
     """
     cut = [chunks(text, limit) for text in texts]
     try:
@@ -161,7 +161,7 @@ def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
     start, total = word.start, 0.0
     for position in range(word.start, word.end):
         share = shares[text[position]]
-        # The parts are smaller than the overlap, so that chunks of a text without spaces overlap, too.
+        # The parts of a word are smaller than the overlap, so that the chunks of a long word overlap, too.
         if total + share > OVERLAP / 2 and position > start:
             yield _Piece(start, position, total)
             start, total = position, 0.0
@@ -170,9 +170,10 @@ def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
 
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:
-    """Return the last pieces of a chunk that together fill at most `share` of a chunk.
+    """Return the last pieces of a chunk.
 
-    The next chunk begins with these pieces, so that consecutive chunks overlap.
+    Their sizes, as fractions of the limit, add up to at most `share`. The next chunk begins with these pieces, so that
+    consecutive chunks overlap.
     """
     start = len(pieces)
     while start and (share := share - pieces[start - 1].share) >= 0:

@@ -1,9 +1,10 @@
-"""Confidence of a search that a hit is about the query.
+"""Confidence that a hit (a memory that a search returns) is about the query.
 
-The score only orders the hits of one search. The confidence can be compared between searches. The confidence is
-computed from the sum of two numbers: the cosine to the query, and the share of the query's words that the memory
-contains. Rare words count more. The share is lower if the memory lacks a name of the query. The sum separates questions
-with and without an answer better than either number alone (docs/benchmarks.md).
+The score of a hit only orders the hits of one search, but the confidence can be compared between searches. It is
+computed from the sum of two numbers: the cosine of the angle between the vectors of memory and query, and the share of
+words. The share of words is the fraction of the query's words that the memory contains. Rare words count more, and the
+share is lower if the memory lacks a name that the query has. The sum separates questions with and without an answer
+better than either number alone (docs/benchmarks.md).
 """
 
 from collections.abc import Mapping
@@ -42,7 +43,7 @@ class Thresholds:
 class Calibration:
     """Thresholds of confidence for the embeddings of one model.
 
-    `both` is for the sum of the cosine and the share of words. `cosine` is for the cosine alone.
+    `both` is compared with `weighted_sum`. `cosine` is compared with the cosine, if the share of words is unknown.
     """
 
     both: Thresholds
@@ -52,7 +53,7 @@ class Calibration:
     other, because a high weight would hide the small differences between the cosines."""
 
     def weighted_sum(self, cosine: float, words: float) -> float:
-        """Return the sum of the cosine and the weighted share of words."""
+        """Return the cosine plus the weighted share of words (the fraction of the query's words in the memory)."""
         return cosine + self.words * words
 
 
@@ -69,7 +70,7 @@ CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
         both=Thresholds(related=0.67, strong=1.2), cosine=Thresholds(related=0.3, strong=0.45), words=1.4
     ),
-    # The cosine of two unrelated texts is .8 with this model. The thresholds were measured on a collection of
+    # With this model, two unrelated texts have a cosine of about .8. The thresholds were measured on a collection of
     # conversations. Of 125 questions with an answer, 78 % had a strong first hit and 18 % a related one. Of 123
     # questions without an answer, 4 % had a strong first hit and 32 % a related one.
     "multilingual-e5-small-q4": Calibration(
@@ -80,17 +81,20 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 
 
 def reduced_share(words: float, *, lacks_name: bool) -> float:
-    """Return the share of words, reduced if the memory lacks a name of the query."""
+    """Return the share of the query's words in the memory, reduced if the memory lacks a name of the query."""
     return max(0.0, words - LACKED_NAME) if lacks_name else words
 
 
 def confidence(model: str, cosine: float | None, words: float | None, *, lacks_name: bool = False) -> Confidence:
-    """Return the confidence of a hit from the cosine and the share of words. An argument is None if it was not
-    computed."""
+    """Return the confidence of a hit.
+
+    `cosine` is the cosine of the angle between the vectors of memory and query. `words` is the share of the query's
+    words that the memory contains. Either of them is None if it was not computed.
+    """
     words = words and reduced_share(words, lacks_name=lacks_name)
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:
-        return Confidence.STRONG  # an exact search: every hit contains the query
+        return Confidence.STRONG  # an exact search computes neither, and each hit contains the query
     if cosine is None:
         return WORDS.confidence(words or 0.0)
     if words is None:

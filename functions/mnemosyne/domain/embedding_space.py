@@ -1,4 +1,4 @@
-"""Embedding spaces, and providers of embeddings with the languages that they know. Pure.
+"""Embedding spaces, and the providers of embedding models with the languages of these models. Pure.
 
 Two embeddings can only be compared if they are in one space: from the same model of the same provider, with the same
 dimension.
@@ -26,8 +26,8 @@ class EmbeddingSpace:
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """Defaults of an embedding provider. The module with the provider's name in `adapters/embedders` builds the
-    embedder."""
+    """An embedding provider: its default model, and properties of its models. The module with the provider's name in
+    `adapters/embedders` builds the embedder."""
 
     model: str
     """Default model."""
@@ -83,7 +83,7 @@ _NAMES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Languages:
-    """Languages of a sample of memories, and of a query.
+    """The detected languages of a sample of stored memories and of a query, from which a warning is made.
 
     A language is an ISO 639-1 code. The code "und" means an unknown language other than English.
     """

@@ -36,7 +36,7 @@ class NormalText:
 
     @classmethod
     def of(cls, original: str) -> Self:
-        """Convert a text. NFKC may combine a character with the characters after it, for example with an accent."""
+        """Normalize a text to NFKC, which sometimes combines a character with the next ones, such as an accent."""
         if unicodedata.is_normalized("NFKC", original):
             return cls(original, [(place, place + 1) for place in range(len(original))])
         starts: list[int] = []
@@ -119,8 +119,8 @@ def merge_spans(spans: list[Span]) -> list[Span]:
 
 
 def _lower_case(text: str) -> str:
-    """Return the text in lower case, with σ for ς. Each character keeps its position, so that offsets stay valid.
+    """Return the text in lower case, with σ instead of ς. Each character keeps its position, so offsets stay valid.
 
-    Only the letter İ has a lower case of two characters. The result has the first of the two, as in PostgreSQL.
+    Only the letter İ becomes two characters in lower case. The result has only the first of the two, as in PostgreSQL.
     """
     return "".join(character.lower()[0] for character in text).replace("ς", "σ")

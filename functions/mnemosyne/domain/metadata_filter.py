@@ -17,7 +17,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 
 
 class Operator(StrEnum):
-    """Comparison of the metadata value at a path. EQUAL accepts several values, one of which must be equal."""
+    """How a condition compares a metadata value with its values. With EQUAL, it is enough that one value is equal."""
 
     EQUAL = "="
     LESS = "<"
@@ -61,10 +61,10 @@ def condition(path: str, operator: Operator, values: Sequence[str]) -> MetadataC
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a JSON number with an exponent of at most NUMBER_DIGITS."""
+    """Whether the text is a JSON number with an exponent (power of ten) from -NUMBER_DIGITS to NUMBER_DIGITS."""
     try:
         return _NUMBER.fullmatch(text) is not None and abs(Decimal(text).adjusted()) <= NUMBER_DIGITS
-    except InvalidOperation:  # an exponent of 19 or more digits
+    except InvalidOperation:  # `Decimal` rejects an exponent of 19 or more digits
         return False
 
 

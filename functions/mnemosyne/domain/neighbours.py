@@ -20,6 +20,6 @@ class Neighbours:
     @property
     def may_replace(self) -> Sequence[MemorySummary]:
         """Up to three earlier memories that the memory may replace, because they state another value of a fact."""
-        from mnemosyne.domain import changed_facts  # imported at its first use, for a shorter cold start
+        from mnemosyne.domain import changed_facts  # imported only when used, for a shorter cold start
 
         return changed_facts.replaced_ids(self.content, self.earlier) if self.earlier else ()
