@@ -1,6 +1,6 @@
-"""Word lists of several languages that show whether a sentence states a changed fact. Pure.
+"""Word lists in several languages, with which sentences about changed facts are recognised. Pure.
 
-For example, "moved" in "We moved to Berlin" indicates a change. In a language without word lists, two sentences are
+For example, "moved" in "We moved to Berlin" indicates a change. Two sentences in a language without word lists are
 compared only by their numbers and names.
 """
 

@@ -1,8 +1,8 @@
-"""Find earlier memories that state a different value of a fact than a new memory. Pure.
+"""Find earlier memories with a fact whose value is different in a new memory, such as another port. Pure.
 
 A statement is a sentence or clause. Its content words are all its words except function words such as "the". The rules
-compare statements, not whole memories (docs/decisions/0033), and report nothing in doubtful cases. A new statement
-states another value than an earlier statement if
+compare statements, not whole memories (docs/decisions/0033), and report nothing in doubtful cases. A statement of the
+new memory states another value than a statement of an earlier memory if
 
 - it negates the earlier statement, or
 - it says that the earlier value is no longer true ("from 7 to 9", "no longer on 7"), or
@@ -34,7 +34,7 @@ def replaced_ids(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
 
 
 class _NewStatements:
-    """The new memory's statements, indexed by their content words."""
+    """The statements of the new memory, indexed by their content words (all words except words such as "the")."""
 
     def __init__(self, new: Sequence[Statement]) -> None:
         self._statements = new
@@ -47,7 +47,7 @@ class _NewStatements:
                 self._by_start.setdefault(key[:_START], []).append(number)
 
     def replaces_any(self, earlier: str) -> bool:
-        """Whether a new statement states a different value than a statement of an earlier memory's text."""
+        """Whether the new memory states another value than a statement in the text of an earlier memory."""
         if not self._statements:
             return False
         for old in statements(earlier, self._shares_words):
@@ -63,9 +63,9 @@ class _NewStatements:
         return False
 
     def _shares_words(self, part: str) -> bool:
-        """Whether a sentence may share two words with a new statement.
+        """Whether a sentence of an earlier memory possibly shares two words with one statement of the new memory.
 
-        This quick test compares only the first letters of the words.
+        This quick test compares only the first letters of the words, so it can be true without a shared word.
         """
         if not part.isascii():
             return True
@@ -137,7 +137,7 @@ def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_
 
 
 def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> bool:
-    """Whether the statements are about different nouns: "the export worker" and "the mobile worker"."""
+    """Whether the statements are about different things, such as "the export worker" and "the mobile worker"."""
     if any(_begins_noun(a, shared) for a in new.words) and any(_begins_noun(b, shared) for b in old.words):
         return True
     for key in shared:
@@ -149,10 +149,10 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether a noun begins with this word.
+    """Whether this word is the first word of a noun, such as "billing" in "the billing gateway".
 
-    A noun begins with an ordinary word that is the first content word, or that follows a word such as "the". The result
-    is false for words in `shared`, which both compared statements contain.
+    The first word of a noun is not a name or number. It is the statement's first content word, or follows a word such
+    as "the". The result is false for words in `shared`, the words that both compared statements contain.
     """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
@@ -174,7 +174,7 @@ def _names_old_value(
     if not (value or new.is_negated) or not _share_definite_noun(shared, new, old):
         return False
     if any(span[-1] in new.keys for span in old.old):
-        return False  # both statements report the same change
+        return False  # the earlier statement already reports a change of this value
     values = [word for word in value if word.kind is not Kind.WORD] or value
     for key in {span[-1] for span in new.old} & shared:
         kind = old.by_key[key].kind
@@ -195,7 +195,7 @@ def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement)
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: at most three adjacent words, only ordinary words, or only names and numbers."""
+    """Whether the words are one value: up to three adjacent words, either all ordinary, or all names and numbers."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
         return False
@@ -203,7 +203,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, old_keys: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value ends the statement, after the subject. The rest of a noun may follow, as in "24 nodes"."""
+    """Whether the value is at the end, after the subject. Only words of the same noun can follow, as in "24 nodes"."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in old_keys]
@@ -281,7 +281,7 @@ def _is_definite(word: Word) -> bool:
 
 
 def _is_part_of_name(value: Sequence[Word], new: Statement) -> bool:
-    """Whether the value ends a longer name or noun: "gateway" in "the billing gateway", "Lind" in "Anna Lind"."""
+    """Whether the word before the value belongs to the same noun or name: "the billing gateway", "Anna Lind"."""
     previous = new.words[value[0].place - 1]
     if value[0].before:
         return False
