@@ -1,7 +1,7 @@
 """Validate the names of OAuth clients, so that no client can imitate another. Pure.
 
-Follows https://www.unicode.org/reports/tr39/: a word that mixes similar-looking scripts is rejected, and a word in
-another script that looks Latin is marked.
+Follows https://www.unicode.org/reports/tr39/: a name is rejected if a word mixes similar-looking scripts. If a word
+looks Latin but is in another script, the name gets a mark such as "(in Cyrillic letters)".
 """
 
 import re
@@ -12,7 +12,8 @@ from mnemosyne.errors import InvalidRequest
 
 NAME_LENGTH = 100
 NAMELESS = "an unnamed client"
-# Scripts that may be mixed: https://www.unicode.org/reports/tr39/#Restriction_Level_Detection.
+# Sets of scripts that one word is allowed to mix:
+# https://www.unicode.org/reports/tr39/#Restriction_Level_Detection.
 _TOGETHER = ({"LATIN", "CJK", "HIRAGANA", "KATAKANA"}, {"LATIN", "CJK", "BOPOMOFO"}, {"LATIN", "CJK", "HANGUL"})
 _LOOK_LATIN = {
     "CYRILLIC": set("АВЕЅІЈКМНОРСТУХҮԚԜаеѕіјкорсухүһԁԛԝѵӏ"),

@@ -54,9 +54,9 @@ class Client:
 
     @property
     def host(self) -> str:
-        """Host of the client's metadata document.
+        """Host of the client's metadata document, whose URL is the client's id.
 
-        Empty for a client that registered itself, because anybody may register a client with any name.
+        Empty for a client that registered itself, because anybody can register a client with any name.
         """
         return urlsplit(self.id).netloc if self.id.startswith("https://") else ""
 
@@ -209,7 +209,7 @@ def verified_email(claims: Mapping[str, Any]) -> str:
 
 
 def addresses_of(claims: Mapping[str, Any]) -> list[str]:
-    """Return every address in the claims, also unverified addresses, so that a block cannot be evaded."""
+    """Return all e-mail addresses in the claims, to check whether the person is blocked. Unverified ones count, too."""
     return [str(claims[name]) for name in ("email", "preferred_username", "upn") if "@" in str(claims.get(name, ""))]
 
 
@@ -222,7 +222,7 @@ def blocked_name(who: str) -> str:
 
 
 def _has_value(actual: object, value: str) -> bool:
-    """Whether a claim has a value, or is a list with this value. The case of `true` and `false` is ignored."""
+    """Whether a claim has this value, or is a list that contains it. If the claim is a Boolean, case is ignored."""
     if isinstance(actual, list):
         return any(_has_value(item, value) for item in actual)
     if isinstance(actual, bool):
@@ -235,11 +235,10 @@ def _is_who(who: str) -> bool:
 
 
 def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:
-    """Return the resource that a client names, in the server's spelling.
+    """Return the server's own spelling of the resource (a URL) that a client names.
 
-    None if the server does not have this resource.
-
-    Differences in the case of the host, the default port, a trailing slash and the query are ignored.
+    None if the server does not have this resource. The comparison ignores the case of the host, the default port, a
+    trailing slash and the query.
     """
     canonical = _canonical(resource)
     return next((own for own in resources if canonical and _canonical(own) == canonical), None)
