@@ -37,12 +37,12 @@ class DeadLetterKind(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """Meaning of the kind in one sentence, for the log."""
+        """Meaning of this kind of dead letter in one sentence, for the log."""
         return _ABOUT[self][0]
 
     @property
     def next_step(self) -> str:
-        """What an operator must do, for the log."""
+        """What an operator must do about a dead letter of this kind, for the log."""
         return _ABOUT[self][1]
 
 
@@ -118,7 +118,10 @@ class DeadLetterSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterCause:
-    """The dead letters of one cause. Causes that differ only in ids and numbers count as one."""
+    """The number and times of the dead letters with one cause.
+
+    Causes that differ only in ids and numbers count as one cause.
+    """
 
     cause: str
     """The cause, with each id and number replaced by #."""
@@ -129,7 +132,7 @@ class DeadLetterCause:
 
 
 class Redrivable(StrEnum):
-    """Filter for dead letters that may be redriven, that is, published again."""
+    """Filter that selects the dead letters to redrive, that is, to publish again."""
 
     DUE = "due"
     """Dead letters that may be published again now. Dead letters in flight (published again, but without an outcome
@@ -158,7 +161,7 @@ ALL_DEAD_LETTERS = DeadLetterChoice()
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """An unchanged message that could not be stored, or not be read completely, with the cause."""
+    """A message that could not be read or stored completely, unchanged and with the cause."""
 
     message_id: str
     data: bytes

@@ -109,7 +109,7 @@ class Forgetting:
 
 @dataclass(frozen=True, kw_only=True)
 class ForgettingEffects:
-    """Effects of a namespace's forgettings on requests that are not stored yet."""
+    """Requests that must not be stored because of forgettings, and a summary of the namespace's forgettings."""
 
     covered: Collection[UUID] = ()
     """Ids of the requests whose memories were forgotten. The contents are not stored, not even in dead letters."""
@@ -149,8 +149,10 @@ _NOT_REMOVED: Final = (
 
 
 def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:
-    """Build the receipt of a finished forgetting as JSON: the removed rows, and the places and times of remaining
-    copies.
+    """Build the receipt of a finished forgetting as JSON.
+
+    The receipt has the number of removed rows by table, the places where copies remain for a limited time, with the end
+    of this time, and the copies that a forgetting does not remove.
 
     `ids_sha256` is the SHA-256 of the ids of the forgotten memories in order, each followed by a line feed.
     """
