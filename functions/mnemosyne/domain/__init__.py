@@ -1,1 +1,1 @@
-"""Pure values and functions of memories, searches, time expressions and chronicles. No I/O."""
+"""Types and functions for memories, messages, searches, time expressions and access. Pure: they do no I/O."""

@@ -19,9 +19,9 @@ IDS: Final = 100
 
 @dataclass
 class Action:
-    """A call of a tool or an operator's command, with the caller, while the call is in progress.
+    """A call in progress (of a tool, or of an operator's command), and its caller.
 
-    If the call changes memories, the event about the call is stored in the transaction of the change.
+    If the call changes memories, the event about the call is stored in the same transaction as the change.
     """
 
     principal: Principal
@@ -31,7 +31,7 @@ class Action:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Columns of the event that describe the caller and the action."""
+        """The columns of the call's event that describe the caller and the action, with their values."""
         return caller(self.principal) | {"action": self.name}
 
 
@@ -93,7 +93,7 @@ class EventCursor:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditEvent:
-    """A recorded access or change."""
+    """An event of the audit trail: a recorded call that read or changed memories."""
 
     id: int
     at: datetime

@@ -30,7 +30,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeEvent:
-    """An event: the changes of a memory by one transaction."""
+    """An event of the change feed: the changes that one transaction made to one memory."""
 
     namespace: str
     sequence: int
@@ -53,11 +53,11 @@ class ChangeEvent:
 
     @property
     def ordering_key(self) -> str:
-        """Pub/Sub's ordering key, the same for all events of a memory.
+        """Ordering key of the event's Pub/Sub message. All events of a memory have the same key.
 
-        The key consists of the namespace and the last hexadecimal digit of the memory's id. All messages of one publish
-        request must have the same key. With only 16 keys for a namespace, one request can contain the events of many
-        memories.
+        The key consists of the namespace and the last hexadecimal digit of the memory's id, so a namespace has only 16
+        keys. All messages of one publish request must have the same key. Because there are few keys, one request can
+        contain the events of many memories.
         """
         return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
@@ -83,8 +83,9 @@ class ChangeEvent:
 class ChangeCursor(Input):
     """Position of a reader in the change feed. Clients receive and send the position as JSON.
 
-    A reader makes passes. Each pass has one or more pages, and returns the events since the previous pass. A pass reads
-    the events between two database snapshots, so that clocks and the order of commits do not matter.
+    A client reads the feed in passes. Each pass returns, in one or more pages, the events since the previous pass: the
+    events that are visible in the database snapshot of this pass and were not visible in the snapshot of the previous
+    pass. So no event is missed, even if transactions commit in another order than they began.
     """
 
     since: float | None = None
@@ -110,13 +111,13 @@ class ChangePage:
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the last page of a pass. A pass (see ChangeCursor) returns all new events."""
+        """Whether this is the last page of a pass. A pass returns all events since the previous pass."""
         return self.after.until is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeFeed:
-    """Whether the change feed of a namespace is on, and whether its events have contents."""
+    """Settings of a namespace's change feed: whether it is on, and whether its events include the memory's content."""
 
     namespace: str
     """Name of the namespace. Empty for the default, which applies to all namespaces without a setting."""

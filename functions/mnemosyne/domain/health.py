@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """A health check: its name and result, with the remedy if it failed or is a warning."""
+    """A health check: its name and result, and the remedy if the check failed or gave a warning."""
 
     name: str
     seen: str

@@ -81,7 +81,7 @@ class MemoryFields:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The common fields by name, in order."""
+        """The fields of MemoryFields by name, in the order of their definition."""
         return {name: getattr(self, name) for name in MEMORY_FIELDS}
 
 
@@ -144,7 +144,7 @@ class IngestRequest(MemoryFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Deletion:
-    """A validated request to delete the versions of a record, which a publisher has named by source and key."""
+    """A validated request to delete versions of a record. The record is identified by its source and key."""
 
     request_id: UUID
     external_id: ExternalId
@@ -263,8 +263,8 @@ class KeysetCursor:
 class ExportedMemory(MemoryFields):
     """A memory in an export.
 
-    The export identifies the successor (the memory that replaces this one) by its content hash, because ids differ
-    between stores.
+    The export identifies the successor (the memory that replaces this one) by its content hash and not by its id,
+    because a memory gets another id when it is imported into another system.
     """
 
     id: UUID

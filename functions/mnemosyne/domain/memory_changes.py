@@ -47,7 +47,7 @@ class MemoryChange:
 
     @property
     def changes_expiry(self) -> bool:
-        """Whether the memory's expiry must be computed again after the change."""
+        """Whether the change affects the memory's expiry, which must then be computed again."""
         return self.no_expiry or self.expires_at is not None or self.pinned is not None
 
 
@@ -83,7 +83,7 @@ class ChangedTags:
 @dataclass(frozen=True, kw_only=True)
 class ChangedTag:
     """Result of one call to replace a tag: the number of changed memories, and the number of memories that still have
-    the tag, for further calls."""
+    the old tag. Further calls change these remaining memories."""
 
     changed: int
     remaining: int
