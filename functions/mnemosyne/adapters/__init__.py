@@ -1,4 +1,4 @@
 """Implementations of the interfaces in `mnemosyne.ports`.
 
-In the Cloud Run functions, no other modules import the database driver or Google's libraries.
+In the code of the Cloud Run functions, only these modules import the database driver and Google's libraries.
 """

@@ -51,7 +51,8 @@ _NOT_PUBLIC = tuple(
 def is_public(address: str) -> bool:
     """Return whether an address is global unicast.
 
-    An address that is translated to another address (NAT64, 6to4) is not public.
+    Addresses of networks that translate to IPv4 (such as NAT64 and 6to4) do not count as public, because they may lead
+    to a private IPv4 address.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
@@ -95,7 +96,10 @@ class WebDocuments:
                 raise Unavailable(problem) from exc
 
     async def addresses_of(self, host: str) -> list[str]:
-        """Resolve a host name with the system's name servers, without a thread."""
+        """Resolve a host name with the system's name servers.
+
+        Uses dnspython, because the resolver function of the operating system would block a thread during each fetch.
+        """
         answers = await self._resolver.resolve_name(host, lifetime=SECONDS, search=False)
         return list(answers.addresses())
 
@@ -105,7 +109,7 @@ class WebDocuments:
 
     @contextmanager
     def _count_fetch(self, host: str, address: str) -> Iterator[None]:
-        """Count a fetch as running until the context ends. Raises Unavailable if too many fetches run."""
+        """Count a fetch as running until the `with` block ends. Raises Unavailable if too many fetches run."""
         small, large = networks_of(address)
         limits = {
             "all": AT_ONCE,
@@ -133,7 +137,8 @@ class WebDocuments:
             del self._in_flight[name]
 
     async def _fetch_document(self, client_id: str, host: str) -> bytes:
-        # Connect to the checked addresses: resolving the name again could return other addresses.
+        # Connect to the addresses that were checked. If the HTTP client resolved the name again, the name server could
+        # return other addresses.
         addresses = await self._resolve_public_addresses(host)
         connector = aiohttp.TCPConnector(
             resolver=_FixedResolver(addresses), ssl=self._context, force_close=True, use_dns_cache=False

@@ -39,8 +39,8 @@ class CloudStorage:
         """
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _call_storage(stored_object, blob.reload)
-        # With raw_download, the library does not decompress the object. Otherwise its reader would lose the position,
-        # because the library cannot read ranges of decompressed content:
+        # With raw_download, the library does not decompress the object. Otherwise the reader would lose its position in
+        # the object, because the library cannot read ranges of decompressed content:
         # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:
@@ -59,7 +59,8 @@ class CloudStorage:
         def write() -> bool:
             from google.cloud.storage.exceptions import InvalidResponse
 
-            # Binary mode: on an error, a text writer would finish the object with the lines written so far.
+            # Open the object in binary mode. After an error, a writer in text mode would finish the upload, and the
+            # object would have only the lines written so far.
             report = blob.open(
                 "wb", chunk_size=WRITE_BYTES, content_type="application/x-ndjson", if_generation_match=_NEW
             )
@@ -68,8 +69,8 @@ class CloudStorage:
                     report.write(line)
                 report.close()
             except BaseException as exc:
-                # Abandon the upload. Otherwise the garbage collector would close the writer, and this would retry the
-                # upload for two minutes.
+                # Abandon the upload. Otherwise the garbage collector would close the writer, and the writer would retry
+                # the upload for two minutes.
                 report.terminate()
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
                     return False  # another delivery of the notification has written the report
