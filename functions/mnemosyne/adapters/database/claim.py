@@ -40,8 +40,10 @@ def claim_requests(
     """Find the requests of a delivery that must be stored, and lock them. Closing `locks` releases the locks.
 
     `cached` are the requests whose content is in the cache of recently stored contents. These requests probably need
-    not be stored, so the function first looks them up without locks. Then it locks all other requests. If some locked
-    requests need not be stored either, their locks are released, because other deliveries would find them busy.
+    not be stored, so the function first looks them up without locks. Then it locks and looks up all requests that the
+    first look-up has not found to be stored. If this second look-up finds that some locked requests need not be stored
+    either, the function releases all locks and locks only the requests that must be stored. Otherwise other deliveries
+    would find the stored requests busy.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:
@@ -105,10 +107,11 @@ def _release_locks(connection: Connection) -> None:
 
 
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, delete_old: bool) -> _LookUp:
-    """Look up which requests need not be stored, and which cannot be stored.
+    """Look up which requests need not be stored, and which cannot be stored now.
 
-    If `to_store` is true, also lock the remaining requests in this session. If `delete_old` is true, then delete a
-    batch of outcomes older than 90 days.
+    A request cannot be stored now if another delivery has locked it. If `to_store` is true, the function also locks the
+    remaining requests in this session. If `delete_old` is true, the function then deletes a batch of outcomes older
+    than 90 days.
     """
     row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=delete_old)
     answer = orjson.loads(row["answer"])
@@ -129,7 +132,8 @@ class _RollbackError(Exception):
 class Claim:
     """The ingest requests of a delivery. New requests are locked, so that no other delivery stores them.
 
-    The database session holds locks on their ids, record keys and contents until the context ends.
+    The database session holds locks on the ids, record keys and contents of the new requests, until the `with` block of
+    `MemoryStore.claim` ends.
     """
 
     def __init__(
@@ -165,9 +169,10 @@ class Claim:
         """Hashes of the contents that the database has already, including the contents that this claim has stored."""
 
     def _find_forgotten(self, before: datetime | None) -> Sequence[IngestRequest]:
-        """Return the new requests that must not be stored, because their memories were forgotten.
+        """Return the new requests that must not be stored, because their memories were forgotten (deleted for good).
 
-        Only requests that were published before the latest forgetting began are looked up.
+        `before` is the time at which the latest forgetting (a deletion of selected memories) began. Only requests that
+        were published before this time are looked up.
         """
         older = [request for request in self.new if before and not (request.published and request.published >= before)]
         if not older:
@@ -274,7 +279,10 @@ class Claim:
         return rows.read_outcomes(recorded)
 
     def _record_versions(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
-        """Record the outcomes of requests that stored a version of a record, and return these outcomes."""
+        """Record the outcomes of requests for versions of records, and return these outcomes.
+
+        A record is a text that a publisher has named by a source and key. Its versions are stored as memories.
+        """
         answer = self._connection.one(
             ingest_sql.RECORD_VERSIONS, namespace=self._namespace, versions=rows.json_text(versions)
         )["recorded"]

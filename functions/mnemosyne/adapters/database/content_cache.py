@@ -14,7 +14,7 @@ CACHE_ENTRIES = 50_000
 
 
 class ContentCache:
-    """Content hashes that this process committed or looked up within the last ten minutes.
+    """Hashes of contents that this process stored, or found in the database, within the last ten minutes.
 
     An entry is only a hint, because the memory may have been deleted. Therefore a cached content is still looked up in
     the database, but without the locks that storing needs.
@@ -25,7 +25,7 @@ class ContentCache:
         self._lock = threading.Lock()
 
     def add(self, namespace: str, hashes: Iterable[str]) -> None:
-        """Add stored contents, after the transaction has committed."""
+        """Add the hashes of stored contents. The caller has committed the transaction that stored them."""
         with self._lock:
             for content_hash in hashes:
                 self._hashes[namespace, content_hash] = None

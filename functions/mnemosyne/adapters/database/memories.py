@@ -55,7 +55,7 @@ class MemoryStore(
 
     @contextmanager
     def claim(self, requests: Sequence[IngestRequest]) -> Iterator["Claim"]:
-        """Lock the requests of a delivery until the context ends.
+        """Lock the new requests of a delivery until the `with` block ends.
 
         The locks belong to the connection, so they end even if this process is killed. They need no open transaction.
         """
@@ -85,7 +85,7 @@ class MemoryStore(
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find candidates of a search by vector and by words, in one statement: see CandidateSource."""
+        """Find candidates by vector and by words in one SQL statement. CandidateSource describes the arguments."""
         candidates = self._call_one(
             memories_sql.FIND_CANDIDATES,
             mode=query.mode.value,
@@ -103,7 +103,7 @@ class MemoryStore(
         return rows.read_candidates(candidates)
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Return the cosine of each pair of memories; None if one of the pair was deleted."""
+        """Return the cosine similarity of each pair of memories, or None if one of the two was deleted."""
         cosines: Sequence[Sequence[float | None]] = self._call_one(
             memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids)
         )["cosines"]
@@ -163,9 +163,9 @@ class MemoryStore(
         return [rows.read_listed(row) for row in memories]
 
     def neighbours(self, memory_id: UUID) -> Neighbours:
-        """Return the memories nearest to a memory, without superseded memories.
+        """Return the neighbours of a memory: current memories with the nearest embeddings.
 
-        There are none if the memory does not exist.
+        Superseded (replaced) memories are left out. The result is empty if the memory does not exist.
         """
         memories = self._call(memories_sql.NEIGHBOURS, id=memory_id)
         if not memories:

@@ -1,4 +1,4 @@
-"""The shared state of the stores of all namespaces, and the base class of a store of one namespace."""
+"""Base classes of the stores of one namespace, and the connections and caches that all stores share."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -72,7 +72,7 @@ class MemoryDatabase:
 
         Raises Misconfigured if it differs from the embedding space of the settings.
         """
-        if self._space is None:  # read only if unknown, because all connections may be busy storing memories
+        if self._space is None:  # a cached space is not read again, because all connections may be busy
             with self.connection():
                 pass
         return self._cached_or_expected_space
