@@ -107,8 +107,9 @@ class CloudSql:
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
         """Raise the error after the last attempt to connect. Otherwise return, so that the caller tries again.
 
-        Until the first connection is open, the caller may try for FIRST_CONNECTION_SECONDS, with a pause after each
-        attempt. After that, it may make ATTEMPTS attempts without a pause.
+        Until the first connection is open, the caller tries again for FIRST_CONNECTION_SECONDS, with a pause after each
+        attempt. After that, it makes at most ATTEMPTS attempts without a pause, and an attempt that times out is the
+        last one.
         """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
@@ -185,8 +186,8 @@ class CloudSql:
         code, message = service_errors.google_code(exc)
         if isinstance(exc, ClientResponseError):
             code, message = str(exc.status), exc.message
-        # These errors mean that the region is wrong or that the instance has no address of this type. Leave out
-        # OSError, because a TLS error is a ValueError too.
+        # These errors mean that the region is wrong or that the instance has no address of this type. The condition
+        # excludes OSError, because the error of a TLS certificate is both an OSError and a ValueError.
         elif isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
             code, message = service_errors.UNUSABLE, str(exc)
         return service_errors.error(service_error_tables.CONNECTOR, code, message, instance=self._instance)

@@ -38,8 +38,8 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
 """Idle time in seconds up to which a connection is reused without a check. A check costs a round trip."""
 
-# Settings of each session. They are part of the connection request, so that they cost no round trip. With custom plans,
-# PostgreSQL plans each search for its filters.
+# Settings of each session. They are part of the connection request, so that they cost no round trip. With
+# force_custom_plan, PostgreSQL plans each search again, because the best plan depends on the filters of the search.
 _SESSION_OPTIONS = " ".join(
     f"-c {option}"
     for option in (
@@ -101,7 +101,7 @@ class Connection:
         self.broken = False
 
     def is_usable(self) -> bool:
-        """Whether an idle connection is usable. After TRUSTED_SECONDS without use, ask the server."""
+        """Whether an idle connection is usable. If it was idle for more than TRUSTED_SECONDS, the server is asked."""
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
         if waiting.poll(0):  # an idle connection receives data only after an error or when it is closed
@@ -150,7 +150,7 @@ class Connection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the context in a transaction. Commit at its end, or roll back after an exception."""
+        """Run the `with` block in a transaction. Commit at its end, or roll back after an exception."""
         self.script("BEGIN")
         try:
             yield
@@ -182,7 +182,7 @@ class Connection:
             detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
             state = str(detail.get("C", ""))
             # The connection is unusable in three cases: the server has closed it, the server is read-only after a
-            # failover, or a migration has changed tables of prepared statements.
+            # failover, or a migration has changed tables that the connection's prepared statements read.
             if not state or state.startswith(("08", "57P")) or state in ("25P03", "25006", "0A000", "26000"):
                 self.broken = True
             if state == "P0001":  # a migration raises this SQLSTATE with a message for the operator
@@ -207,8 +207,8 @@ class Connection:
             self.broken = True
             raise Unavailable("the database is not responding: the connection was lost") from exc
         except BaseException:
-            # Never use this connection again. If a worker is stopped during a statement, the protocol is interrupted in
-            # the middle of a message.
+            # Never use this connection again: the exception (for example, the stop of a worker) may have interrupted
+            # the statement in the middle of a message to or from the server.
             self.broken = True
             raise
 
@@ -259,7 +259,7 @@ def connection_factory(
 
 
 def _connect(address: str | tuple[str, int]) -> socket.socket:
-    """Connect to a Unix socket, or to a host and port. Raises InterfaceError with the address."""
+    """Connect to a Unix socket, or to a host and port. Raises InterfaceError, whose message has the address."""
     try:
         if not isinstance(address, str):
             return socket.create_connection(address, CONNECT_TIMEOUT_SECONDS)
@@ -289,7 +289,8 @@ def _set_socket_options(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # With these settings, TCP detects a server that vanished in a failover long before the socket's timeout.
+        # With these settings, TCP detects that the server has vanished, for example in a failover: 15 seconds after
+        # data that the server does not acknowledge, or about 45 seconds after the last data from the server.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)
