@@ -100,7 +100,7 @@ ON CONFLICT (namespace, key_id) DO NOTHING
 
 
 class Archive(NamespaceRows):
-    """The data of a namespace that only a complete export has."""
+    """Reads and restores the data of a namespace that only a complete export has."""
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
         """Return the ratings, `superseded_by` and `last_seen_at` of memories, by memory id."""
@@ -170,16 +170,16 @@ class Archive(NamespaceRows):
                     "empty namespace of another system, or import the file without --restore"
                 )
             new.append(memory)
-            present.add((id_, hash_))  # `memories` may contain the memory twice, from several exports
+            present.add((id_, hash_))  # several exports in `memories` can contain the same memory
             ids.add(id_)
             hashes.add(hash_)
         return new
 
 
 def _as_request(memory: ArchivedMemory) -> IngestRequest:
-    """Convert an exported memory to an ingest request, to check whether it was forgotten after the export.
+    """Convert an exported memory to an ingest request, to check whether the memory was forgotten after the export.
 
-    The request has the memory's id, and was published when the memory was stored.
+    The id of the request is the id of the memory. Its time of publication is the time at which the memory was stored.
     """
     created_at = memory.extras["created_at"]
     published_at = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)

@@ -60,13 +60,16 @@ _FORGETTING_TYPE: Final = TypeAdapter(Forgetting)
 
 
 class ForgettingStore(NamespaceStore):
-    """The part of a MemoryStore that forgets selected memories in steps.
+    """The methods of MemoryStore that forget selected memories in several transactions.
 
     To forget memories means to delete them with their texts, and to prevent earlier messages from storing them again.
     """
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
-        """Return the number of memories that a forgetting would delete, and a page of them, oldest first."""
+        """Return the number of memories that match a selection, and a page of these memories, oldest first.
+
+        A forgetting with this selection would delete these memories.
+        """
         with self._transaction() as connection:
             connection.run(_LONG)
             preview = connection.one(
@@ -84,7 +87,7 @@ class ForgettingStore(NamespaceStore):
         )
 
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
-        """Begin a forgetting and return the number of memories that it will delete.
+        """Begin a forgetting (a deletion of selected memories), and return the number of memories that it will delete.
 
         `token` is from the preview, and identifies the memories that the preview has found. Raises Conflict if the
         selection now matches other memories, or if a legal hold is on one of the memories.
@@ -103,7 +106,7 @@ class ForgettingStore(NamespaceStore):
         return memories
 
     def forget_some(self, forgetting_id: UUID) -> int:
-        """Delete a batch of the memories of a forgetting in one transaction.
+        """Delete a batch of memories in one transaction, as a step of a forgetting (a deletion of selected memories).
 
         Returns the number of deleted memories: 0 when none is left. After a statement timeout, the next attempt deletes
         a tenth of the batch.
@@ -119,8 +122,8 @@ class ForgettingStore(NamespaceStore):
     ) -> bool:
         """Remove the texts of forgotten memories from a dead letter, and record `requests` as deleted.
 
-        `data` replaces the data of the letter. If it is None, the letter is deleted. Changes nothing and returns false
-        if the letter in the database has changed since `letter` was read.
+        `data` replaces the data of the letter. If `data` is None, the letter is deleted. If the letter in the database
+        has changed since `letter` was read, the method changes nothing and returns false.
         """
         entries = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
@@ -138,11 +141,11 @@ class ForgettingStore(NamespaceStore):
         return is_changed
 
     def record_checked_letter(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record the last dead letter that the forgetting has searched for forgotten memories."""
+        """Record up to which dead letter a forgetting has searched the dead letters for forgotten texts."""
         self._run(_RECORD_CHECKED_LETTER, id=forgetting_id, at=last.timestamp, message_id=last.key)
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
-        """Record that a forgetting is finished, if all its memories are deleted.
+        """Record that a forgetting (a deletion of selected memories) is finished, if all its memories are deleted.
 
         First, PostgreSQL's planner statistics are computed again, because they contain tags, sessions and words of
         deleted memories. If the computation takes too long, autovacuum repeats it later.
@@ -152,12 +155,12 @@ class ForgettingStore(NamespaceStore):
         self._run(_FINISH, id=forgetting_id)
 
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
-        """Return the forgetting with this id."""
+        """Return the forgetting (deletion of selected memories) with this id, or None if it does not exist."""
         row = self._one(_READ, id=forgetting_id)["forgetting"]
         return None if row is None else _read_forgetting(row)
 
     def forgettings(self, limit: int) -> Sequence[Forgetting]:
-        """Return the latest forgettings, the latest first."""
+        """Return the latest forgettings (deletions of selected memories), the latest first."""
         rows = self._one(_LIST, limit=limit)["forgettings"]
         return [_read_forgetting(row) for row in rows]
 
@@ -169,10 +172,11 @@ class ForgettingStore(NamespaceStore):
     def forgetting_effects(
         self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
     ) -> ForgettingEffects:
-        """Return the requests whose memories were forgotten, and a summary of the forgettings of the namespace.
+        """Return the ids of requests that must not be stored, and a summary of the namespace's forgettings.
 
-        The returned requests must not be stored. If `forgetting_id` is given, only this forgetting is considered,
-        otherwise all forgettings of the namespace.
+        A forgetting is a deletion of selected memories. The ids belong to the requests to which a forgetting applies
+        (see forgotten_requests). If `forgetting_id` is given, only this forgetting is considered, otherwise all
+        forgettings of the namespace.
         """
         with self._transaction() as connection:
             effects = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
@@ -198,9 +202,9 @@ def _read_forgetting(row: dict[str, Any]) -> Forgetting:
 def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
     """Set the namespace of a transaction, and check that no forgetting has begun since the message was read.
 
-    `forgettings` is the number of forgettings when the message was read. Raises Unavailable if the number has changed
-    since then, so that the next delivery reads the message again. Until the transaction ends, no forgetting can begin.
-    If `namespace` is an empty text, the function does nothing.
+    A forgetting is a deletion of selected memories. `forgettings` is the number of forgettings when the message was
+    read. Raises Unavailable if the number has changed since then, so that the next delivery reads the message again.
+    Until the transaction ends, no forgetting can begin. If `namespace` is an empty text, the function does nothing.
     """
     if not namespace:
         return
@@ -214,9 +218,10 @@ def forgotten_requests(
 ) -> Collection[UUID]:
     """Return the ids of the requests that must not be stored, because a forgetting applies to them.
 
-    Such a request was published before the forgetting began. It has the content of a forgotten memory, or matches the
-    selection of the forgetting. If `forgetting_id` is given, only this forgetting is considered, otherwise all
-    forgettings of the namespace.
+    A forgetting is a deletion of selected memories. It applies to requests that were published before it began, and
+    that have the content of a forgotten memory or match its selection. It does not apply to requests that an earlier
+    legal hold selects. If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of
+    the namespace.
     """
     answer = connection.one(
         ingest_sql.FORGOTTEN_REQUESTS,
