@@ -137,9 +137,9 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Return dead letters that failed between the snapshots :seen and :until, if a part of their message has no row in
-# ingest_requests. OUTCOMES in ingest_sql.py cannot return the failure of such a part, because it reads only
-# ingest_requests.
+# Return the dead letters that failed between the snapshots :seen and :until, and whose message has a part (such as one
+# memory) without a row in ingest_requests. OUTCOMES in ingest_sql.py cannot return the failure of such a part, because
+# it reads only ingest_requests.
 UNREPORTED_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at,
     lost AS has_unreported_part

@@ -37,7 +37,7 @@ stored. Two hundred of the largest messages have this size."""
 
 
 class DeadLetters(NamespaceStore):
-    """The part of a MemoryStore that stores dead letters: messages that could not be stored as memories."""
+    """The methods of MemoryStore for dead letters: messages that could not be stored as memories."""
 
     def store_dead_letter(
         self,
@@ -47,14 +47,16 @@ class DeadLetters(NamespaceStore):
         unless: int | None = None,
         has_unreported_part: bool = True,
     ) -> tuple[str, bool]:
-        """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
+        """Store a message as a dead letter. Return the message id of the dead letter, and whether it is new.
 
-        If the message was published again from a letter, this letter is updated. Otherwise a new letter is stored, but
-        only while the namespace has fewer than `unless` letters. If `unless` is None, there is no limit.
-        `has_unreported_part` is true if a part of the message has no row in `ingest_requests`.
+        If the message was published again from a dead letter, this dead letter is updated. Otherwise a new one is
+        stored, but only while the namespace has fewer than `unless` dead letters, and their data have fewer than
+        LETTERS_BYTES bytes. If `unless` is None, there is no limit. `has_unreported_part` is true if a part of the
+        message (such as one memory) has no row in `ingest_requests`.
 
-        Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked.
-        Then the next delivery checks the message again.
+        `forgettings` is the number of forgettings (deletions of selected memories) in the namespace at the time when
+        the caller removed forgotten texts from the message. Raises Unavailable if another forgetting has begun since
+        then. The next delivery of the message then removes the texts again.
         """
         values = dead_letter_values(dead_letter) | {
             "cause": dead_letter.cause,
@@ -87,11 +89,11 @@ class DeadLetters(NamespaceStore):
     ) -> DeadLetter | None:
         """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
 
-        Returns the letter. If the message was published again from a letter, this letter is updated. Nothing is stored,
-        and None is returned, if the letter is stored already, or if all requests already have outcomes for the same
-        contents. `contents` has the content hash of each request, and an empty text for a deletion.
-
-        Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked.
+        Returns the dead letter. If the message was published again from a dead letter, this dead letter is updated.
+        Nothing is stored, and None is returned, if the message is already stored as a dead letter, or if all requests
+        already have outcomes for the same contents. `contents` has the content hash of each request, and an empty text
+        for a deletion. `forgettings` is the same argument as in `store_dead_letter`: raises Unavailable if another
+        forgetting (a deletion of selected memories) has begun.
         """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -110,7 +112,7 @@ class DeadLetters(NamespaceStore):
         return next((DeadLetter(**row.by_name) for row in letter_rows), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
-        """Delete the letter from which a message was redriven, if all requests of the message have an outcome."""
+        """Delete a dead letter whose message was published again, if all requests of the message have an outcome."""
         self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
 
     def dead_letters(
@@ -131,7 +133,7 @@ class DeadLetters(NamespaceStore):
         return [DeadLetter(**row.by_name) for row in rows]
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
-        """Return the message ids of the letters that match the filter `choice`, oldest first."""
+        """Return the message ids of the dead letters that match the filter `choice`, oldest first."""
         rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=json_text(choice))
         return [row["message_id"] for row in rows]
 
@@ -146,7 +148,7 @@ class DeadLetters(NamespaceStore):
         return [DeadLetterSummary(**row.by_name) for row in rows]
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
-        """Count the letters that match the filter `choice` by cause, the commonest first."""
+        """Count the dead letters with each cause, among those that match `choice`. The commonest cause is first."""
         rows = self._run(dead_letter_sql.DEAD_LETTER_CAUSES, choice=json_text(choice))
         return [DeadLetterCause(**row.by_name) for row in rows]
 
@@ -156,12 +158,11 @@ class DeadLetters(NamespaceStore):
         return next((DeadLetter(**row.by_name) for row in rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
-        """Mark a letter as in flight, before the caller publishes its message again into the namespace `into`.
+        """Mark a dead letter as in flight, before the caller publishes its message again.
 
-        The dead-lettered requests of the letter become queued in that namespace. Returns the id that the caller puts
-        into the message, or None if the letter cannot be published now. The reasons are that the letter does not exist,
-        that it has been in flight for less than 24 hours, or that it must wait after a failed redrive. With `now`, it
-        need not wait.
+        The message is published into the namespace `into`, and its dead-lettered requests become queued there. Returns
+        the id that the caller puts into the message. Returns None in three cases: the dead letter does not exist; it
+        has been in flight for less than 24 hours; or `now` is false and the wait after a failed redrive has not ended.
         """
         with self._transaction() as connection:
             (row,) = connection.run(
