@@ -28,7 +28,7 @@ timeout reduces the number to a tenth."""
 
 
 class IngestRequests(NamespaceStore):
-    """The part of a MemoryStore that stores ingest requests."""
+    """The methods of MemoryStore that record the states of ingest requests and return their outcomes."""
 
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
         """Record that an attempt to store these requests failed for a temporary reason."""
@@ -116,10 +116,13 @@ class IngestRequests(NamespaceStore):
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced_outcomes(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return the status of the requests whose outcome has not been published to the outcome topic."""
+        """Return the statuses of those requests whose outcomes have not been published to the outcome topic."""
         rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 
     def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
-        """Record that these outcomes were published. A request that has changed since then is left out."""
+        """Record that these outcomes were published.
+
+        If a request has changed since its outcome was read, its new outcome is not marked as published.
+        """
         self._run(ingest_sql.MARK_ANNOUNCED, announced=announced_json(announced))

@@ -78,13 +78,14 @@ RECORD_VERSIONS: Final = """
 SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
 """
 
-# Set the namespace of the transaction, and return a summary of its forgettings (deletions of selected memories). The
-# SQL function takes a lock, so that no forgetting begins before the transaction ends.
+# Set the namespace of the transaction, and return a summary of the namespace's forgettings (deletions of selected
+# memories). The SQL function takes a lock, so that no forgetting begins before the transaction ends.
 ENTER_TO_STORE: Final = """
 SELECT summarize_forgettings(set_config('mnemosyne.namespace', :namespace, true)) AS standing
 """
 
-# Set the namespace of the transaction, and return the requests that must not be stored because of a forgetting.
+# Set the namespace of the transaction, and return the ids of the requests that must not be stored, because a forgetting
+# (a deletion of selected memories) applies to them.
 FORGOTTEN_REQUESTS: Final = """
 SELECT forgotten_requests(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:records AS jsonb), CAST(:id AS uuid)
@@ -130,10 +131,11 @@ SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted". A caller
-# may use a memory id as a request id by mistake. Then the answer says so, because the caller would otherwise read
-# "queued" for days. If a publisher has chosen the id of a memory as the id of a request, the answer is about the
-# request.
+# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted".
+#
+# Some callers ask for the id of a memory instead of the id of a request. For such an id, the result has the state
+# "unknown" and an explanation. Otherwise the caller would read "queued" for days. If an id belongs to both a memory and
+# a request, because publishers choose the ids of requests, the result is about the request.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key,
     encode(i.content_hash, 'hex') AS content_hash
@@ -217,7 +219,8 @@ WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
     AND announced_at IS NULL
 """
 
-# Mark outcomes as announced (published to the outcome topic). A request that has changed since is not marked.
+# Mark outcomes as announced (published to the outcome topic). If a request has changed since the announced outcome was
+# read, it is not marked, so that its new outcome is published too.
 MARK_ANNOUNCED: Final = """
 UPDATE ingest_requests i
 SET announced_at = now()
