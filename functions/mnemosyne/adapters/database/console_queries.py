@@ -42,13 +42,16 @@ _UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class ConsoleQueries(NamespaceStore):
-    """The part of a MemoryStore that the console queries: memories, ingest requests and audit events."""
+    """The methods of MemoryStore with the queries of the console.
+
+    The methods query memories, ingest requests and events of the audit trail.
+    """
 
     def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
-        """Count the memories that match the filters per period: day, week, month or year of the timestamp.
+        """Count the matching memories of each day, week, month or year.
 
-        `per` is the length of a period. If it is None, the time between the first and the last memory decides. Returns
-        at most the newest 1,000 periods.
+        `filters` select the memories, and their timestamps decide the period. `per` is the length of a period. If `per`
+        is None, the length depends on the time between the first and the last memory. Returns the newest 1,000 periods.
         """
         rows = self._call(
             console_queries_sql.TIMELINE,
@@ -60,9 +63,10 @@ class ConsoleQueries(NamespaceStore):
         return Timeline(per=length, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
     def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
-        """Count the tags and sessions of the memories that match the filters. Only tags that begin with `prefix` count.
+        """Count the memories with each tag and of each session, among the memories that match the filters.
 
-        Returns the `limit` most frequent tags and the `limit` latest sessions.
+        Returns the `limit` most frequent tags that begin with `prefix`, and the `limit` latest sessions. Only the
+        newest FACETED_MEMORIES matching memories are counted.
         """
         answer = self._call_one(
             console_queries_sql.FACETS,
@@ -105,9 +109,9 @@ class ConsoleQueries(NamespaceStore):
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
         """Mark the words of the query in texts, as a search by words would find them.
 
-        `texts` has a list of texts for each memory. In the result, a list replaces each text. It has the marked text
-        and, if the text has accents, a marked copy without accents. `domain.matches` defines the characters that mark a
-        word.
+        `texts` has a list of texts for each memory. The result has the same form, but instead of each text it has a
+        list: the marked text and, if the text has accents, a marked copy without accents. The list is empty if the
+        query has no words. `domain.matches` defines the characters that mark a word.
         """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
             console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
@@ -115,9 +119,10 @@ class ConsoleQueries(NamespaceStore):
         return marked
 
     def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
-        """Return words that begin with a text, the most frequent first, in lower case and without accents.
+        """Find words of memories that begin with the text `start`, the most frequent first.
 
-        Reads title, tags and the first 1,000 characters of at most 500 memories that match the filters.
+        The words are in lower case and without accents. The method reads the title, the tags and the first 1,000
+        characters of the content of at most 500 memories that match the filters.
         """
         words: Sequence[str] = self._call_one(
             console_queries_sql.COMPLETE_WORD, filters=filters_json(filters), start=start, limit=limit

@@ -19,8 +19,9 @@ SELECT memory_facets(
 ) AS facets
 """
 
-# Return a memory at step 0, the memories that it superseded at negative steps, and its successors at positive steps.
-# The result has at most :limit memories on each side.
+# Return a memory, the older memories that it superseded (replaced), and its successors. The column `step` is 0 for the
+# memory, negative for the older memories and positive for the successors. The result has at most :limit older memories
+# and at most :limit successors.
 HISTORY: Final = """
 WITH RECURSIVE older (id, step) AS (
     SELECT id, 0 FROM memories WHERE namespace = :namespace AND id = :id
@@ -53,8 +54,8 @@ SELECT h.id, h.reason FROM memories m CROSS JOIN LATERAL hold_on(m) AS h
 WHERE m.namespace = :namespace AND m.id = :id AND h.id IS NOT NULL
 """
 
-# Return a memory at step 0, and the memories of its session: earlier memories at negative steps, later memories at
-# positive steps.
+# Return a memory and up to :limit memories before and after it in its session. The column `step` is 0 for the memory,
+# negative for earlier memories and positive for later memories.
 SESSION_NEIGHBOURS: Final = """
 WITH own AS (
     SELECT id, session, "timestamp" FROM memories WHERE namespace = :namespace AND id = :id AND session IS NOT NULL
@@ -105,7 +106,7 @@ ORDER BY i.updated_at DESC, i.request_id DESC
 LIMIT CAST(:limit AS integer)
 """
 
-# Count the states of the :counted requests that changed last.
+# Return the number of ingest requests in each state, among the :counted requests that changed last.
 REQUEST_COUNTS: Final = """
 SELECT shown.state, count(*) AS requests
 FROM (
