@@ -20,7 +20,7 @@ changed memory again, which takes long for a long memory."""
 
 
 class BulkChanges(NamespaceStore):
-    """The part of a MemoryStore that changes several memories at once."""
+    """The methods of MemoryStore that change several memories at once."""
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> DeletedMemories:
         """Delete memories in one transaction. Unknown ids are ignored.
@@ -42,7 +42,11 @@ class BulkChanges(NamespaceStore):
         return DeletedMemories(ids=tuple(deleted_ids), superseded=tuple(row["id"] for row in superseded_rows))
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
-        """Add and remove tags of memories. After an error, no memory is changed. Raises OverQuota or InvalidRequest."""
+        """Add and remove tags of memories in one transaction.
+
+        Raises InvalidRequest if a memory would have more than TAG_COUNT tags, and OverQuota if the longer tags exceed
+        the quota. After an error, no memory is changed.
+        """
         with self._transaction() as connection:
             before = usage(connection)
             changed_rows: list[Row] = []
@@ -93,7 +97,10 @@ class BulkChanges(NamespaceStore):
 
 
 def check_growth(before: Quota, after: Quota) -> None:
-    """Raise OverQuota if a change has made the memories larger and they now exceed the quota."""
+    """Raise OverQuota if a change has enlarged the memories beyond the quota in bytes.
+
+    A change that does not enlarge the memories is allowed, even if they already exceed the quota.
+    """
     growth = after.bytes - before.bytes
     if growth > 0 and before.exceeds_bytes(growth):
         raise OverQuota(f"{before.refusal(datetime.now(UTC), memories=0, size=growth, texts=0)}; nothing was changed")

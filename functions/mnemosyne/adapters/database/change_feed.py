@@ -106,8 +106,8 @@ ORDER BY sequence
 _MARK: Final = """
 UPDATE memory_changes SET announced_at = now() WHERE sequence = ANY (CAST(:sequences AS bigint[]))
 """
-# Remove events that are older than :kept seconds. To read few other events, the statement looks only at the events with
-# the lowest sequences, which are the oldest events.
+# Remove events that are older than :kept seconds. The statement reads only the :limit events with the lowest sequences,
+# which are the oldest events, so that it does not search the whole table.
 _REMOVE: Final = """
 WITH oldest AS MATERIALIZED (
     SELECT sequence, at FROM memory_changes ORDER BY sequence LIMIT CAST(:limit AS integer)
@@ -121,7 +121,7 @@ SELECT count(*) AS removed FROM removed
 
 
 class ChangeFeedReader(NamespaceStore):
-    """The part of a MemoryStore that reads the change feed."""
+    """The methods of MemoryStore that read the change feed."""
 
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
         """Return events of the change feed after a cursor. A memory's events are in the order of its changes."""
@@ -148,20 +148,28 @@ class ChangeFeedReader(NamespaceStore):
 
 
 class ChangeFeeds(OwnerStore):
-    """The settings and the publication of all change feeds, for the operator, as the schema's owner."""
+    """Reads and changes the settings of change feeds, as the schema's owner.
+
+    Also removes old events, and gives one process at a time an Announcer, with which it publishes events.
+    """
 
     def every(self) -> Sequence[ChangeFeed]:
-        """Return the settings by namespace; the empty name means all namespaces without a setting."""
+        """Return the settings of all namespaces, ordered by name.
+
+        The setting of the namespace '' applies to all namespaces without their own setting.
+        """
         return [ChangeFeed(**row.by_name) for row in self._run(_LIST)]
 
     def set(self, feed: ChangeFeed) -> None:
-        """Set the change feed of a namespace. Transactions that have already begun may still use the earlier
-        setting."""
+        """Change the settings of a namespace's change feed.
+
+        Transactions that have already begun may still record events with the earlier settings.
+        """
         self._run(_SET, namespace=feed.namespace, enabled=feed.enabled, contents=feed.contents)
 
     @contextmanager
     def announcer(self) -> Iterator["Announcer | None"]:
-        """Yield an Announcer, which publishes events until the context ends. Yield None if another process has one."""
+        """Yield an Announcer, with which the caller publishes events. Yield None if another process has one."""
         with closing(self._open()) as connection:
             if not connection.one(_LOCK, key=_LOCK_KEY)["locked"]:
                 yield None
@@ -175,7 +183,10 @@ class ChangeFeeds(OwnerStore):
                     connection.run(_UNLOCK, key=_LOCK_KEY)
 
     def remove_old(self) -> int:
-        """Remove a batch of old events of all namespaces, and return their number."""
+        """Remove a batch of events that are older than EVENT_LIFETIME, and return their number.
+
+        The batch has events of all namespaces.
+        """
         count: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=EVENT_LIFETIME.total_seconds())["removed"]
         return count
 
