@@ -35,7 +35,8 @@ RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revo
 def find_api_key(pool: Pool, key_id: str) -> ApiKey | None:
     """Return the key with this id, or None if it does not exist.
 
-    The database role of a service may run this query. Raises Unavailable if the database cannot be reached.
+    The database roles of the services have the right to run this query. Raises Unavailable if the database cannot be
+    reached.
     """
     with pool.connection() as connection:
         rows = connection.run(_FIND, id=key_id)
@@ -63,7 +64,7 @@ class ApiKeyStore(OwnerStore):
         return [_read_key(row) for row in self._run(_LIST)]
 
     def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key and return it. Raises NotFound."""
+        """Revoke a key and return it. Raises NotFound if no key has this id."""
         rows = self._run(_REVOKE, id=key_id)
         if not rows:
             raise NotFound(f"no key has the id {key_id}: see `mnemosyne keys list`")

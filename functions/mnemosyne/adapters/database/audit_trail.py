@@ -33,8 +33,8 @@ RECORD_ACCESSES: Final = "SELECT record_audit(CAST(:events AS jsonb), CAST(:used
 class AuditTrail:
     """Records the accesses of this process in batches, so that no access waits for the audit trail.
 
-    `reads` is the share of read accesses that are recorded. All changes are recorded. The time of the last use of each
-    credential is recorded too.
+    `reads` is the share of read accesses that are recorded, from 0.0 (none) to 1.0 (all). All changes are recorded. The
+    time of the last use of each credential is recorded too.
     """
 
     def __init__(self, pool: "Callable[[], Pool]", *, reads: float = 1.0) -> None:
@@ -113,7 +113,7 @@ class AuditTrail:
             pause.wait(FLUSH_SECONDS)
             try:
                 self.flush()
-            except Exception:  # otherwise an error would end the thread, and no further event would be recorded
+            except Exception:  # an uncaught error would end the thread, and no further event would be recorded
                 log.exception("audit_crashed")
 
 

@@ -39,9 +39,9 @@ class GrantStore(OwnerStore):
         return [_to_json_values(row.by_name) for row in self._run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
-        """Revoke the grants with these ids and all grants of the person.
+        """Revoke the active grants with these ids and, if `person` is given, all active grants of this person.
 
-        Returns the ids of the grants that were active.
+        Returns the ids of the revoked grants.
         """
         return [str(row["id"]) for row in self._run(_REVOKE, ids=uuid_array(ids), person=person)]
 
