@@ -21,10 +21,11 @@ NO_REQUEST = UUID(int=0)
 
 
 class OutcomeCursor(Input):
-    """Position of a reader in the list of outcomes. Clients receive and send the position as JSON.
+    """Position of a client that reads the list of outcomes. Clients receive and send the position as JSON.
 
-    A reader makes passes. Each pass has one or more pages, and returns the outcomes since the previous pass. A pass
-    reads the outcomes between two database snapshots, so that clocks and the order of commits do not matter.
+    A client reads new outcomes in passes. Each pass has one or more pages, and returns the outcomes that were recorded
+    since the previous pass. To find these outcomes, a pass compares two database snapshots. It does not compare times,
+    because clocks can differ, and transactions do not always commit in the order in which they began.
     """
 
     since: float | None = None
@@ -59,7 +60,7 @@ class OutcomePage:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Outcome of a request, or of a dead-lettered message without requests."""
+    """Outcome of an ingest request, or of a dead-lettered message as a whole."""
 
     namespace: str
     message_id: str
@@ -72,7 +73,11 @@ class Outcome:
 
     @classmethod
     def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter, delivery: str) -> Self:
-        """Return the outcome of a dead-lettered message. `delivery` is the message id of the delivery."""
+        """Return the outcome of a dead-lettered message.
+
+        `delivery` is the id of the delivered message. After a redrive, this id differs from the dead letter's
+        `message_id`.
+        """
         return cls(
             namespace=namespace,
             message_id=dead_letter.message_id,
@@ -83,7 +88,7 @@ class Outcome:
 
     @property
     def state(self) -> IngestState:
-        """State of the request after the delivery."""
+        """State of the request. A dead-lettered message as a whole has the state `dead_lettered`."""
         return self.status.state if self.status else IngestState.DEAD_LETTERED
 
     def encode(self) -> tuple[bytes, dict[str, str]]:
@@ -91,8 +96,9 @@ class Outcome:
 
         If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids.
         The id contains a digest of the namespace and the error, because two namespaces may have the same request id,
-        and a request may fail with different errors. A request that is published again may also fail with its first
-        error after another error, so the digest of a failure contains the message id of the delivery.
+        and a request may fail with different errors. A request that is published again can also fail with error A, then
+        with error B, and then with error A again. Therefore the digest of a failure also contains the id of
+        the delivered message.
         """
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
@@ -118,7 +124,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class DeletedRecords:
-    """Results of deleting records by source and key."""
+    """Outcomes of requests to delete records by source and key, and the requests that were not carried out."""
 
     outcomes: Mapping[UUID, IngestStatus]
     busy: frozenset[UUID] = frozenset()
