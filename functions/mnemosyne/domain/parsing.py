@@ -1,6 +1,6 @@
 """Validate input. Errors name the argument, the value and the rule. Pure.
 
-Tools and messages share these rules.
+The arguments of MCP tools and the memories in published messages must follow the same rules.
 """
 
 import json
@@ -51,7 +51,7 @@ def storable(text: str) -> str:
 
 
 def surrogate_problem(text: str) -> str:
-    """Return an error about the first lone surrogate in the text; empty if there is none."""
+    """Return an error message about the first lone surrogate in the text; empty if there is no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError as exc:
@@ -112,8 +112,8 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must contain finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
-        # Also reject floats that exceed 64-bit integers. Such floats have no fraction, so PostgreSQL would return them
-        # as integers.
+        # Also reject floats that are larger than any 64-bit integer. PostgreSQL would return such a float, for example
+        # 1e30, as an integer with all its digits, and not as a float.
         raise ValueError("must contain numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must be a JSON value, got {excerpt(value)}")
@@ -175,7 +175,7 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
 
     Raises InvalidRequest with the first five problems and the number of further problems.
 
-    `of` is the name of the tool or object, for the error about an unknown argument.
+    `of` names the tool or object that the data belongs to. The error about an unknown argument contains this name.
     """
     try:
         return model.model_validate(data)
@@ -184,7 +184,7 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
 
 
 def invalid(exc: ValidationError, model: type[BaseModel], of: str) -> InvalidRequest:
-    """Convert an error of pydantic to the error that `parse` raises."""
+    """Convert pydantic's ValidationError to the InvalidRequest that `parse` raises."""
     errors = exc.errors(include_url=False)
     problems = dict.fromkeys(_error_sentence(error, model, of) for error in errors[:PROBLEMS])
     more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
@@ -285,11 +285,14 @@ def check_values(text: bytes, *, of: str) -> None:
     # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
     # quotes, so that the remaining quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * VALUES  # two quotes for a name, and two for the value
+    few_strings = plain.count(b'"') <= 4 * VALUES  # two quotes for a field's name, and two for its value
     if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
         raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
 
 
 def max_values(text: bytes) -> int:
-    """Return an upper bound of the number of values: every value follows a comma or an opening bracket."""
+    """Return an upper bound of the number of values inside a JSON text.
+
+    The bound is the number of commas and opening brackets, because one of them is before every value or its name.
+    """
     return text.count(b",") + text.count(b"[") + text.count(b"{")
