@@ -14,8 +14,10 @@ _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MU
 
 
 def is_given(title: str, beginning: str) -> bool:
-    """Whether the title was chosen, by the publisher or in a `TITLE:` line, and is not just the beginning of the
-    content."""
+    """Whether the publisher chose the title, as a field or in a `TITLE:` line of the content.
+
+    False if the title is just the beginning of the content.
+    """
     return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
 
 
@@ -25,11 +27,11 @@ def label(title: str, beginning: str) -> str:
 
 
 def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) -> str:
-    """Return about `characters` of a content as one line that ends with a whole word.
+    """Return the beginning of a content as one line, of at most `characters` characters plus an ellipsis.
 
     `beginning` is the content, or its first READ_CHARACTERS. The preview leaves out a chosen title (see `is_given`),
-    the header lines of a chronicle (such as TITLE:), and Markdown marks at the beginning of lines. A text without
-    spaces is cut anywhere.
+    header lines such as `TITLE: …`, and Markdown marks at the beginning of lines. The line ends with a whole word, if
+    the text has spaces.
     """
     text = " ".join(one_line(_MARKS.sub("", _FRAME.sub("", beginning))).split())
     if is_given(title, beginning) and text.casefold().startswith(title.casefold()):

@@ -26,7 +26,7 @@ class Provenance:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields that are known, by name."""
+        """The names and values of the fields that are not None."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
@@ -41,9 +41,9 @@ class Publisher:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The message's attributes that state publisher, file and lines.
+        """The message attributes with the publisher's name, the file's name and the line numbers.
 
-        If the lines do not fit into an attribute, they are left out.
+        If the line numbers do not fit into an attribute, they are left out.
         """
         steps = [line - before for line, before in zip(self.lines, [0, *self.lines], strict=False)]
         attributes = {

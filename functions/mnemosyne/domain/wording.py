@@ -49,7 +49,8 @@ def _collapse_white_space(line: str) -> str:
 def wording_id(content: str, session: str | None) -> UUID:
     """Return a digest of the normalized content.
 
-    Contents with the same digest are near-duplicates. The digest of a short content includes the session.
+    Contents with the same digest are near-duplicates. The digest of a content of fewer than four words also depends on
+    the session, because a text such as "Yes, I did." has another meaning in another session.
     """
     text = wording(content)
     is_long = len(text.split(maxsplit=WORDS_ACROSS_SESSIONS)) >= WORDS_ACROSS_SESSIONS
