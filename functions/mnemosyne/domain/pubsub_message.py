@@ -1,6 +1,6 @@
-"""Pub/Sub messages, the limits of their attributes, and the envelopes around their data. Pure.
+"""Pub/Sub messages, the limits of their attributes, and CloudEvents in their data. Pure.
 
-`unwrap` never raises an error about the data of a message. Instead, the result has the error.
+If the data of a message is invalid, `unwrap` does not raise an error. Instead, its result contains the error.
 """
 
 import base64
@@ -80,10 +80,11 @@ class Published:
     def first_published(self) -> str:
         """Time at which the message was first published, in RFC 3339 with milliseconds.
 
-        This time stays the same when Pub/Sub forwards the message to a dead-letter topic. An attribute that is not a
-        time is ignored: without a time, each delivery of a deletion would count as published at its own time. An
-        attribute that is later than Pub/Sub's time is ignored, too: it comes from a clock that is fast, and a deletion
-        or a forgetting that follows the message would not apply to it.
+        This time stays the same when Pub/Sub forwards the message to a dead-letter topic, or a redrive publishes the
+        message again. The result is the earliest of Pub/Sub's publish time and the times in two attributes. If the
+        time in an attribute is later than Pub/Sub's time, it comes from a fast clock. With such a time, the message
+        would seem to be later than a deletion that in fact followed it. An attribute that is not a time is ignored.
+        Otherwise the message would have no such time, and each delivery would count as published when it is delivered.
         """
         attributes = self.attributes
         times = (attributes.get(FIRST_PUBLISHED, ""), attributes.get(_SOURCE_PUBLISH_TIME, ""), self.publish_time)
@@ -119,7 +120,7 @@ class Published:
 
     @property
     def visible_request_ids(self) -> list[UUID]:
-        """The request ids in the attributes, and in the data even if it cannot be parsed."""
+        """The request ids in the attributes and in the data. Data that is not valid JSON is searched, too."""
         in_data = [match.decode() for match in _REQUEST_ID.findall(self.data)]
         ids: dict[UUID, None] = {}
         for text in [*in_data, self.attributes.get("request_id", "")]:
@@ -132,7 +133,11 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageBody:
-    """Body of a message, with the fields that may also be in its attributes or in a CloudEvent."""
+    """The parsed data of a message, with its namespaces, version, source and key.
+
+    These values can be in the message's attributes or in its data. A CloudEvent can also have the namespace, the source
+    and, as its id, the key.
+    """
 
     body: Mapping[str, Any]
     problem: str
@@ -147,10 +152,10 @@ class MessageBody:
     """Error for memories without a key, if the key of the message is invalid; else empty."""
 
     def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
-        """Return the namespace of the message, and an error. The error is empty if the namespace is valid.
+        """Return the namespace that the message is for, and an error. The error is empty if the namespace is valid.
 
-        The namespace is empty if there is none. `allowed_namespace` is the only namespace that the publisher may write
-        to.
+        `allowed_namespace` is the only namespace that the publisher is allowed to write to. The message need not name
+        it. Without `allowed_namespace`, the result is empty if the message names no namespace or an invalid one.
         """
         if not allowed_namespace and not self.namespaces:
             return "", "attribute namespace is required"
@@ -189,7 +194,8 @@ def unwrap(message: Published) -> MessageBody:
         problem = str(exc)
     if problem or not isinstance(body, dict):
         body = {}
-    batch = body if "memories" in body else {}  # only a batch has a source and key for all its memories
+    # Only a batch has a source and key for all its memories. Otherwise these fields belong to the message's one memory.
+    batch = body if "memories" in body else {}
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
     key, key_problem = _first_key(attributes.get("key"), batch.get("key"), event.get("id"))

@@ -1,4 +1,7 @@
-"""Remove forgotten memories from the data of a message. Pure."""
+"""Remove the texts of forgotten memories from the data of a message. Pure.
+
+A forgetting is the deletion of selected memories with all their texts.
+"""
 
 import json
 from collections.abc import Collection, Sequence
@@ -15,9 +18,9 @@ from mnemosyne.domain.message import FORGOTTEN, encode_record
 def redact(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -> bytes | None:
     """Return the data of a message without the texts of its forgotten memories.
 
-    `entries` is the result of `read_each`, and `positions` has the positions of forgotten memories in `entries`. Only
-    the request id of a forgotten memory remains. The other memories keep their request ids, sources, keys and
-    positions. Returns None if all memories are forgotten.
+    `entries` is the result of `message.read_each`, and `positions` has the indexes of the forgotten memories in
+    `entries`. A forgotten memory is replaced by its request id and an error. The other memories keep their request ids,
+    sources, keys and positions. Returns None if all memories are forgotten.
     """
     if len(positions) == len(entries):
         return None
@@ -31,9 +34,10 @@ def redact(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -
 
 
 def _republished_record(item: Any, reading: Reading) -> bytes:
-    """Return a record of a redacted message as JSON. To an invalid record, only request id, source and key are added.
+    """Return the JSON of a record whose memory is not forgotten, for the redacted message.
 
-    If an invalid record is nested too deeply to be written, only its error remains.
+    An invalid record stays as it is, but gets its request id, source and key if they are missing. If an invalid record
+    is not an object, or is nested too deeply to be encoded, the result has the error instead of the record.
     """
     if isinstance(item, dict) and isinstance(reading, FailedRequest):
         id_fields = (
