@@ -1,4 +1,4 @@
-"""Names in a query: words that a memory about the same person or thing contains."""
+"""Find names of people and things in a query. A memory about such a person or thing usually contains the name."""
 
 import re
 
@@ -16,9 +16,9 @@ _IDENTIFIER = re.compile(r"\b[^\W\d_]+[-.]?\d\w*")
 def names_in_query(query: str) -> list[str]:
     """Return the names in a query: capitalised words, and parts of identifiers, such as `mail` and `23` of `mail-23`.
 
-    The first word of a sentence, abbreviations in capitals, months and days are not names. In German every noun is
-    capitalised, so the SQL function `search_terms` ignores names without digits in German. A query with more than four
-    names counts as a query without names.
+    The first word of a sentence, abbreviations in capitals, months and weekdays are not names. In German every noun is
+    capitalised, so the SQL function `search_terms` ignores names without digits if the query or some of the namespace's
+    memories are in German. If a query has more than four names, the result is empty.
     """
     starts = {match.end() for match in _SENTENCE_START.finditer(query)}
     words = [match.group() for match in _WORD.finditer(query) if match.start() not in starts]

@@ -25,8 +25,7 @@ from mnemosyne.domain.time.window import TimeWindow
 POOL = 20
 """Number of best candidates that `diversify` compares with each other."""
 DIVERSIFIED = 10
-"""Number of candidates that `diversify` chooses one by one. Each choice adds to the penalty of similar
-candidates."""
+"""Number of candidates that `diversify` chooses one by one. Each choice raises the penalty of similar candidates."""
 WITH_NEIGHBOURS = 20
 """Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,7 +61,7 @@ def score_hybrid(
 
 
 def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
-    """Map each row to its neighbours in the session: the rows at the offsets -2, -1, 1 and 2, by offset."""
+    """Map the index of each row to its neighbours in the session: the rows at the offsets -2, -1, 1 and 2."""
     runs: dict[int, dict[int, int]] = {}
     for head, offset, row in neighbours:
         runs.setdefault(head, {0: head})[offset] = row
@@ -77,27 +76,28 @@ def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int
 
 
 def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
-    """Return the speakers of at least two rows. A text before a colon that occurs only once is often a title."""
+    """Return the speakers of at least two rows. A speaker is the text before the first colon of a content. If such a
+    text occurs only once, it is often a title."""
     counts = Counter(row.speaker for row in rows if row.speaker)
     return [speaker for speaker, count in counts.items() if count > 1]
 
 
 def best_share(rows: Iterable[Candidate]) -> float:
-    """Return the mean share of the query's words (`words_share`) in the three memories with the largest shares."""
+    """Return how many of the query's words the best memories contain: the mean of the three largest `words_share`."""
     largest = heapq.nlargest(3, (row.words_share or 0.0 for row in rows))
     return statistics.fmean(largest) if largest else 0.0
 
 
 def weight_of_words(lexical_weight: float, share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the weight of the lexical score, at most 1. This is the embedder's weight, raised if memories contain many
-    words of the query (`share`, see `best_share`), and lowered if they contain few."""
+    """Return the weight of the lexical score, at most 1: the embedder's `lexical_weight`, raised if the best memories
+    contain many of the query's words (`share`, the result of `best_share`), and lowered if they contain few."""
     change = weights.lexical_by_share * (share - weights.usual_share)
     return min(1.0, lexical_weight * (1 + max(-weights.lexical_change, min(weights.lexical_change, change))))
 
 
 def context_weight(share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the factor of the bonus for neighbours, between 0 and 1. The factor is lower if memories contain many
-    words of the query (`share`, see `best_share`)."""
+    """Return a factor from 0 to 1, by which the bonus for neighbours is multiplied. The factor is lower if the best
+    memories contain many of the query's words (`share`, the result of `best_share`)."""
     return min(1.0, max(0.0, 1 - weights.context_by_share * (share - weights.sufficient_share)))
 
 
@@ -106,8 +106,8 @@ def fuse(
 ) -> list[float]:
     """Return the weighted mean of the vector score and the lexical score of each row.
 
-    Both scores are scaled first, so that the first `listed` rows (the matches) have scores from 0 to 1.
-
+    Both scores are scaled first, so that each ranges from 0 to 1 in the first `listed` rows. These rows match the
+    search; the other rows are their neighbours in the session. Source:
     Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
     """
     vectors = [row.vector_score or 0.0 for row in rows]
@@ -130,10 +130,10 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 
 
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
-    """Scale scores so that the first `listed` scores range from 0 to 1. Scores below this range become 0.
+    """Scale scores so that the first `listed` scores range from 0 to 1. Lower scores become 0.
 
-    If the first `listed` scores are all equal, each score becomes either 0 or 1. With `flat`, scores above `flat`
-    become 1. Without `flat`, scores become 1 if they are at least as large as the equal scores.
+    If the first `listed` scores are all equal, they have no range, so every score becomes either 0 or 1. With `flat`,
+    the scores above `flat` become 1. Without `flat`, the scores that are not lower than the equal scores become 1.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -151,10 +151,11 @@ def add_context(
     adjacency: Mapping[int, Mapping[int, int]],
     weights: Weights,
 ) -> list[float]:
-    """Return a bonus for each row, from its neighbours' scores and the best score in its session; 0 without neighbours.
+    """Return, for each row, the bonus for its neighbours; 0 if the row has no neighbours.
 
-    `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`. For a
-    long content, a part of the bonus is replaced by a fraction of the mean bonus (see `context_share`).
+    The bonus is a weighted sum of the neighbours' scores and the best score in the session. A row with a long content
+    gets only a share of its bonus (see `context_share`), and a part of the mean bonus instead of the rest.
+    `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own_scores, strict=True):
@@ -175,11 +176,11 @@ def add_context(
 
 
 def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the share of the bonus for neighbours that a content of `length` bytes gets.
+    """Return the share of its bonus for neighbours that a content of `length` bytes gets, at most 1.
 
-    `adjacent` has the lengths of the memories directly before and after the content. A long answer between short
-    requests gets a small share, because its own words name its topic. A long text among long texts, such as a paragraph
-    of a report, gets a larger share.
+    `adjacent` has the lengths in bytes of the memories directly before and after the content. A long answer between
+    short messages gets a small share, because its own words name its topic. A long text between long texts, such as a
+    paragraph of a report, gets a larger share.
     """
     if length <= weights.long_content:
         return 1.0
@@ -191,8 +192,8 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
 def _eligible_neighbours(
     candidates: Candidates, own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]]
 ) -> Iterable[int]:
-    """Return the rows next to the WITH_NEIGHBOURS best rows in their sessions. Rows that the search has found already,
-    and rows that do not match the filters, are left out."""
+    """Return the indexes of the rows directly before and after the best WITH_NEIGHBOURS matches in their sessions.
+    Leave out rows that are matches themselves, and rows that do not meet the filters."""
     indices = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
     best = [index for index in indices[:WITH_NEIGHBOURS] if index in adjacency]
     direct = {adjacency[index].get(offset, index) for index in best for offset in (-1, 1)}
@@ -219,7 +220,7 @@ def score_plain(candidates: Candidates) -> list[RankedCandidate]:
 
 
 def pool_ids(entries: Sequence[RankedCandidate]) -> list[str]:
-    """Return the ids of the candidates that `diversify` compares. Empty for one candidate, or without sessions."""
+    """Return the ids of candidates that `diversify` compares; empty for fewer than two, or if none has a session."""
     if len(entries) < 2 or all(entry.candidate.session is None for entry in entries):
         return []
     return [entry.candidate.id for entry in entries[:POOL]]
@@ -231,9 +232,8 @@ def diversify(
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
     `cosines` has the cosine of each pair of candidates in the pool (`pool_ids`), or None if a memory was deleted
-    meanwhile. Candidates outside the pool get the penalty for a cosine of 1. A memory without a session gets no
-    penalty, because users want to see similar documents, but not similar turns of a chat.
-
+    meanwhile. A candidate outside the pool gets the largest penalty, as if its cosine were 1. But a memory without a
+    session gets no penalty, because users want to see similar documents, but not similar messages of a chat. Source:
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """
     redundancies = [0.0] * len(cosines)

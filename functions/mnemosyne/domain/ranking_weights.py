@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """Weights of the ranking. Decisions 0016, 0032, 0039, 0040 and 0043 in docs/decisions give the reason of each.
+    """Weights of the ranking. Decisions 0016, 0032, 0039, 0040 and 0043 in docs/decisions give the reasons.
 
-    The context of a memory is the bonus for the scores of its neighbours and for the best score in its session. The
-    scores that are added are in [0, 1], so the weight of a score is also the most that it can add.
+    The context of a memory is a bonus: a weighted sum of the scores of its neighbours in the session and of the best
+    score in the session. These scores are in [0, 1], so the weight of a score is also the most that the score can add.
     """
 
     second_previous: float = 0.25

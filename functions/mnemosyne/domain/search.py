@@ -92,7 +92,10 @@ class SearchQuery:
 
 
 def last_word(query: str) -> str:
-    """Return the word at the end of a query, which may be incomplete; empty if the query does not end with a word."""
+    """Return the word at the end of a query; empty if the query does not end with a word.
+
+    The word can be incomplete, because the query is still being typed.
+    """
     match = _LAST_WORD.search(query)
     return match.group() if match else ""
 
@@ -120,8 +123,8 @@ class RelevanceParts:
 class Hit(MemoryFields):
     """A search result. `relevance` is None without a query.
 
-    `truncated` is true if content was cut or metadata were omitted to fit the requested size. In this case `snippet`
-    may show words of the query in the omitted content.
+    `truncated` is true if content was cut or metadata were omitted to fit the requested size. Then `snippet` is a
+    passage of the omitted content with a word of the query, or None if no such passage was found.
     """
 
     id: UUID
