@@ -49,15 +49,17 @@ def networks_of(address: str) -> tuple[str, str]:
 
 
 def cost_of_memories(memories: object) -> float:
-    """Return the cost of storing the memories in a call's arguments, valid or not."""
+    """Return the cost of storing the memories in a call's arguments. The memories need not be valid."""
     if not isinstance(memories, Sequence) or isinstance(memories, str):
         return MEMORY
     return sum(MEMORY + TEXT * (1 + _length(memory) // TEXT_CHARACTERS) for memory in memories)
 
 
 def cost_of_search(arguments: Mapping[str, Any]) -> float:
-    """Return the cost of a search, in addition to the cost of any request. A search without a query costs as much as a
-    list."""
+    """Return the cost of a search, in addition to the basic cost of a request (`REQUEST`).
+
+    A search without a query costs as much as a list.
+    """
     mode = arguments.get("mode", "hybrid")
     # Indexes have only the current titles, tags and metadata. Therefore a search as of an earlier time reads all
     # memories.
@@ -69,15 +71,15 @@ def cost_of_search(arguments: Mapping[str, Any]) -> float:
 
 
 def cost_of_list(arguments: Mapping[str, Any]) -> float:
-    """Return the additional cost of a list of memories in the order of their timestamps.
+    """Return the cost of listing memories by timestamp, in addition to the basic cost of a request (`REQUEST`).
 
-    If few memories match a filter by tags or metadata, the list reads all memories.
+    Only a filter by tags or metadata has an additional cost: if few memories match, the database reads all memories.
     """
     return COUNTING if arguments.get("tags") or arguments.get("metadata") else 0.0
 
 
 def cost_of_conditions(arguments: Mapping[str, Any]) -> float:
-    """Return the additional cost of the values in the conditions on metadata; 0 if `metadata` has no conditions."""
+    """Return the cost of the values in conditions on metadata, in addition to the other costs of the call."""
     conditions = arguments.get("metadata")
     if not isinstance(conditions, list):
         return 0.0
@@ -86,9 +88,9 @@ def cost_of_conditions(arguments: Mapping[str, Any]) -> float:
 
 
 def cost_of_changes(arguments: Mapping[str, Any]) -> float:
-    """Return the additional cost of changing the memories in `ids`.
+    """Return the cost of changing the memories in `ids`, in addition to the basic cost of a request (`REQUEST`).
 
-    A changed memory costs as much as a stored memory, because it is indexed again.
+    Each memory costs as much as storing a memory without embedding its text, because it is indexed again.
     """
     ids = arguments.get("ids")
     return MEMORY * len(ids) if isinstance(ids, list) else 0.0
@@ -101,7 +103,7 @@ def _length(memory: object) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenBucket:
-    """A token bucket with the capacity `per_minute`, refilled at that rate.
+    """A token bucket that holds at most `per_minute` tokens, and gains `per_minute` tokens per minute.
 
     https://en.wikipedia.org/wiki/Token_bucket
     """
@@ -116,11 +118,12 @@ class TokenBucket:
         return cls(per_minute=per_minute, tokens=float(per_minute), at=now)
 
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
-        """Take tokens. Return the new bucket and 0, or the unchanged bucket and the seconds to wait.
+        """Take `cost` tokens if the bucket has enough. Return the new bucket, and the seconds to wait.
 
-        `paid` is the part of the request's cost that was taken before this call. The client must send the whole request
-        again and pay this part again, so the seconds to wait include this part. A request that costs more than the
-        capacity needs a full bucket, and makes the balance negative.
+        If the tokens were taken, the seconds are 0. `paid` is the part of the request's cost that earlier calls have
+        taken. After the wait, the client sends the whole request again and pays this part again, so the seconds to wait
+        include this part. If a request costs more than a full bucket has, a full bucket is enough, and the balance
+        becomes negative.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):
