@@ -7,9 +7,9 @@ from mnemosyne.domain.parsing import Id, Input, Text
 
 @dataclass(frozen=True, kw_only=True)
 class NamespaceRetention:
-    """The lifetimes of a namespace in seconds, and how many of its memories expire.
+    """The lifetimes of a namespace's memories in seconds, and the number of its memories that will expire.
 
-    A memory's lifetime begins when the memory was last sent. None means no limit.
+    A memory's lifetime begins when a publisher last sent the memory. A lifetime of None means no limit.
     """
 
     namespace: str
@@ -24,7 +24,10 @@ class NamespaceRetention:
 
 
 class RetentionCursor(Input):
-    """Position at which a change of lifetimes continues: a namespace, and the last memory that was processed."""
+    """Position at which the next batch begins, when the expiry of memories is computed again.
+
+    This is done after the lifetimes have changed. The position is a namespace, and the last memory that was processed.
+    """
 
     namespace: Text
     memory_id: Id | None = None

@@ -1,9 +1,9 @@
-"""Encrypt the requests and answers between an operator's command and the `migrate` function. Pure.
+"""Encrypt an operator's requests to the `migrate` function, and the function's answers. Pure.
 
 Requests and answers pass through a workflow of Google Workflows, and Google keeps the inputs and results of a workflow
-for 90 days. Therefore each process makes a key pair, and the two processes derive a shared key, which nobody can derive
-from the workflow or its logs. The encryption uses X25519 (https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256,
-and AES-256-GCM.
+for 90 days. Therefore the operator's command and the function each make a key pair, and derive a shared key from the
+two pairs. Nobody can derive this key from the inputs, results or logs of the workflow. The encryption uses X25519
+(https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256, and AES-256-GCM.
 """
 
 import os
@@ -55,7 +55,10 @@ class Channel:
         return b64encode(nonce + self._cipher.encrypt(nonce, data, kind)).decode()
 
     def open(self, sealed: str, kind: bytes) -> bytes:
-        """Decrypt data. Raises InvalidRequest if the data were encrypted with another key or as another kind."""
+        """Decrypt data. `kind` is REQUEST or ANSWER.
+
+        Raises InvalidRequest if the data was encrypted with another key or for another kind.
+        """
         try:
             data = b64decode(sealed, validate=True)
             return self._cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], kind)
