@@ -39,7 +39,7 @@ _SUFFIXES = ("ing", "ed", "es", "en", "s", "e", "t")
 
 
 class Kind(StrEnum):
-    """Kind of a content word. Two values are compared only if they are of the same kind."""
+    """Kind of a content word. Two values of a fact are compared only if their words are of the same kind."""
 
     NUMBER = "number"
     NAME = "name"
@@ -72,7 +72,7 @@ class Statement:
 
     @cached_property
     def by_key(self) -> dict[str, Word]:
-        """The content words by their keys. Of several words with the same key, the first counts."""
+        """The content words by their keys. If several words have the same key, only the first is used."""
         return {word.key: word for word in reversed(self.words)}
 
     @cached_property
@@ -97,7 +97,10 @@ class Statement:
 
     @cached_property
     def may_be_fact(self) -> bool:
-        """Whether the statement may state a lasting fact. This is true for sentences in an unknown language."""
+        """Whether the statement possibly states a lasting fact.
+
+        True also for a statement without any known function word, because its language is probably unknown.
+        """
         return (
             self.is_change
             or self.is_negated
@@ -193,9 +196,9 @@ def _parse_statement(text: str, speaker: str | None) -> Statement | None:
 
 
 def _continues(previous: Word, word: Word) -> bool:
-    """Whether two adjacent words may belong to one value.
+    """Whether two adjacent words can be parts of one value (the part of a fact that can change).
 
-    These are two names or numbers, two ordinary words, or an ordinary word and the number after it ("shelf 7").
+    True for two names or numbers, two ordinary words, or an ordinary word and the number after it ("shelf 7").
     """
     if previous.kind is Kind.WORD:
         return word.kind is Kind.WORD or word.key[-1:].isdigit()
