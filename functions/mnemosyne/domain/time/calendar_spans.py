@@ -60,8 +60,10 @@ class Calendar:
         return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
 
     def clock(self, day: date, hour: float, *, minute: bool = False) -> Span:
-        """Return the hour that begins at a local time of a day. With `minute`, return the minute. The time is in hours
-        after midnight."""
+        """Return the hour that begins at a local time of a day, or with `minute` the minute that begins then.
+
+        `hour` is the time in hours after midnight, such as 14.5 for 14:30.
+        """
         span = self.hours(day, hour, hour + (1 / 60 if minute else 1))
         return Span(start=span.start, end=span.end, is_hour=not minute)
 
@@ -135,7 +137,10 @@ def _month(year: int, month: int) -> date:
 
 
 def easter(year: int) -> date:
-    """Return Easter Sunday of the Western churches. Anonymous Gregorian computus (Meeus, "Astronomical Algorithms")."""
+    """Return the date of Easter Sunday in the Western churches.
+
+    The formula is the anonymous Gregorian computus (Meeus, "Astronomical Algorithms").
+    """
     a, b, c = year % 19, year // 100, year % 100
     d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7

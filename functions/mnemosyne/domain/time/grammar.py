@@ -50,7 +50,7 @@ class TooManyMatchesError(ValueError):
 
 @dataclass
 class MatchBudget:
-    """The number of texts that may still be matched against all rules. A text takes about 0.05 ms."""
+    """The number of texts that can still be matched against all rules. Matching one text takes about 0.05 ms."""
 
     left: int
 
@@ -78,10 +78,11 @@ class Grammar:
         self._spans: dict[str, Span | None] = {}
 
     def span(self, text: str) -> Span | None:
-        """Return the span that the text means; None if no rule matches. May raise ValueError or OverflowError.
+        """Return the span that the text means; None if no rule matches.
 
-        Rules call this function for parts of the text. Results are cached, because otherwise each word of the text
-        would double the running time.
+        Rules call this function for parts of the text. Results are cached, because without a cache each further word
+        of the text would double the running time. Raises ValueError or OverflowError if the time does not exist, such
+        as 30 February, and TooManyMatchesError if the budget is used up.
         """
         if text not in self._spans:
             self._spans[text] = self._span(text)
@@ -101,8 +102,10 @@ class Grammar:
         return span.day if span else None
 
     def latest(self, candidates: Iterator[Span]) -> Span | None:
-        """Return the latest span that begins on the day of the horizon (by default today) or before. `candidates` has
-        the latest spans first."""
+        """Return the latest span that begins on or before the day of the horizon (by default today).
+
+        `candidates` yields the spans to choose from, the latest first.
+        """
         end = self.calendar.day(self.horizon).end
         return next((span for span in candidates if span.start and end and span.start < end), None)
 

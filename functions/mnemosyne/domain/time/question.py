@@ -28,7 +28,8 @@ _HAS_DIGIT = re.compile(r".*\d")
 _WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
 _NAMED_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
-# Words that name a period. An expression without such a word, such as "in March", may also mean an earlier year.
+# Words that name one particular period, such as a year or "last". An expression without such a word, such as "in
+# March", can also mean an earlier year.
 _NAMED_PERIOD = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
@@ -96,7 +97,8 @@ def _is_time_word(word: str) -> bool:
 def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[TimeWindow, ...]:
     """Return the time windows that a question names.
 
-    Without a year, "in March" means March of this year and of the nine years before.
+    A time without a year, such as "in March", means several windows: March of this year and of each of the nine years
+    before.
     """
     budget = MatchBudget(QUESTION_MATCHES)
     if not (match := _find_time(question, now, timezone, budget)):
@@ -118,7 +120,7 @@ def _of_earlier_years(expression: str, now: datetime, timezone: str, budget: Mat
 
 
 def _probably_means_time(expression: str) -> bool:
-    """Whether words that can be parsed as a time probably mean a time."""
+    """Whether words of a question probably mean a time. Words such as "may" can be parsed as a time, too."""
     first, *more = expression.split() or [""]
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None

@@ -109,7 +109,10 @@ def _decade(grammar: Grammar, match: Match) -> Span:
     rf"(?:the )?{WEEKDAY},? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?", r"(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)"
 )
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
-    """Return the latest day with this number in its month, and with this weekday if one is named."""
+    """Return the latest day with this number, such as "the 15th".
+
+    If the text names a weekday, return the latest such day that is this weekday.
+    """
     number, weekday = int(match["day"]), match.groupdict().get("weekday")
     for back in range(1_500 if weekday else 62):
         day = grammar.horizon - timedelta(days=back)
@@ -184,7 +187,10 @@ _PARTS = rf"(?P<parts>{_PART}(?:,? (?:and )?{_PART})+)"
 
 @RULES.rule(rf"{_PARTS} ago", rf"(?:the )?(?P<past>last|past) {_PARTS}")
 def _parts_ago(grammar: Grammar, match: Match) -> Span | None:
-    """Subtract several units, as in "two weeks and two days ago"."""
+    """Return the day that is several units before today, as in "two weeks and two days ago".
+
+    With "last" or "past" instead of "ago", return the span from that day until now.
+    """
     day = grammar.today
     for part in re.findall(_PART, match["parts"]):
         count, unit = part.rsplit(" ", 1)

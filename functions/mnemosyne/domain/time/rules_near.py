@@ -86,7 +86,7 @@ def _rolling(grammar: Grammar, match: Match) -> Span | None:
         number = groups.get("n") or "1"
         unit, count = UNITS[match["unit"]], 3 if number == "few" else number_of(number)
     start = grammar.calendar.utc(grammar.calendar.ago(unit, count))
-    if unit in ("minute", "hour"):  # elapsed time, even if clocks were set forward or back
+    if unit in ("minute", "hour"):  # count elapsed time, even if clocks were set forward or back meanwhile
         start = grammar.calendar.now - timedelta(**{f"{unit}s": count})
     return Span(start=start, end=grammar.calendar.now) if count else None
 

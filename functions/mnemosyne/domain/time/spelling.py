@@ -57,7 +57,10 @@ def _day_number(match: re.Match[str]) -> str:
 
 
 def _replace_number_words(text: str) -> str:
-    """Replace words with digits: years, days next to a month, and ordinals above four."""
+    """Replace number words with digits: years, days of a month, and ordinals above four.
+
+    Examples are "nineteen ninety", "may third" and "fifth". A day is recognised by the name of a month next to it.
+    """
     if _WORDS.isdisjoint(re.findall("[a-z]+", text)):
         return text
     patterns = _patterns()

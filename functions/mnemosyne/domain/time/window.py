@@ -83,10 +83,10 @@ def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UT
 
 
 def _parse_bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
-    """Parse a bound of a window. Returns None if the bound is after the year 9999.
+    """Parse the start of a time window or, with `end`, the inclusive end of a window.
 
-    A date means the start of the day. With `end`, the result is the first moment after the bound: the start of the next
-    day, or the time plus one microsecond.
+    A date as the start means the start of the day. For an end, the result is the first moment after it: the start of
+    the next day, or the time plus one microsecond. Returns None for the end 9999-12-31, because no later day exists.
     """
     try:
         if _DATE.fullmatch(text):
