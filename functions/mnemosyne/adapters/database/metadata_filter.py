@@ -1,4 +1,4 @@
-"""Translate conditions on metadata to a jsonpath and to index terms.
+"""Translate conditions on metadata to a jsonpath, and to terms of the index of metadata.
 
 The jsonpath is in lax mode: it descends into arrays, and values that cannot be compared are unequal. See
 https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH.
@@ -19,10 +19,11 @@ def jsonpath(conditions: Sequence[MetadataCondition]) -> str:
 
 
 def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
-    """Return the index terms of the most selective condition. A memory that matches has at least one of these terms.
+    """Return the index terms of the condition that is likely to match the fewest memories.
 
-    The result is None if all conditions require that a field is missing, because the index has no terms for missing
-    fields.
+    An index term is the path of a metadata field, or the path with a value, such as `.author=Ann`. A memory that
+    matches the condition has at least one of the returned terms. The result is None if all conditions require that a
+    field is missing, because the index has no terms for missing fields.
     """
     present = [condition for condition in conditions if condition.operator is not Operator.MISSING]
     if not present:

@@ -1,8 +1,9 @@
-"""Bring the schema up to date: apply each numbered migration once, then the changed repeatable files.
+"""Bring the schema up to date: apply the new migrations, then the changed repeatable files.
 
-`db/migrations` has changes that can be applied only once: tables, columns, indexes, roles. `db/functions` has objects
-that can be replaced: SQL functions, triggers, rights. A repeatable file is applied again when its text has changed, in
-the order of the file names. All missing files are applied in one transaction, so a failed run changes nothing.
+The migrations in `db/migrations` are numbered changes that can be applied only once: tables, columns, indexes, roles.
+The repeatable files in `db/functions` define objects that can be replaced: SQL functions, triggers, rights. A
+repeatable file is applied again when its text has changed. The repeatable files are applied in the order of their
+names. One transaction applies all files that must be applied, so a failed run changes nothing.
 """
 
 import hashlib
@@ -47,7 +48,7 @@ SELECT to_regclass('schema_migrations') IS NOT NULL AS migrations,
     to_regclass('schema_repeatables') IS NOT NULL AS repeatables
 """
 _MIGRATIONS: Final = "SELECT version, name, checksum, applied_at FROM schema_migrations ORDER BY version"
-# to_jsonb, because the column earlier_checksums is missing before the migration that adds it.
+# Read the column earlier_checksums with to_jsonb, because a database of an earlier version does not have this column.
 _REPEATABLES: Final = """
 SELECT name, checksum, applied_at, coalesce(to_jsonb(r) -> 'earlier_checksums', '[]') AS earlier_checksums
 FROM schema_repeatables r
@@ -107,17 +108,17 @@ class SchemaFile:
 
     @property
     def label(self) -> str:
-        """The file's name in messages."""
+        """The name of the file in logs and error messages. The name of a migration begins with its number."""
         return self.name if self.version is None else f"{self.version:04} {self.name}"
 
 
 def schema_files() -> list[SchemaFile]:
-    """Return the schema files of the package `mnemosyne.db`, which belong to this version of the code."""
+    """Return the schema files of this version of the code, from the package `mnemosyne.db`."""
     return read(resources.files("mnemosyne.db"))
 
 
 def read(directory: Traversable) -> list[SchemaFile]:
-    """Read the files in `migrations`, then the files in `functions`, each in the order of the names.
+    """Read the files in `migrations`, then the files in `functions`, both in the order of their names.
 
     Raises Misconfigured if a migration's number is missing or used twice.
     """
@@ -139,14 +140,17 @@ def _sql_files(directory: Traversable) -> list[tuple[str, str]]:
 def status(
     connection: Connection, files: Sequence[SchemaFile], *, repair: bool = False, allow_later: bool = False
 ) -> list[SchemaFile]:
-    """Return the files, each with the time at which it was applied, or None if it must be applied.
+    """Return the files, and find out which of them must be applied to the database.
 
-    A repeatable file must be applied if its text has changed since it was applied. With `repair`, all repeatable files
-    must be applied. With `allow_later`, a repeatable file that another version has replaced counts as applied.
+    In the result, `applied_at` of a file is the time at which it was applied, or None if it must be applied.
 
-    If the schema has migrations that are not among the files, a later version has made the schema. Then all repeatable
-    files that were ever applied count as applied, even with `repair`. So an earlier version that is deployed again
-    keeps the later SQL functions.
+    A migration must be applied if it was never applied. A repeatable file (which can be applied several times) must
+    also be applied if its text has changed since then. With `repair`, all repeatable files must be applied. With
+    `allow_later`, a file that was applied, and then replaced by another version of the same file, counts as applied.
+
+    If the database has migrations that are not among the files, a later version of the code has applied them. Then all
+    repeatable files that were ever applied count as applied, even with `repair`. So if an earlier version of the code
+    is deployed again, the SQL functions of the later version remain.
 
     Raises Misconfigured if the text of an applied migration differs from its file.
     """
@@ -213,12 +217,12 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
 def migrate(
     connection: Connection, files: Sequence[SchemaFile], *, space: EmbeddingSpace, repair: bool = False
 ) -> list[SchemaFile]:
-    """Apply the missing files in one transaction, and return these files.
+    """Apply all files that must be applied, in one transaction, and return these files.
 
     `space` is the embedding space of a new schema. With `repair`, the repeatable files are applied although they have
     not changed, which restores functions and rights that somebody dropped or revoked. The role of the connection must
     own the schema and be allowed to create the extension `vector`. Concurrent runs wait for each other. Raises
-    MigrationFailed with PostgreSQL's message.
+    MigrationFailed, with PostgreSQL's message, if PostgreSQL rejects a file.
     """
     connection.script(_BOOKKEEPING)
     try:

@@ -1,4 +1,4 @@
-"""Storage of the authorization server in PostgreSQL."""
+"""Storage of the OAuth authorization server in PostgreSQL: clients, authorization requests, grants and tokens."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,14 +27,14 @@ from mnemosyne.domain.principal import Scope
 
 
 class OAuthStore:
-    """The database of the authorization server."""
+    """Opens transactions in the database of the OAuth authorization server."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     @contextmanager
     def transaction(self) -> Iterator["OAuthRows"]:
-        """Open a transaction. Raises Unavailable."""
+        """Open a transaction for the context. Raises Unavailable if the database does not respond."""
         with self._pool.connection() as connection, connection.transaction():
             yield OAuthRows(connection)
 
@@ -42,7 +42,8 @@ class OAuthStore:
 def find_valid_grant(pool: Pool, grant_id: UUID) -> ValidGrant | None:
     """Return the grant with this id; None if it is revoked, expired, blocked or unknown.
 
-    The database role of the service `mcp` may run this query. Raises Unavailable if the database does not respond.
+    The service `mcp` calls this function. Its database role is not allowed to read the tables, but has the right to
+    run this query. Raises Unavailable if the database does not respond.
     """
     with pool.connection() as connection:
         rows = connection.run(sql.VALID_GRANT, id=str(grant_id))
@@ -61,17 +62,20 @@ class OAuthRows:
     # -- clients
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
-        """Return a stored client and the age of its document in seconds."""
+        """Return a stored client, and the seconds since its metadata document was last read."""
         rows = self._connection.run(sql.CLIENT, id=client_id)
         return (_read_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
     def save_client(self, client: Client, seconds: int) -> None:
-        """Store a client whose metadata document was just read. A stored client never gets an earlier expiry."""
+        """Store a client whose metadata document was just read, for at least `seconds`.
+
+        If the client is stored already with a later expiry, this expiry is kept.
+        """
         metadata = {name: value for name, value in vars(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
     def extend_client(self, client_id: str, seconds: int) -> None:
-        """Extend the lifetime of a client, because it is used."""
+        """Keep a stored client for at least `seconds` from now. Called when the client gets a token."""
         self._connection.run(sql.EXTEND_CLIENT, id=client_id, seconds=seconds)
 
     # -- authorization requests in progress
@@ -98,7 +102,7 @@ class OAuthRows:
         )
 
     def pending(self, cookie_hash: bytes) -> PendingAuthorization | None:
-        """Return the request of a browser; None if it does not exist or has expired."""
+        """Return the authorization request of the browser with this cookie; None if there is none or it has expired."""
         rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
         if not rows:
             return None
@@ -111,7 +115,7 @@ class OAuthRows:
         self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)
 
     def count_attempt(self, cookie_hash: bytes) -> None:
-        """Count a wrong log-in code."""
+        """Count one more wrong log-in code for an authorization request."""
         self._connection.run(sql.COUNT_ATTEMPT, cookie_hash=cookie_hash)
 
     def set_status(self, cookie_hash: bytes, status: str) -> None:
@@ -119,7 +123,10 @@ class OAuthRows:
         self._connection.run(sql.SET_STATUS, cookie_hash=cookie_hash, status=status)
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
-        """Store the person who has logged in, and replace the hash of the browser's cookie."""
+        """Store the logged-in person, and replace the hash of the browser's cookie.
+
+        The browser gets a new cookie. So a cookie that was stolen before the log-in is useless.
+        """
         person_json = json_text(vars(person) | {"scopes": sorted(person.scopes)})
         self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=person_json)
 
@@ -186,7 +193,7 @@ class OAuthRows:
         self._connection.run(sql.ADD_REFRESH, hash=token.hash, grant_id=str(token.grant.id), seconds=seconds)
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
-        """Return the stored refresh token with this hash, with its grant locked."""
+        """Return the stored refresh token with this hash, and lock its grant until the transaction ends."""
         rows = self._connection.run(sql.REFRESH_GRANT, hash=token_hash)
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
@@ -216,7 +223,7 @@ class OAuthRows:
         return bool(row["blocked"])
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
-        """Return the scopes that the person has allowed for the client before; None if there are none."""
+        """Return the stored consent: the scopes that the person has allowed for the client; None if there is none."""
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
         return Consent(**rows[0].by_name | {"scopes": _read_scopes(rows[0]["scopes"])}) if rows else None
 

@@ -16,8 +16,8 @@ FROM object_imports
 WHERE namespace = :namespace AND source = :source
 """
 
-# Record the progress of an import. If two deliveries import the object concurrently, the delivery with less progress
-# changes nothing.
+# Record the progress of an import. If Pub/Sub has delivered the notification of an object twice, and both deliveries
+# import the object at the same time, the delivery with less progress changes nothing.
 RECORD: Final = """
 INSERT INTO object_imports AS i (namespace, source, memories, left_out, error, read_at, reported_at)
 SELECT :namespace, CAST(:source AS text), CAST(:memories AS bigint), CAST(:left_out AS jsonb), CAST(:error AS text),
@@ -50,8 +50,9 @@ LIMIT CAST(:limit AS integer)
 # was stored before this import started, the state is `duplicate`.
 #
 # If a request failed or was dead-lettered before this import started, its earlier outcome is left out at first, because
-# this import has published the record again and may store it. If the new attempt is dead-lettered too, the row keeps
-# its old time. Therefore the earlier outcome is returned from an hour after the object was read.
+# this import has published the record again, and the new attempt may succeed. If the new attempt is dead-lettered too,
+# updated_at does not change, so the outcome still looks like the earlier one. Therefore the outcome is returned anyway
+# when an hour has passed since the object was read.
 OUTCOMES_OF: Final = """
 WITH import AS (
     SELECT started_at, read_at
@@ -96,7 +97,10 @@ SELECT count(*) AS lines FROM deleted
 
 
 def _line_status(line: str, status: IngestStatus | None) -> IngestStatus | None:
-    """Return the status of a line. A line is a `duplicate` if an earlier line of the object has the same request."""
+    """Return the status of a line, with the state `duplicate` if an earlier line of the object has the same request id.
+
+    The database has one outcome for both lines, with the state `stored`.
+    """
     if status and status.state is IngestState.STORED and line.endswith(REPEATED):
         return replace(status, state=IngestState.DUPLICATE)
     return status
@@ -131,7 +135,7 @@ class ObjectImports(NamespaceRows):
             )
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
-        """Return the object's lines after a cursor, in order, with their outcomes."""
+        """Return up to `limit` of the object's lines that follow the line `after`, in order, with their outcomes."""
         with self._transaction() as connection:
             rows = connection.run(LINES, namespace=self.namespace, source=source, cursor_line=after, limit=limit)
             ids = uuid_array([row["request_id"] for row in rows])
@@ -144,7 +148,10 @@ class ObjectImports(NamespaceRows):
         ]
 
     def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
-        """Return the ids that belong to earlier requests with another content, or with another deletion."""
+        """Return the ids of requests whose id was used before for another request.
+
+        The earlier request had another content, or deleted another record.
+        """
         fields = [
             {
                 "request_id": request.request_id,
@@ -156,7 +163,7 @@ class ObjectImports(NamespaceRows):
         return {row["request_id"] for row in self._run(CONFLICTING, requests=json_text(fields))}
 
     def delete_lines(self, source: str) -> None:
-        """Delete the list of an object's lines. The outcomes of their requests stay."""
+        """Delete the stored lines of an object. The outcomes of the requests in these lines are kept."""
         has_more = True
         while has_more:
             has_more = self._one(DELETE_LINES, source=source)["lines"] > 0

@@ -37,13 +37,19 @@ class Quotas(OwnerStore):
     """Lists and sets quotas."""
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
-        """Return the usage and limits of one namespace, or of all namespaces. The empty name has the default limits."""
+        """Return the usage and limits of one namespace, or of all namespaces.
+
+        The entry with the empty name has the default limits.
+        """
         rows = self._run(_LIST, namespace=namespace)
         quotas = [row.by_name for row in rows]
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
-        """Set limits of a namespace. None means the default limit. In the default limits, None means no limit."""
+        """Set limits of a namespace, or the default limits if the name is empty.
+
+        The value None means that the default limit applies. For a default limit, None means no limit.
+        """
         flags = {f"with_{name}": name in limits for name in LIMITS}
         values = {name: limits.get(name) for name in LIMITS}
         self._run(_SET, namespace=namespace, **values, **flags)

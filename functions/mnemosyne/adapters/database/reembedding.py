@@ -138,7 +138,7 @@ UPDATE embedding_space SET next_provider = NULL, next_model = NULL, next_dimensi
 
 
 class Reembedding:
-    """A move of all memories to the embedding space of an embedder.
+    """Moves all memories to the embedding space of an embedder.
 
     After an interruption, a new object with the same embedder continues the move.
     """
@@ -149,7 +149,7 @@ class Reembedding:
         self._target = target
 
     def begin(self) -> None:
-        """Create the columns and tables of the new embeddings.
+        """Begin the move: create the columns and the table of the new embeddings.
 
         Raises Conflict if the memories are in the embedding space already, or if a move to another embedding space is
         in progress.
@@ -173,10 +173,10 @@ class Reembedding:
         return int(self._connection.one(_MISSING)["missing"])
 
     def fill(self, limit: int) -> int:
-        """Embed up to `limit` memories, commit the embeddings, and return the number of memories.
+        """Embed up to `limit` memories, commit the embeddings, and return the number of embedded memories.
 
-        Raises Unavailable if the embedder fails, and Conflict if the embedder refuses a memory. If only one memory is
-        the cause, the error names this memory.
+        Raises Unavailable if the embedder fails, and Conflict if the embedder refuses the text of a memory. If the
+        embedder fails for one memory but not for others, or refuses one memory, the error names this memory.
         """
         batch = self._connection.run(_BATCH, limit=limit)
         if batch:
@@ -184,7 +184,7 @@ class Reembedding:
         return len(batch)
 
     def index(self) -> None:
-        """Build the new indexes."""
+        """Build the indexes of the new embeddings."""
         with self._without_time_limits():
             self._connection.script(_INDEX_MEMORIES)
             self._connection.script(_INDEX_CHUNKS)
@@ -193,8 +193,8 @@ class Reembedding:
     def _without_time_limits(self) -> Iterator[None]:
         """Within the context, lift the time limits of statements and locks.
 
-        Creating an index takes minutes, and first waits for open transactions. At a time limit, an invalid index would
-        remain. The next run would drop it and begin again.
+        Creating an index takes minutes, and first waits for open transactions. If a time limit stopped the creation, an
+        invalid index would remain, which the next run would have to drop and build again.
         """
         self._connection.script("SET statement_timeout = 0; SET lock_timeout = 0")
         yield

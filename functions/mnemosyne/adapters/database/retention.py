@@ -34,7 +34,7 @@ ON CONFLICT (namespace) DO UPDATE
 SET default_lifetime = EXCLUDED.default_lifetime, maximum_lifetime = EXCLUDED.maximum_lifetime
 """
 _CLEAR: Final = "DELETE FROM retention WHERE namespace = :namespace RETURNING namespace"
-# Return the namespaces that a change of lifetimes concerns: the namespace itself or, for the namespace '', all
+# Return the namespaces whose memories a change of lifetimes affects: the namespace itself or, for the namespace '', all
 # namespaces without their own lifetimes.
 _NAMESPACES: Final = """
 SELECT DISTINCT u.namespace FROM namespace_usage u
@@ -57,12 +57,13 @@ _REMOVE: Final = "SELECT remove_expired(CAST(:limit AS integer)) AS removed"
 
 
 class Retention(OwnerStore):
-    """Sets and applies the lifetimes of memories, for the operator."""
+    """Lists, sets and applies the lifetimes of memories, for the operator."""
 
     def every(self) -> Sequence[NamespaceRetention]:
-        """Return the namespaces that have their own lifetimes or memories that will expire, by name.
+        """List the namespaces with their own lifetimes, and the namespaces with memories that will expire.
 
-        The lifetimes of the namespace '' apply to all namespaces without their own lifetimes.
+        The list is sorted by name. The lifetimes of the namespace '' apply to all namespaces without their own
+        lifetimes.
         """
         return [NamespaceRetention(**row.by_name) for row in self._run(_LIST)]
 
@@ -86,9 +87,9 @@ class Retention(OwnerStore):
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
-        """Recompute the expiry of a batch of stored memories, after the lifetimes of their namespace have changed.
+        """Compute the expiry of a batch of stored memories again, after the lifetimes of their namespace have changed.
 
-        The result has the position at which the next call continues.
+        Continue after the position `after`. The result has the position for the next call.
         """
         with closing(self._open()) as connection:
             namespaces = _affected_namespaces(connection, namespace)
@@ -109,8 +110,9 @@ class Retention(OwnerStore):
     def remove_expired(self) -> int:
         """Remove a batch of expired memories of all namespaces in one transaction.
 
-        Returns the number of removed memories. If the database reaches its time limit, for example because the memories
-        have many earlier states, the batch is made smaller.
+        Returns the number of removed memories. If the database reaches its time limit, the method tries again with a
+        smaller batch. This happens, for example, if the memories were changed often, because their stored earlier
+        states are removed, too.
         """
         return smaller_on_timeout(self._remove_expired, REMOVED_AT_ONCE)
 
@@ -119,8 +121,7 @@ class Retention(OwnerStore):
     ) -> Iterator[int]:
         """Remove batches of expired memories until none is left, and yield the size of each batch.
 
-        After each batch, pause for as long as the batch took. Searches on the same processor then get at least half of
-        its time.
+        After each batch, pause for as long as the batch took, so that searches get at least half of the processor time.
         """
         began = clock()
         while count := self.remove_expired():

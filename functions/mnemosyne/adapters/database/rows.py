@@ -80,7 +80,7 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
 def version_values(
     request: IngestRequest, external_id: ExternalId, immutable_sources: Collection[str] = ()
 ) -> dict[str, object]:
-    """Return the values of a version of a record by the names that the SQL functions use."""
+    """Return the values of one version of a record. The keys are the names that the SQL functions use."""
     return {
         **key_values(external_id),
         "version_at": request.timestamp,
@@ -97,7 +97,10 @@ def version_values(
 
 
 def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, str | None] | None = None) -> str:
-    """Return deletions as JSON. `unfinished` is from the result of an earlier call of the function delete_records."""
+    """Return deletions of records as JSON, in the form that the SQL function `delete_records` reads.
+
+    `unfinished` is the field `unfinished` of the result of the previous call of this SQL function.
+    """
     return json_text(
         [
             {
@@ -113,7 +116,10 @@ def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, str |
 
 
 def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str] | None = None) -> str:
-    """Return, as JSON, requests that stored no memory. `contents` has the known content hashes by request id."""
+    """Return, as JSON, requests for which no memory was stored.
+
+    `contents` has the known hashes of their contents, by request id.
+    """
     hashes = contents or {}
     return json_text(
         [
@@ -131,7 +137,7 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
 
 
 def announced_json(announced: Sequence[IngestStatus]) -> str:
-    """Return, as JSON, the states of requests whose outcomes were published."""
+    """Return, as JSON, the states of requests whose outcomes were published to the outcome topic."""
     return json_text(
         [
             {"request_id": status.request_id, "state": status.state.value, "updated_at": status.updated_at}
@@ -157,7 +163,7 @@ def key_values(external_id: ExternalId) -> dict[str, object]:
 
 
 def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
-    """Return the statement parameters of a dead letter, except its cause."""
+    """Return the fields of a dead letter as parameters of an SQL statement, except its cause."""
     return {
         "message_id": dead_letter.message_id,
         "data": dead_letter.data,
@@ -190,7 +196,7 @@ LISTED_COLUMNS = ("created_at", "first_words", "dead_letter")
 
 
 def read_listed_request(row: Row) -> ListedRequest:
-    """Build a request, as the console lists it, from a row."""
+    """Build a request of the console's list of requests from a row."""
     columns = row.by_name
     provenance = Provenance(**{field.name: columns.pop(field.name) for field in fields(Provenance)})
     listing = {name: columns.pop(name) for name in LISTED_COLUMNS}
@@ -198,7 +204,7 @@ def read_listed_request(row: Row) -> ListedRequest:
 
 
 def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
-    """Return statuses by request id."""
+    """Build the statuses of requests from rows, and return them by request id."""
     return {row["request_id"]: _read_status(row.by_name) for row in rows}
 
 
@@ -210,7 +216,10 @@ def _read_status(columns: dict[str, Any]) -> IngestStatus:
 
 
 def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
-    """Build statuses by request id from a JSON array. Reading the same rows with the driver takes ten times as long."""
+    """Build the statuses of requests from a JSON array, and return them by request id.
+
+    The database returns the statuses as JSON, because reading the same rows with the driver takes ten times as long.
+    """
     outcomes = {}
     for record in records:
         request_id = UUID(record["request_id"])
@@ -231,12 +240,12 @@ def read_memory(record: Mapping[str, Any]) -> Memory:
 
 
 def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> ExportedMemory:
-    """Return a memory for an export, with its stored values unchanged."""
+    """Build a memory for an export from a row's JSON. The stored values are not changed."""
     return _EXPORTED.validate_python({**record, "superseded_by_hash": superseded_by_hash})
 
 
 def read_candidates(answer: Mapping[str, Any]) -> Candidates:
-    """Build candidates from the JSON of the SQL function `find_candidates`."""
+    """Build the candidates of a search from the JSON of the SQL function `find_candidates`."""
     columns = answer["candidates"]["columns"]
     return Candidates(
         rows=list(map(Candidate._make, zip(*(column or () for column in columns), strict=True))),
@@ -248,7 +257,10 @@ def read_candidates(answer: Mapping[str, Any]) -> Candidates:
 
 
 def read_hit(record: Mapping[str, Any], entry: RankedCandidate, query: SearchQuery) -> Hit:
-    """Build a hit from its rank and the JSON of `read_hits`, in which content and metadata may be cut."""
+    """Build a search result from its rank and from a record of the SQL function `read_hits`.
+
+    The content in the record may be cut, and its metadata may be left out.
+    """
     truncated = record["metadata"] is None or len(record["content"]) < record["length"]
     why = RelevanceParts(
         matched_words=tuple(record["matched_words"]),
@@ -272,12 +284,12 @@ def read_hit(record: Mapping[str, Any], entry: RankedCandidate, query: SearchQue
 
 
 def read_summary(row: Row) -> MemorySummary:
-    """Build the summary of a memory from a row. The row may have further columns."""
+    """Build the summary of a memory (without its content) from a row. The row may have further columns."""
     return MemorySummary(**_with_one_line_labels({field.name: row[field.name] for field in fields(MemorySummary)}))
 
 
 def read_listed(row: Row) -> ListedMemory:
-    """Build a memory, as `list` returns it, from a row."""
+    """Build a memory of a listing from a row. The row may have further columns."""
     return ListedMemory(**_with_one_line_labels({field.name: row[field.name] for field in fields(ListedMemory)}))
 
 

@@ -1,4 +1,4 @@
-"""Convert selections of memories to JSON, and also the request fields that are compared with a selection.
+"""Convert selections of memories to JSON, and convert requests to JSON that is compared with a selection.
 
 The file db/functions/04_selections.sql describes the JSON of a selection.
 """
@@ -27,7 +27,11 @@ def selection_json(selection: Selection) -> str:
 
 
 def forgettable_json(requests: Sequence[IngestRequest]) -> str:
-    """Return, as JSON, the fields of requests that show whether a forgetting applies to a request."""
+    """Return, as JSON, the request fields that decide whether a forgetting applies to a request.
+
+    A forgetting deletes selected memories permanently, and keeps matching requests that were published earlier from
+    being stored.
+    """
     return json_text(
         [
             {

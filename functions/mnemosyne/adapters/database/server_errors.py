@@ -1,4 +1,4 @@
-"""Errors of PostgreSQL: their descriptions for operators, and work that is repeated after a timeout."""
+"""Handle errors of PostgreSQL: describe them for operators, and repeat work with fewer rows after a timeout."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,9 +16,9 @@ _INTEGRITY = "23"
 def error_fields(exc: BaseException) -> Mapping[str, str]:
     """Return the fields of the PostgreSQL error that caused an exception; empty if there is none.
 
-    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. The error may be a cause of the
-    exception. For example, a server that refuses a log-in closes the connection, and the driver then raises another
-    exception when it closes the connection too.
+    The fields are described in https://www.postgresql.org/docs/current/protocol-error-fields.html. The exception is the
+    PostgreSQL error, or was raised while the PostgreSQL error was handled. For example, when the server refuses a
+    log-in, it closes the connection. The driver then tries to close the connection too, which raises another exception.
     """
     cause: BaseException | None = exc
     while cause is not None:
@@ -29,7 +29,7 @@ def error_fields(exc: BaseException) -> Mapping[str, str]:
 
 
 def server_message(fields: Mapping[str, str], sql: str = "") -> str:
-    """Return the message, detail and hint of a PostgreSQL error, and the line of `sql` with the error."""
+    """Return the message, detail and hint of a PostgreSQL error, and the number of the line in `sql` with the error."""
     parts = [fields.get("M", "")]
     # Leave out the detail of an integrity error, because it quotes the row, which may contain the text of a memory.
     if "D" in fields and not fields.get("C", "").startswith(_INTEGRITY):
@@ -43,7 +43,10 @@ def server_message(fields: Mapping[str, str], sql: str = "") -> str:
 
 @contextmanager
 def migrating(file: str, sql: str = "") -> Iterator[None]:
-    """Within the context, raise MigrationFailed for each error of PostgreSQL. `sql` is the text of the file `file`."""
+    """Within the context, replace an error of PostgreSQL by MigrationFailed, which names the file.
+
+    `file` is the name of the schema file, and `sql` is its text.
+    """
     try:
         yield
     except (MnemosyneError, pg8000.exceptions.DatabaseError) as exc:
