@@ -13,7 +13,7 @@ BATCH_TEXTS = 100
 
 @dataclass
 class _Batch:
-    """Texts of several callers. The first caller sends the texts of all of them in one call."""
+    """Texts of several callers. The first caller sends the texts of all callers to the service in one call."""
 
     texts: list[str] = field(default_factory=list)
     full: threading.Event = field(default_factory=threading.Event)
@@ -43,9 +43,10 @@ class MicroBatchingEmbedder:
         self.lexical_weight = embedder.lexical_weight
 
     def for_namespace(self, namespace: str) -> Embedder:
-        """Return this embedder, or the namespace's own embedder if the wrapped embedder has one for each namespace.
+        """Return the embedder for a namespace.
 
-        The calls of a namespace's own embedder are not joined.
+        Some embedders return another embedder for each namespace, whose calls are not joined. For other embedders,
+        return this object, which joins the calls of all namespaces.
         """
         own = self._embedder.for_namespace(namespace)
         return self if own is self._embedder else own
@@ -95,8 +96,8 @@ class MicroBatchingEmbedder:
         try:
             batch.vectors = self._call(batch.texts)
         except ItemUnavailable:
-            batch.vectors = None  # each caller makes its own call, so that it gets no errors of other callers' texts
-        except ServiceError as exc:  # callers do not retry: if the service hangs, each would wait again
+            batch.vectors = None  # each caller now makes its own call, so that no caller gets the error of another text
+        except ServiceError as exc:  # the callers do not try again, because each would wait again for a hanging service
             batch.fault = exc
         except MnemosyneError:
             batch.vectors = None

@@ -46,7 +46,7 @@ RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 @dataclass(frozen=True)
 class _Task:
-    """Use of an embedding: the `task_type` for older models, and the prefix that newer models take instead."""
+    """Purpose of an embedding: document or query. Older models take it as `task_type`, newer models as a prefix."""
 
     task_type: str
     prefix: str
@@ -56,7 +56,7 @@ class _Task:
 
 
 _DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ", attempts=3, seconds=12.0)
-# The timeout of a query is short, because a search can also use words alone.
+# The timeout of a query is short, because a search without the query's vector still finds memories by their words.
 _QUERY: Final = _Task("RETRIEVAL_QUERY", "task: search result | query: ", attempts=2, seconds=5.0)
 
 
@@ -67,7 +67,7 @@ class _Model:
 
 
 def _properties_of(name: str) -> _Model:
-    """Return the properties of a model. For an unknown model, assume the small input of gemini-embedding-001."""
+    """Return the properties of a model. For an unknown model, assume the low input limit of gemini-embedding-001."""
     return _Model(8_192, True) if name.startswith("gemini-embedding-2") else _Model(2_048, False)
 
 
@@ -80,15 +80,15 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
 class GeminiEmbedder:
     """The Embedder on the Gemini API.
 
-    A call and its retries take at most about 40 seconds. After some errors, a probe (a call with another text) finds
-    out whether the service refuses every text. A call and its probe take about 65 seconds, so Pub/Sub does not repeat
-    the push meanwhile.
+    A call to the API and its retries take at most about 40 seconds. After some errors, a probe (a call with another
+    text) finds out whether the service refuses every text. A call and its probe take about 65 seconds, so they end
+    before Pub/Sub would deliver the message again.
 
-    If all calls for some documents take longer than DOCUMENTS_SECONDS, the vectors so far are kept for the next try. An
-    attempt takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
+    If the calls for some documents take over DOCUMENTS_SECONDS in total, the finished vectors are cached for the next
+    try. One attempt of a call takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
     """
 
-    lexical_weight = 0.4  # .3 is best for queries by meaning, and the offline embedder has .5
+    lexical_weight = 0.4  # between .3, which is best for queries by meaning, and .5, the weight of the offline embedder
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class GeminiEmbedder:
         self._vector_cache = VectorCache()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
-        """Return this embedder for every namespace, because it learns nothing from texts."""
+        """Return this embedder for every namespace, because its vectors do not depend on earlier texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -140,7 +140,7 @@ class GeminiEmbedder:
         return [task.prefix + text for text in texts] if self._properties.has_prefixes else list(texts)
 
     def _embed_all(self, contents: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
-        """Add the missing vectors to `vectors`. Raises Unavailable if the deadline passes before the last call."""
+        """Add the missing vectors to `vectors`. Raises Unavailable if the deadline passes before a further call."""
         missing = [content for content in contents if content not in vectors]
         for number, call in enumerate(calls(missing)):
             if number:
@@ -210,8 +210,8 @@ class GeminiEmbedder:
         from google import genai
         from google.genai import types
 
-        # The empty SSL context is for asynchronous calls, which are never made. Without it, the client would load the
-        # CA certificates twice for these calls and once for other calls. Each time takes 40 ms in a cold start.
+        # The empty SSL context is for asynchronous calls, which are never made. Without this context, the client would
+        # load the CA certificates three times instead of once. Loading them takes 40 ms in a cold start.
         asynchronous = {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
         options = types.HttpOptions(timeout=int(self._longest_seconds * 1000), async_client_args=asynchronous)
         try:
@@ -224,7 +224,7 @@ class GeminiEmbedder:
                 location=self._vertex.location or None,
                 http_options=options,
             )
-        except ValueError as exc:  # the message names the missing key, project or location
+        except ValueError as exc:  # the key, project or location is missing, and the message says which one
             raise Misconfigured(
                 "the Gemini client cannot be created",
                 next_step="set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT and "
@@ -243,7 +243,7 @@ class GeminiEmbedder:
         config = types.EmbedContentConfig(
             output_dimensionality=self.dimension,
             task_type=None if self._properties.has_prefixes else task.task_type,
-            # Otherwise Vertex AI cuts long texts silently. For the developer API, google-genai refuses this option.
+            # By default, Vertex AI silently cuts long texts. google-genai refuses this option for the developer API.
             auto_truncate=None if self._vertex is None else False,
             http_options=types.HttpOptions(
                 timeout=int(min(task.seconds, self._longest_seconds) * 1000),
@@ -280,7 +280,7 @@ class GeminiEmbedder:
         return self._explanations.uncertain_cause(service_errors.UNUSABLE, f"the embedding service returned {answer}")
 
     def _read_vectors(self, answer: Any, count: int) -> list[Vector]:
-        """Return the vectors of an answer. Raises an error if a vector is missing or unusable, or if a text was cut."""
+        """Return the vectors in an answer. Raises an error if a vector is missing or unusable, or if a text was cut."""
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
             raise self._unusable_answer(f"{len(embeddings)} vectors for {count} texts")

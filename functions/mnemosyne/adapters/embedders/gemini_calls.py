@@ -21,7 +21,7 @@ within the function's timeout of 120 seconds, if its last call needs no retry.
 
 
 def check_deadline(deadline: float, embedded: int, count: int) -> None:
-    """Raise Unavailable if the deadline has passed. The message has the numbers of embedded texts and of all texts."""
+    """Raise Unavailable if the deadline has passed. The message says how many of the `count` texts are embedded."""
     if time.monotonic() >= deadline:
         raise Unavailable(
             f"the embedding service is slow: {embedded} of {count} texts were embedded in the time of one attempt; the "

@@ -32,22 +32,22 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "MultilingualEmbedder"
 
 
 class MultilingualEmbedder:
-    """The Embedder for one machine and about a hundred languages. A sentence takes about 20 ms on two cores.
+    """The Embedder for a local server and about a hundred languages. A sentence takes about 20 ms on two cores.
 
-    The model is trained with "query: " before questions and "passage: " before texts, which the engine adds.
+    The model was trained with "query: " before questions and "passage: " before texts. The engine adds these prefixes.
     """
 
     model = PROVIDERS["multilingual"].model
     dimension = PROVIDERS["multilingual"].dimension
     chunk_limit = ChunkLimit(characters=1_200, tokens=INPUT_TOKENS - RESERVED_TOKENS)
-    lexical_weight = 0.2  # chosen by recall@10: `infra/benchmarks/retrieval.py --embedder multilingual --weights`
+    lexical_weight = 0.2  # chosen by recall@10 with `infra/benchmarks/retrieval.py --embedder multilingual --weights`
 
     def __init__(self) -> None:
-        # One thread, because OpenMP keeps a team of threads for each thread that calls it.
+        # One thread makes all calls of the engine, because OpenMP would keep a team of threads for each calling thread.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="multilingual")
 
     def for_namespace(self, namespace: str) -> "MultilingualEmbedder":
-        """Return this embedder for every namespace, because it learns nothing from texts."""
+        """Return this embedder for every namespace, because its vectors do not depend on earlier texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:

@@ -32,9 +32,9 @@ log = EventLog(__name__)
 
 SPACE = EmbeddingSpace("offline", PROVIDERS["offline"].model, PROVIDERS["offline"].dimension)
 
-# The tokens of a query are weighted by inverse document frequency. Otherwise words of every memory (names of speakers,
-# "said", "about") would dominate the mean. Until enough memories are counted, the frequencies are estimated from the
-# ranks in the vocabulary, because byte-pair merging has sorted the vocabulary by frequency.
+# The tokens of a query are weighted by inverse document frequency. Otherwise words that every memory has (names of
+# speakers, "said", "about") would dominate the mean. Until enough memories are counted, the frequencies are estimated
+# from the ranks in the vocabulary, because byte-pair merging has sorted the vocabulary by frequency.
 _PRIOR_DOCUMENTS = 50.0
 _PRIOR_TOKENS_PER_DOCUMENT = 60.0
 _FIRST_MERGE = 259
@@ -42,12 +42,12 @@ _FIRST_SINGLE_CHARACTER = 29_871
 
 
 def build(settings: "Settings", space: EmbeddingSpace) -> "OfflineEmbedder":
-    """Build the embedder. It counts tokens if the settings name a directory for the counts."""
+    """Build the embedder. It counts the tokens of documents if the settings name a directory for the counts."""
     return OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)
 
 
 class OfflineEmbedder:
-    """The Embedder for one machine. Loads in a quarter of a second on first use, then takes about 0.03 ms a text.
+    """The Embedder for a local server. Loads in a quarter of a second on first use, then takes 0.03 ms for a text.
 
     `statistics` is a directory that the processes of a machine share. In this directory the embedder keeps, for each
     namespace and token, the number of documents that contain the token. With these counts it weights the tokens of
@@ -57,7 +57,7 @@ class OfflineEmbedder:
     model = SPACE.model
     dimension = SPACE.dimension
     chunk_limit = ChunkLimit(characters=1_200)
-    lexical_weight = 0.5  # chosen by recall@10: `infra/benchmarks/retrieval.py --weights`
+    lexical_weight = 0.5  # chosen by recall@10 with `infra/benchmarks/retrieval.py --weights`
 
     def __init__(self, statistics: Path | None = None) -> None:
         self._statistics = statistics
@@ -74,7 +74,7 @@ class OfflineEmbedder:
         return self.vectors(self.tokens(texts))
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query, its tokens weighted by how rare they are in general."""
+        """Return the vector of a query. Rare tokens weigh more, by their estimated frequency in general texts."""
         ids = self.tokens([text])[0]
         return self.weighted_sum(ids, None)
 
@@ -117,15 +117,15 @@ class OfflineEmbedder:
         return tokenizer
 
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.intp]]:
-        """Return the token ids of each text, at least one."""
+        """Return the token ids of each text. A text without tokens gets the id 0."""
         encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [np.asarray(encoding.ids or [0], dtype=np.intp) % len(self._weights) for encoding in encodings]
 
     @cached_property
     def _prior(self) -> Vector:
-        """Assumed number of documents that contain each token, by Zipf's law from its rank.
+        """Assumed number of documents that contain each token, before documents are counted.
 
-        Used before documents are counted.
+        The number is computed by Zipf's law from the rank of the token in the vocabulary.
         """
         rank = np.arange(len(self._weights), dtype=np.float32) - _FIRST_MERGE + 1
         rank[_FIRST_SINGLE_CHARACTER:] = 50
@@ -164,7 +164,7 @@ class _NamespaceEmbedder:
         return self._embedder.vectors(tokens)
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query, its tokens weighted by how rare they are in the namespace."""
+        """Return the vector of a query. Tokens that are rare in the namespace weigh more."""
         return self._embedder.weighted_sum(
             self._embedder.tokens([text])[0], self._counts.read(self._embedder.vocabulary)
         )

@@ -12,7 +12,7 @@ CACHE_ENTRIES = 2_000
 
 
 class VectorCache:
-    """Vectors of texts, each cached until it is taken. Thread-safe. The keys are digests of the texts."""
+    """Cache of the vectors of texts, by digest of the text. Taking a vector removes it from the cache. Thread-safe."""
 
     def __init__(self, most: int = CACHE_ENTRIES) -> None:
         self._most = most
