@@ -82,7 +82,7 @@ class OidcVerifier:
                 options={
                     "require": ["exp", "iat", "iss", "aud", "sub"],
                     "verify_signature": not checked,
-                    # Explicit, because PyJWT skips these checks if it does not verify the signature.
+                    # Ask for these checks, because by default PyJWT skips them if it does not verify the signature.
                     "verify_aud": True,
                     "verify_exp": True,
                     "verify_iat": True,
@@ -107,7 +107,7 @@ class OidcVerifier:
         return f"{exc}; received the audience {audience} of {issuer}, expected {expected} of {self._issuer}"
 
     def check(self) -> int:
-        """Fetch the issuer's keys and return their number. Raises Unavailable."""
+        """Fetch the issuer's keys, and return the number of keys. Raises Unavailable if the keys cannot be fetched."""
         return len(self._fetch_keys())
 
     def _audiences_of(self, token: str) -> list[str]:
@@ -167,8 +167,9 @@ def unreachable(issuer: str, problem: Exception | None) -> Unavailable:
 def _metadata_urls(issuer: str) -> list[str]:
     """Return the possible URLs of an issuer's metadata.
 
-    Sources: https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig and
-    https://www.rfc-editor.org/rfc/rfc8414#section-3, which appends the issuer's path.
+    In OpenID Connect, the well-known path follows the issuer's path:
+    https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig. In OAuth, the issuer's path follows the
+    well-known path: https://www.rfc-editor.org/rfc/rfc8414#section-3.
     """
     parts = urllib.parse.urlsplit(issuer.rstrip("/"))
     origin = f"{parts.scheme}://{parts.netloc}"
@@ -182,9 +183,9 @@ def _metadata_urls(issuer: str) -> list[str]:
 class _IssuerKeys:
     """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
-    While the cached keys are usable, a slow or unreachable issuer delays only the thread that fetches, and tokens with
-    an unknown key for up to WAIT_SECONDS. Without usable keys, the verification of each token waits for one attempt to
-    fetch them.
+    While the cached keys are usable, a slow or unreachable issuer delays only the thread that fetches. The verification
+    of a token with an unknown key waits for this thread for up to WAIT_SECONDS. Without usable keys, the verification
+    of each token waits for one attempt to fetch them.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:
@@ -205,7 +206,8 @@ class _IssuerKeys:
     def refresh(self) -> list[jwt.PyJWK]:
         """Fetch the keys for a token with an unknown key, at most once in RETRY_SECONDS, and return the cached keys.
 
-        Raises Unavailable if the keys could not be fetched: the token may be signed with a new key.
+        Raises Unavailable if the keys could not be fetched. The token is then not rejected as invalid, because it may
+        be signed with a new key.
         """
         # Wait for a thread that is fetching the keys. Otherwise, right after the issuer has changed its key, all but
         # one of several concurrent tokens would be refused.

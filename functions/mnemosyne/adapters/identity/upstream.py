@@ -92,7 +92,11 @@ class OpenIdLogIn:
         )  # fmt: skip
 
     def _endpoint_url(self, name: str) -> str:
-        """Return an endpoint from the provider's metadata, which is read once an hour. Raises Unavailable."""
+        """Return the URL of an endpoint from the provider's metadata, which is read at most once an hour.
+
+        If the metadata cannot be read again, the earlier metadata is used. Raises Unavailable if there is no metadata,
+        or if it does not have the endpoint.
+        """
         read_at, metadata = self._metadata
         if time.monotonic() > read_at + METADATA_SECONDS:
             url = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
@@ -110,7 +114,7 @@ class OpenIdLogIn:
 
 
 def _state_of(secret: str) -> str:
-    """Return the last part of the browser's secret: the request's id, which the provider sends back as the state."""
+    """Return the OAuth parameter `state`: the authorization request's id, the last part of the browser's secret."""
     return secret.rpartition(".")[2]
 
 

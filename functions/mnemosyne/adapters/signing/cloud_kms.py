@@ -162,7 +162,7 @@ class CloudKmsKeys:
 
     @contextmanager
     def _client(self) -> "Iterator[KeyManagementServiceClient]":
-        """Yield the client, which connects on first use. Converts the library's errors."""
+        """Yield the client, which connects on first use. Within the context, replace Google's errors by our own."""
         try:
             if self._connection is None:
                 self._connection = self._connect()
@@ -178,7 +178,7 @@ class CloudKmsKeys:
 
 
 class _Disabled(Misconfigured):
-    """A version was disabled after it was listed."""
+    """Raised when a key version cannot sign, because it was disabled after the versions were listed."""
 
 
 def _signing_version(versions: Sequence[_Version], now: float) -> _Version:
