@@ -28,7 +28,7 @@ request can read its error."""
 
 
 class Kind(StrEnum):
-    """Scope of an error: one item, a temporary condition, or the deployment."""
+    """Kind of an error: it concerns one item, is temporary, or lasts until an operator acts."""
 
     ITEM = "item-specific"
     """The service refuses one item, and accepts other items. The item fails."""
@@ -62,7 +62,7 @@ class Rule:
         return bool(re.fullmatch(self.codes, code) and re.search(self.message, message, re.IGNORECASE))
 
     def error(self, detail: str, context: Mapping[str, object]) -> MnemosyneError:
-        """Return the error to raise; `context` fills the placeholders of cause and next step."""
+        """Return the error to raise. `context` has the values of the placeholders in the cause and the next step."""
         cause, next_step = (text.format_map(_Context(context)) for text in (self.cause, self.next_step))
         match self.kind:
             case Kind.ITEM:
@@ -86,7 +86,7 @@ def find(table: tuple[Rule, ...], code: object, message: str = "") -> Rule | Non
 
 
 def error(table: tuple[Rule, ...], code: object, message: str, /, **context: object) -> MnemosyneError:
-    """Return the error to raise for a service's answer. The answer becomes the detail of the error."""
+    """Return the error to raise for a service's error code and message. The message becomes the detail of the error."""
     rule = find(table, code, message)
     answer = _API_KEY.sub("…", message)
     detail = f"answered {code}: {answer}" if re.fullmatch(r"\d{3}", str(code)) else answer

@@ -43,7 +43,7 @@ class VertexReranker:
         return self._score(query, texts, DEADLINE_SECONDS)
 
     def check(self) -> str:
-        """Describe the model for `doctor`; raises a ServiceError if it cannot be used."""
+        """Call the model once, and describe it for `doctor`. Raises a ServiceError if the model cannot be used."""
         self._score("Is anyone there?", ["Yes."], CHECK_SECONDS)
         return f"{self._model} orders the results"
 
@@ -53,7 +53,8 @@ class VertexReranker:
             client = self._client().result(seconds)
         except TimeoutError:
             raise Unavailable("the ranking API's client is being loaded: the next search may have it") from None
-        # Import after the client is loaded. An earlier import would wait for the thread that loads the same modules.
+        # Import these modules only when the client is loaded. An earlier import would wait, without a timeout, for the
+        # thread that is loading the same modules for the client.
         from google.api_core.exceptions import GoogleAPICallError
         from google.auth.exceptions import GoogleAuthError
 
@@ -71,7 +72,7 @@ class VertexReranker:
         return _order_scores({record.id: record.score for record in answer.records}, len(texts))
 
     def _client(self) -> "Future[RankServiceClient]":
-        """Return the client as a Future. After a failure, load the client again."""
+        """Return the Future of the client, which a thread loads. If loading has failed, start to load it again."""
         with self._lock:
             if self._loading.done() and self._loading.exception():
                 self._loading = self._threads.submit(self._load_client)

@@ -1,6 +1,6 @@
 """A durable queue in one SQLite file, in place of Pub/Sub on a single machine.
 
-Any process may publish a message, and `mnemosyne dev` delivers it. SQLite's write-ahead log keeps a published
+Any process can publish a message, and `mnemosyne dev` delivers it. SQLite's write-ahead log keeps a published
 message even if every process is killed. The queue works without the database of the memories.
 """
 
@@ -67,7 +67,7 @@ class QueuedMessage:
 
 
 class LocalQueue:
-    """The IngestQueue in an SQLite file, with methods to deliver from it. Thread-safe."""
+    """The queue of ingest requests in an SQLite file, with methods to deliver the messages. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -93,11 +93,11 @@ class LocalQueue:
         return f"{self._path}, {quantity(self.waiting(), 'message')} waiting"
 
     def waiting(self) -> int:
-        """Return the number of messages. Raises Unavailable if the file cannot be read or written."""
+        """Return the number of messages in the queue. Raises Unavailable if the file cannot be read or written."""
         try:
             with self._lock:
                 ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
-                # A write without effect, which fails if the disk is full.
+                # Check that the file can be written: this write changes nothing, but fails if the disk is full.
                 self._connection().execute("PRAGMA user_version = 0")
                 return int(waiting)
         except sqlite3.Error as exc:
@@ -142,7 +142,7 @@ class LocalQueue:
             )
 
     def postpone(self, message_id: int, *, due: float, error: str) -> None:
-        """Deliver the message again from `due` (seconds since the epoch) on."""
+        """Count a failed delivery, and make the message due again at `due` (seconds since the epoch)."""
         with self._lock:
             self._connection().execute(
                 "UPDATE messages SET due = ?, attempts = attempts + 1, last_error = ? WHERE message_id = ?",
@@ -150,7 +150,7 @@ class LocalQueue:
             )
 
     def reset_backoff(self) -> None:
-        """Make every message due now, because the reason of the backoff may be gone."""
+        """Make every message due now, because the error that delayed some messages may be fixed."""
         with self._lock:
             self._connection().execute("UPDATE messages SET due = 0")
 

@@ -101,14 +101,14 @@ def _maximum_size(message: Any) -> int:
 
 
 class PubSubOutcomes(_Topic):
-    """The OutcomeTopic on Pub/Sub."""
+    """The OutcomeTopic on Pub/Sub, which reports the outcomes of requests to publishers."""
 
     def publish(self, outcomes: Sequence[Outcome]) -> None:
         self._publish([outcome.encode() for outcome in outcomes])
 
 
 class PubSubChanges(_Topic):
-    """The ChangeTopic on Pub/Sub."""
+    """The ChangeTopic on Pub/Sub, which reports changes of memories."""
 
     def publish(self, events: Sequence[ChangeEvent]) -> None:
         """Publish events, and return when Pub/Sub has accepted all. Raises a ServiceError if Pub/Sub refuses or hangs.
@@ -123,7 +123,7 @@ class PubSubChanges(_Topic):
 
 
 class PubSubQueue(_Topic):
-    """The IngestQueue on Pub/Sub."""
+    """The IngestQueue on Pub/Sub: accepted requests that wait to be stored."""
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         trace = current_trace()
