@@ -475,7 +475,7 @@ def test_a_message_that_becomes_a_dead_letter_after_a_forgetting_brings_no_texts
     ("data", "error"),
     [
         (b'{"request_id": "%s", "content": ', "message data must be JSON"),
-        (b'{"request_id": "%s", "memories": 7}', "memories must be an array with at least 1 items"),
+        (b'{"request_id": "%s", "memories": 7}', "memories must be an array with at least 1 item"),
     ],
 )
 def test_an_unreadable_message_published_after_a_forgetting_of_all_memories_has_failed(

@@ -15,6 +15,7 @@ import orjson
 from mnemosyne.domain.failed_request import CONTENT_HASH, failed_request
 from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRequest, IngestRequest, Reading, Request
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, schema_version
+from mnemosyne.domain.message_mistakes import fix_of_fields, fix_of_text, with_fix
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.provenance import Publisher, read_provenance
 from mnemosyne.domain.pubsub_message import MessageBody, Published, unwrap
@@ -164,11 +165,12 @@ def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
         return [], unwrapped.problem
     if "memories" not in body:
         if not body.keys() & {*MemoryInput.model_fields, REFUSED}:
-            return [], "message data must be a memory with content and timestamp, or have memories"
+            wrong = "message data must be a memory with content and timestamp, or have memories"
+            return [], with_fix(wrong, fix_of_fields(body))
         return [body], ""
     items = body["memories"]
     if not isinstance(items, list) or not items:
-        return [], "memories must be an array with at least 1 items"
+        return [], with_fix("memories must be an array with at least 1 item", fix_of_text(items))
     if len(items) > MAX_OUTCOMES:
         return [], f"memories must have at most {BATCH_LIMIT} items, got {len(items):,}"
     return items, ""

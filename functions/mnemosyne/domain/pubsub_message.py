@@ -13,6 +13,7 @@ from uuid import UUID
 
 import orjson
 
+from mnemosyne.domain.message_mistakes import fix_of_bytes, fix_of_value, with_fix
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json, surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
@@ -184,12 +185,13 @@ def unwrap(message: Published) -> MessageBody:
         event = {name.removeprefix("ce-"): value for name, value in attributes.items() if name.startswith("ce-")}
     problem = ""
     try:
-        body = read_json(message.data, of="message data")
+        body = _read_data(message.data)
         if isinstance(body, dict) and "specversion" in body:
             event = body
             body = _event_data(event)
         if not isinstance(body, dict):
-            problem = f"message data must be a JSON object, a memory or its memories, got {_json_type(body)}"
+            wrong = f"message data must be a JSON object, a memory or its memories, got {_json_type(body)}"
+            problem = with_fix(wrong, fix_of_value(body))
     except InvalidRequest as exc:
         problem = str(exc)
     if problem or not isinstance(body, dict):
@@ -264,11 +266,18 @@ def storable_name(value: object, *, characters: int) -> str:
 def _event_data(event: Mapping[str, Any]) -> Any:
     if isinstance(encoded := event.get("data_base64"), str):
         try:
-            return read_json(base64.b64decode(encoded, validate=True), of="message data")
+            return _read_data(base64.b64decode(encoded, validate=True))
         except ValueError as exc:
             raise InvalidRequest(f"the event's data_base64 must be base64: {exc}") from exc
     data = event.get("data")
-    return read_json(data.encode(errors="surrogatepass"), of="message data") if isinstance(data, str) else data
+    return _read_data(data.encode(errors="surrogatepass")) if isinstance(data, str) else data
+
+
+def _read_data(data: bytes) -> Any:
+    try:
+        return read_json(data, of="message data")
+    except InvalidRequest as exc:
+        raise InvalidRequest(with_fix(str(exc), fix_of_bytes(data))) from exc
 
 
 def _json_type(value: object) -> str:

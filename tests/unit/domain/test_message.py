@@ -1,6 +1,7 @@
 """Messages to `ingest`, as publishers outside of this project write them."""
 
 import base64
+import gzip
 import json
 import time
 from datetime import UTC, datetime
@@ -129,7 +130,7 @@ def test_a_message_too_large_for_the_topic_is_refused_with_its_size() -> None:
         ([GOOD], "must be a JSON object, a memory or its memories, got an array"),
         ("green tea", "must be a JSON object, a memory or its memories, got a string"),
         ({}, "must be a memory with content and timestamp, or have memories"),
-        ({"memories": []}, "memories must be an array with at least 1 items"),
+        ({"memories": []}, "memories must be an array with at least 1 item"),
         ({"memories": {"0": GOOD}}, "memories must be an array"),
         ({"memories": [GOOD] * 10_001}, "memories must have at most 100 items, got 10,001"),
     ],
@@ -138,6 +139,66 @@ def test_an_unreadable_message_becomes_a_dead_letter_of_its_namespace(data: obje
     message = _read(data)
     assert (message.namespace, message.requests) == ("ns", ())
     assert is_lost in message.dead_letter_reason
+
+
+JSON = json.dumps(GOOD).encode()
+GZIP = "it is compressed with gzip: publish it uncompressed"
+BASE64 = "it is in base64: publish the JSON itself, because the client library encodes it"
+TWICE = "it is JSON in a JSON string: encode it only once"
+SEVERAL_LINES = "it has several lines of JSON: publish each line as a message, or an object with the array memories"
+ENVELOPE = "publish the memory itself, and not the JSON around it of Pub/Sub's REST API or of a push"
+
+
+@pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        (gzip.compress(JSON), GZIP),
+        ({"specversion": "1.0", "data_base64": base64.b64encode(gzip.compress(JSON)).decode()}, GZIP),
+        (base64.b64encode(JSON), BASE64),
+        (base64.encodebytes(b"[%s]" % JSON), BASE64),
+        (base64.b64encode(gzip.compress(JSON)), BASE64),
+        (base64.b64encode(JSON).decode(), BASE64),
+        ({"specversion": "1.0", "data": base64.b64encode(JSON).decode()}, BASE64),
+        (JSON.decode(), TWICE),
+        ({"memories": f"[{JSON.decode()}]"}, TWICE),
+        (JSON + b"\r\n" + JSON + b"\n", SEVERAL_LINES),
+        (JSON.decode().encode("utf-16"), "it is in UTF-16: publish it in UTF-8"),
+        (JSON.decode().encode("utf-16-le"), "it is in UTF-16: publish it in UTF-8"),
+        ([GOOD], "publish an object with the array memories"),
+        ({"message": {"data": base64.b64encode(JSON).decode()}, "subscription": "s"}, ENVELOPE),
+        ({"messages": [{"data": base64.b64encode(JSON).decode()}]}, ENVELOPE),
+        ({"items": [GOOD]}, '"items" is not read: rename it to memories'),
+        ({"message": "tea", "messages": []}, '"message" is not read: rename it to content'),
+        (
+            {"Content": "x", "created_at": WHEN},
+            '"Content" is not read: rename it to content; "created_at" is not read: rename it to timestamp',
+        ),
+    ],
+)
+def test_the_error_about_a_common_mistake_in_the_data_says_how_to_fix_it(data: object, fix: str) -> None:
+    message = _read(data)
+    assert message.dead_letter_reason.partition("; ")[2] == fix
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\x00\x10proto",
+        b"tea",
+        b"a: b",
+        b"{'a': 1}",
+        b"{}",
+        b"7",
+        b'"tea"',
+        b"[",
+        b"e30",
+        b'{"text": 7, "items": "none"}',
+        b'{"data": {"content": "tea"}}',
+        b'{"messages": [{"role": "user"}]}',
+    ],
+)
+def test_the_error_about_an_unknown_mistake_gives_no_advice(data: bytes) -> None:
+    assert ";" not in _read(data).dead_letter_reason
 
 
 @pytest.mark.parametrize("namespace", [None, "", " ", "a\x00b", "n" * 201])

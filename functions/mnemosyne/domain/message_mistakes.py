@@ -1,0 +1,66 @@
+"""Recognise common mistakes in the data of a message, and say how to fix them. Pure."""
+
+import base64
+import codecs
+from collections.abc import Mapping
+from typing import Any
+
+from mnemosyne.domain.argument_rules import closest_name
+from mnemosyne.domain.parsing import excerpt
+
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"{\x00", b"\x00{")
+_FIELDS: dict[str, tuple[type, ...]] = {"memories": (list,), "content": (str,), "timestamp": (str, int, float)}
+"""Fields of which an object must have at least one, with the types of their values."""
+
+
+def fix_of_bytes(data: bytes) -> str:
+    """Return how to fix data that is not JSON; empty if the mistake is unknown."""
+    if data.startswith(_GZIP):
+        return "it is compressed with gzip: publish it uncompressed"
+    if data.startswith(_UTF_16):
+        return "it is in UTF-16: publish it in UTF-8"
+    if _is_json_in_base64(data):
+        return "it is in base64: publish the JSON itself, because the client library encodes it"
+    line, _, rest = data.strip().partition(b"\n")
+    if line.startswith(b"{") and line.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{"):
+        return "it has several lines of JSON: publish each line as a message, or an object with the array memories"
+    return ""
+
+
+def _is_json_in_base64(data: bytes) -> bool:
+    try:
+        decoded = base64.b64decode(b"".join(data.split()).strip(b'"'), validate=True)
+    except ValueError:
+        return False
+    return decoded.lstrip().startswith((b"{", b"[", _GZIP))
+
+
+def fix_of_value(value: object) -> str:
+    """Return how to fix a JSON value that is not an object; empty if the mistake is unknown."""
+    return "publish an object with the array memories" if isinstance(value, list) else fix_of_text(value)
+
+
+def fix_of_text(value: object) -> str:
+    """Return how to fix a JSON string that should be an object or array; empty if the mistake is unknown."""
+    if not isinstance(value, str):
+        return ""
+    if value.lstrip().startswith(("{", "[")):
+        return "it is JSON in a JSON string: encode it only once"
+    return fix_of_bytes(value.encode(errors="replace"))
+
+
+def fix_of_fields(body: Mapping[str, Any]) -> str:
+    """Return how to fix an object without any field of a memory; empty if the mistake is unknown."""
+    messages = body.get("messages")
+    envelopes = (body.get("message"), *(messages[:1] if isinstance(messages, list) else ()))
+    if any(isinstance(envelope, Mapping) and "data" in envelope for envelope in envelopes):
+        return "publish the memory itself, and not the JSON around it of Pub/Sub's REST API or of a push"
+    names = ((name, closest_name(name, _FIELDS)) for name in list(body)[:100])
+    similar = ((name, field) for name, field in names if field and isinstance(body[name], _FIELDS[field]))
+    return "; ".join(f"{excerpt(name)} is not read: rename it to {field}" for name, field in similar)
+
+
+def with_fix(problem: str, fix: str) -> str:
+    """Return the text of an error, with how to fix it if this is known."""
+    return f"{problem}; {fix}" if fix else problem
