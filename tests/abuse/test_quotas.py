@@ -4,18 +4,21 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner
+from mcp_types import CallToolResult
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
+from mnemosyne.adapters.database.quota_cache import FRESH_SECONDS
 from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListQuotas, SetQuota
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
-from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.memory import ExternalId, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
@@ -231,6 +234,38 @@ def test_a_call_over_a_known_quota_is_refused_at_once(store: MemoryStore, keeper
     assert result.is_error
     assert "nothing was accepted" in str(result.content[0])
     assert len(services.queue.published) == before
+
+
+def _ingest(services: FakeServices) -> CallToolResult:
+    return call(BY_NAME["ingest_memory"], {"content": "coffee"}, CALLERS["ada"], services)
+
+
+def _use_up_quota(services: FakeServices, keeper: Quotas) -> UUID:
+    """Store a memory that is as large as the quota, and wait until the server knows that the quota is used up."""
+    memory_id = store_content(store_of(services.memories, "ada"), "tea", external_id=ExternalId("crm", "1"))
+    keeper.set("ada", {"memories": 1})
+    wait_until(lambda: bool(_ingest(services).is_error), "the quota is known")
+    return memory_id
+
+
+@pytest.mark.parametrize("named_by", ["id", "ids", "record"])
+def test_a_call_after_a_deletion_is_not_refused_because_of_the_usage_before(
+    store: MemoryStore, keeper: Quotas, named_by: str
+) -> None:
+    services = FakeServices(store)
+    memory_id = str(_use_up_quota(services, keeper))
+    arguments: dict[str, dict[str, Any]] = {
+        "id": {"id": memory_id}, "ids": {"ids": [memory_id]}, "record": {"source": "crm", "key": "1"},
+    }  # fmt: skip
+    assert not call(BY_NAME["delete_memory"], arguments[named_by], CALLERS["ada"], services).is_error
+    assert not _ingest(services).is_error
+
+
+def test_a_refused_call_succeeds_soon_after_another_instance_has_made_room(store: MemoryStore, keeper: Quotas) -> None:
+    services = FakeServices(store)
+    _use_up_quota(services, keeper)
+    keeper.set("ada", {"memories": 2})
+    wait_until(lambda: not _ingest(services).is_error, "the changed quota is known", seconds=FRESH_SECONDS / 2)
 
 
 def test_memory_stats_shows_usage_and_quota(store: MemoryStore, keeper: Quotas) -> None:

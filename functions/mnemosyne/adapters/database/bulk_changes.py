@@ -39,6 +39,7 @@ class BulkChanges(NamespaceStore):
                 memories_sql.STILL_SUPERSEDED, namespace=self.namespace, ids=uuid_array(deleted_ids)
             )
             self._record_action(connection, deleted_ids)
+        self.database.discard_quota(self.namespace)
         return DeletedMemories(ids=tuple(deleted_ids), superseded=tuple(row["id"] for row in superseded_rows))
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:

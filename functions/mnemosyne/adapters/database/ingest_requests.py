@@ -73,6 +73,7 @@ class IngestRequests(NamespaceStore):
             unfinished = results.get("unfinished", {})
             busy.update(map(UUID, results["busy"]))
             conflicting.update(map(UUID, results["conflicting"]))
+        self.database.discard_quota(self.namespace)
         return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:

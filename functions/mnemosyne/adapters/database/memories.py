@@ -190,6 +190,7 @@ class MemoryStore(
                 self._record_action(connection, [memory_id])
         if not deleted:
             return None
+        self.database.discard_quota(self.namespace)
         return DeletedMemory(title=one_line(deleted[0]["title"]), superseded=tuple(deleted[0]["superseded"]))
 
     def update(self, memory_id: UUID, change: MemoryChange) -> Memory | None:

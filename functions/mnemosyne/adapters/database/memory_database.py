@@ -108,6 +108,10 @@ class MemoryDatabase:
         """Return the cached quota of a namespace, or None. Does not wait for the database."""
         return self._quotas.of(namespace)
 
+    def discard_quota(self, namespace: str) -> None:
+        """Remove the quota of a namespace from the cache, because memories were deleted."""
+        self._quotas.discard(namespace)
+
     def _read_quota(self, namespace: str) -> Quota:
         with NamespaceRows(self.connection, namespace)._transaction() as connection:
             return usage(connection)
