@@ -1,6 +1,7 @@
 """Quotas of stored memories and embedded texts: counted on change, enforced before the embedder is called."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +24,7 @@ from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.domain.quota import EVERYBODY, Quota, next_midnight
-from mnemosyne.errors import InvalidRequest, OverQuota
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import deliveries, ingest, redrives
@@ -184,6 +185,31 @@ def test_messages_that_cannot_be_read_do_not_fill_the_disk_and_a_lost_one_is_log
         ("0", True), ("1", True), ("2", False), ("3", False)
     ]  # fmt: skip
     assert "the message is lost" in refused[-1]["next_step"]
+
+
+def test_messages_of_a_newer_schema_version_do_not_fill_the_disk_and_report_that_they_are_not_kept(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mnemosyne.service.dead_letters.UNREADABLE_LIMIT", 2)
+    services, ada = FakeServices(store), store_of(store, "ada")
+
+    def give_up(number: int) -> None:
+        data = b'{"schema_version": 2, "request_id": "%s"}' % str(UUID(int=number)).encode()
+        message = Published(message_id=str(number), data=data, attributes={"namespace": "ada"}, publish_time="")
+        for _ in range(2):  # the first attempt records the error, and the second finds it again
+            with suppress(ItemUnavailable):
+                deliveries.give_up(deliveries.Push(message, 1), services)
+
+    for number in (0, 1, 2, 1):
+        give_up(number)
+    assert sorted(letter.message_id for letter in ada.dead_letters(10)) == ["0", "1"]
+    statuses = ada.statuses([UUID(int=number) for number in range(3)])
+    assert [statuses[UUID(int=number)].state for number in range(3)] == ["dead_lettered", "dead_lettered", "failed"]
+    newer = "schema_version 2 is newer than this reader, which knows 1"
+    kept_nothing = "the message is not kept, because the namespace has too many dead letters: publish it again"
+    assert statuses[UUID(int=2)].error == f"{newer}; {kept_nothing}"
+    logged = [vars(record)["fields"] for record in caplog.records if record.msg == "dead_lettered"]
+    assert {(fields["message_id"], fields["kept"]) for fields in logged} == {("0", True), ("1", True), ("2", False)}
 
 
 def test_a_letter_without_a_namespace_that_fails_again_in_a_namespace_is_not_logged_as_lost(

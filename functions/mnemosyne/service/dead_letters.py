@@ -8,7 +8,7 @@ from mnemosyne.domain.dead_letter import NEXT_STEP_WITHOUT_LETTER, DeadLetter, D
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.observability import EventLog
 from mnemosyne.service.forgetting import without_forgotten
-from mnemosyne.service.rejection import reject_invalid
+from mnemosyne.service.rejection import reject, reject_invalid
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
@@ -22,9 +22,10 @@ CONFLICT_LIMIT = 200
 of such a message belongs to another content. Without this limit, callers could fill the database with such messages,
 because dead letters do not count towards the quota."""
 UNREADABLE_LIMIT = 10_000
-"""If a namespace has this number of dead letters, further messages that cannot be read are not stored. The limit is
-higher than CONFLICT_LIMIT, because no request reports the contents of such a message, and because an operator can
-redrive a message without a namespace into a namespace."""
+"""If a namespace has this number of dead letters, further messages that cannot be read, or have a newer schema version,
+are not stored. The limit is higher than CONFLICT_LIMIT, because no request reports the contents of such a message, and
+because an operator can redrive a message without a namespace into a namespace."""
+_NOT_KEPT = "the message is not kept, because the namespace has too many dead letters: publish it again"
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> DeadLetter:
@@ -92,7 +93,8 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "MemoryStore") -> DeadLetter | None:
     """Store an undeliverable message as a dead letter, and record its valid requests as dead-lettered.
 
-    Invalid requests are recorded as failed. Returns the dead letter. Returns None if no new dead letter is necessary,
+    Invalid requests are recorded as failed. If the namespace has too many dead letters for a message of a newer schema
+    version, its requests are recorded as failed, too. Returns the dead letter, or None if there is no new dead letter,
     for example because all valid requests are already stored with the same content.
     """
     if not message.retry_reason:
@@ -101,6 +103,11 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "Memor
     if remaining is None:
         return None
     waiting = message.waiting(dead_letter.cause)
+    if message.retry_reason and not memories.has_room(remaining, unless=UNREADABLE_LIMIT):
+        _log_dead_letter(dead_letter, memories.namespace, is_kept=False)
+        failed = [replace(request, error=f"{request.error}; {_NOT_KEPT}") for request in waiting]
+        reject(failed, memories=memories, cause=dead_letter.kind)
+        return None
     letter = memories.give_up(remaining, waiting, contents=message.contents, forgettings=forgettings)
     if letter:
         _log_dead_letter(replace(dead_letter, message_id=letter.message_id), memories.namespace)

@@ -22,6 +22,13 @@ WHERE NOT dead_letters.lost AND EXCLUDED.lost
 RETURNING message_id, xmax = 0 AS is_new
 """
 
+# Whether the message has a dead letter already, or the namespace has room for one more.
+HAS_ROOM: Final = """
+SELECT count(*) < CAST(:unless AS integer) AND coalesce(sum(octet_length(data)), 0) < CAST(:most_bytes AS bigint)
+    OR coalesce(bool_or(message_id = :message_id OR letter_id = CAST(:letter_id AS uuid)), false) AS has_room
+FROM dead_letters WHERE namespace = :namespace
+"""
+
 LOCK_DEAD_LETTER: Final = "SELECT lock_dead_letter(:namespace, CAST(:letter_id AS uuid))"
 
 FAIL_DEAD_LETTER_AGAIN: Final = """

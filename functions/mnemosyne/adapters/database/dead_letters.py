@@ -79,6 +79,17 @@ class DeadLetters(NamespaceStore):
             rows = connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values)
             return (rows[0]["message_id"], rows[0]["is_new"]) if rows else (dead_letter.message_id, False)
 
+    def has_room(self, dead_letter: DeadLetter, *, unless: int) -> bool:
+        """Whether the message has a letter already, or the namespace has fewer than `unless` letters."""
+        (row,) = self._run(
+            dead_letter_sql.HAS_ROOM,
+            message_id=dead_letter.message_id,
+            letter_id=dead_letter.letter_id,
+            unless=unless,
+            most_bytes=LETTERS_BYTES,
+        )
+        return bool(row["has_room"])
+
     def give_up(
         self,
         dead_letter: DeadLetter,
