@@ -14,6 +14,7 @@
         │   ├── StatementTimeout … because a statement took longer than allowed
         │   ├── ItemUnavailable … for this item only: the same service works for others
         │   ├── UncertainCommit … the connection was lost during a commit: it may or may not have succeeded
+        │   ├── UncertainPublication … the topic may have accepted the message: publishing it again stores nothing twice
         │   └── EmbeddingModelChanged … because the memories now use another embedding model: embed again
         └── Misconfigured the operator can fix it: settings or schema
             └── MigrationFailed … because PostgreSQL rejected a file of the schema
@@ -108,6 +109,13 @@ class ItemUnavailable(Unavailable):
 
 class UncertainCommit(Unavailable):
     """Raised when the connection was lost during a commit. Check the result before a retry."""
+
+
+class UncertainPublication(Unavailable):
+    """Raised when a topic has not answered, but may have accepted the message.
+
+    The caller can publish the message again, because each content is stored once.
+    """
 
 
 class EmbeddingModelChanged(Unavailable):

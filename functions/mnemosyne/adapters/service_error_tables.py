@@ -5,8 +5,17 @@ docs/service-errors.md has the same tables, and a test compares the two.
 
 from typing import Final
 
-from mnemosyne.adapters.service_errors import CREDENTIALS, DIMENSION, PRECONDITION, UNREACHABLE, UNUSABLE, Kind, Rule
-from mnemosyne.errors import StatementTimeout
+from mnemosyne.adapters.service_errors import (
+    CREDENTIALS,
+    DIMENSION,
+    PRECONDITION,
+    UNANSWERED,
+    UNREACHABLE,
+    UNUSABLE,
+    Kind,
+    Rule,
+)
+from mnemosyne.errors import StatementTimeout, UncertainPublication
 
 _I, _T, _P, _M = Kind.ITEM, Kind.TEMPORARY, Kind.PERMANENT, Kind.MISCONFIGURED
 
@@ -132,6 +141,12 @@ TOPIC: Final = (
     ),
     Rule("429", _T, "Pub/Sub's quota is exhausted", "request more throughput for publishers in this region"),
     Rule("400", _I, "the topic {topic} refused a message"),
+    Rule(
+        UNANSWERED,
+        _T,
+        "the topic {topic} did not answer, and may have accepted the message",
+        temporary=UncertainPublication,
+    ),
     Rule(".*", _T, "the topic {topic} did not accept a message"),
 )
 """Pub/Sub."""

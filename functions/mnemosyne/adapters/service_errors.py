@@ -20,6 +20,8 @@ UNUSABLE: Final = "unusable"
 """Code of an invalid response."""
 PRECONDITION: Final = "precondition"
 """Code of FAILED_PRECONDITION, which has the same HTTP status as an invalid request."""
+UNANSWERED: Final = "unanswered"
+"""Code of a call that the service may have carried out, although there was no answer."""
 DIMENSION: Final = "dimension"
 """Code of vectors with a dimension other than requested."""
 _API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")

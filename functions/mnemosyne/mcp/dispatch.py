@@ -17,6 +17,7 @@ from mnemosyne.errors import (
     ServiceError,
     StatementTimeout,
     UncertainCommit,
+    UncertainPublication,
 )
 from mnemosyne.mcp.coerce import coerce_arguments
 from mnemosyne.mcp.hits import stored_text_notice
@@ -89,6 +90,10 @@ def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tu
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}
             log.info("audit", action=tool.name, **about, outcome="uncertain")
         outcome, message = "uncertain", f"read what was changed before you call again: {error}"
+    elif isinstance(error, UncertainPublication):
+        log.fault("tool_unavailable", error, **about)
+        outcome = "unavailable"
+        message = f"temporarily unavailable, try again shortly, which stores nothing twice: {error}"
     elif isinstance(error, Misconfigured):
         log.fault("tool_unavailable", error, **about)
         outcome = "misconfigured"

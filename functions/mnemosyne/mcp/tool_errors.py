@@ -33,7 +33,7 @@ class ErrorCode:
     code: str
     retryable: bool = False
     """Whether the same call may succeed later, without action by an operator. False if the failed call may have changed
-    anything."""
+    anything, except for a message that the topic may have accepted, because its memories are stored once."""
     retry_after: int | None = None
     """Seconds to wait before the next attempt."""
 

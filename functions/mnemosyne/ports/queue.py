@@ -13,7 +13,10 @@ class IngestQueue(Protocol):
     """Queue of accepted ingest requests that wait to be stored."""
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
-        """Publish the requests in one message and wait until it is durable. Raises Unavailable if publishing fails."""
+        """Publish the requests in one message and wait until it is durable.
+
+        Raises Unavailable if publishing fails, and UncertainPublication if the message may have been published.
+        """
 
     def check(self) -> str:
         """Return a description of the queue's state for health checks. Raises Unavailable if publishing would fail."""

@@ -30,7 +30,8 @@ log = EventLog(__name__)
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
     """Publish all requests or, if there is an error, none.
 
-    Raises Unavailable if the requests could not be published, and OverQuota if they exceed the quota.
+    Raises Unavailable if the requests could not be published, UncertainPublication if they may have been published, and
+    OverQuota if they exceed the quota.
     """
     takes_room = any(isinstance(reading, IngestRequest) for reading in readings)
     quota = services.known_quota(namespace)

@@ -87,7 +87,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
 
     Refused records are published, too, so that their failures are listed under the name of the file and the line.
     Raises InvalidRequest if the name determines no format or there are more than 100 records, and Unavailable or
-    OverQuota. If an error is raised, nothing was published.
+    OverQuota. Only after an UncertainPublication, the records may have been published.
     """
     format_ = part.format or reading.format_of(part.name)
     if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):

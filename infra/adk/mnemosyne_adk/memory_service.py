@@ -36,7 +36,7 @@ class MemoryServiceError(Exception):
     """Raised when a memory could not be stored, found or deleted. The message comes from the server.
 
     `code` is the server's code of the error, such as `not_found`. It is empty if the server did not answer. `retryable`
-    is true if nothing was changed and the same call may succeed later.
+    is true if the call may be repeated, and may succeed later.
     """
 
     def __init__(self, message: str, *, code: str = "", retryable: bool = False) -> None:

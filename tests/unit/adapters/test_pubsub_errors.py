@@ -1,10 +1,23 @@
 """Errors of Pub/Sub: whether the deployment or a single message is the cause."""
 
+from itertools import chain, repeat
+
 import pytest
-from google.api_core.exceptions import FailedPrecondition, GoogleAPICallError, InvalidArgument
+from google.api_core.exceptions import (
+    Cancelled,
+    DeadlineExceeded,
+    FailedPrecondition,
+    GoogleAPICallError,
+    InternalServerError,
+    InvalidArgument,
+    PermissionDenied,
+    ResourceExhausted,
+    ServiceUnavailable,
+)
+from google.api_core.retry import Retry
 
 from mnemosyne.adapters.queues.pubsub import PubSubQueue
-from mnemosyne.errors import Broken, InvalidRequest, MnemosyneError
+from mnemosyne.errors import Broken, InvalidRequest, MnemosyneError, ServiceError, UncertainPublication
 
 TOPIC = "projects/p/topics/t"
 
@@ -34,3 +47,43 @@ def test_a_topic_that_cannot_be_used_needs_an_operator_and_an_invalid_message_do
     assert type(raised.value) is expected
     assert str(raised.value).startswith(cause)
     assert str(error.message) in str(raised.value)
+
+
+CUT = ServiceUnavailable("Socket closed")
+NO_CONNECTION = ServiceUnavailable("failed to connect to all addresses; last error: UNKNOWN: Connection refused")
+
+
+@pytest.mark.parametrize(
+    ("failures", "may_be_accepted"),
+    [
+        ([DeadlineExceeded("Deadline Exceeded")], True),
+        ([CUT], True),
+        ([InternalServerError("Received RST_STREAM")], True),
+        ([Cancelled("the stream was cancelled")], True),
+        ([CUT, NO_CONNECTION], True),
+        ([NO_CONNECTION, CUT], True),
+        ([CUT, PermissionDenied("no right")], True),
+        ([NO_CONNECTION], False),
+        ([ServiceUnavailable("DNS resolution failed for pubsub.googleapis.com")], False),
+        ([ServiceUnavailable("Getting metadata from plugin failed with error: no metadata server")], False),
+        ([ResourceExhausted("quota")], False),
+        ([NO_CONNECTION, PermissionDenied("no right")], False),
+    ],
+)
+def test_a_topic_that_lost_an_answer_may_have_accepted_the_message(
+    monkeypatch: pytest.MonkeyPatch, failures: list[GoogleAPICallError], may_be_accepted: bool
+) -> None:
+    attempts = chain(failures, repeat(failures[-1]))
+
+    def publish(*_: object, retry: Retry, **__: object) -> None:
+        def attempt() -> None:
+            raise next(attempts)
+
+        retry.with_delay(initial=0.001, maximum=0.001).with_timeout(0.05)(attempt)()
+
+    monkeypatch.setattr("google.pubsub_v1.PublisherClient.publish", publish)
+    queue = PubSubQueue(TOPIC)
+    vars(queue)["_client"] = None
+    with pytest.raises(ServiceError) as raised:
+        queue.republish(b"{}", {"namespace": "ns"})
+    assert isinstance(raised.value, UncertainPublication) is may_be_accepted

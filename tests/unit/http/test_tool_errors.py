@@ -41,6 +41,7 @@ CASES: list[tuple[Exception, dict[str, Any], type[Exception]]] = [
     (errors.Unavailable("the database is not responding"), UNAVAILABLE, errors.Unavailable),
     (errors.StatementTimeout("x"), UNAVAILABLE, errors.Unavailable),
     (errors.ItemUnavailable("x"), UNAVAILABLE, errors.Unavailable),
+    (errors.UncertainPublication("x"), UNAVAILABLE, errors.Unavailable),
     (errors.EmbeddingModelChanged("x"), UNAVAILABLE, errors.Unavailable),
     (errors.Broken("the disk is full"), OPERATOR_NEEDED, errors.Broken),
     (errors.UncertainCommit("x"), {"code": "uncertain", "retryable": False}, errors.UncertainCommit),

@@ -8,6 +8,7 @@ import mcp_types
 import pytest
 from pydantic import BaseModel
 
+from mnemosyne.errors import UncertainPublication
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.tools import TOOLS
 from tests.fakes import FakeServices, request
@@ -29,6 +30,21 @@ def test_ingest_does_not_answer_queued_if_publishing_fails() -> None:
     result = call_tool(services, "ingest_memory", content="a", timestamp="2026-05-20T14:30:00Z")
     assert result.is_error
     assert "nothing was changed, try again" in text_of(result)
+
+
+def test_ingest_does_not_answer_that_nothing_was_changed_if_the_topic_may_have_accepted_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def publish(*_: object) -> None:
+        raise UncertainPublication("the topic t did not answer, and may have accepted the message")
+
+    services = FakeServices()
+    monkeypatch.setattr(services.queue, "publish", publish)
+    result = call_tool(services, "ingest_memory", content="a")
+    assert text_of(result) == (
+        "temporarily unavailable, try again shortly, which stores nothing twice: the topic t did not answer, and may "
+        "have accepted the message"
+    )
 
 
 def test_invalid_arguments_are_a_tool_error_and_nothing_is_published() -> None:

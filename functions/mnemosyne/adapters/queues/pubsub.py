@@ -1,5 +1,6 @@
 """Publish accepted requests, their outcomes, and changes of memories to Pub/Sub topics with google-cloud-pubsub."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,9 @@ REQUEST_MESSAGES = 1_000
 REQUEST_BYTES = 9_500_000
 """Limits of one publish request. Pub/Sub allows 1,000 messages and 10,000,000 bytes:
 https://cloud.google.com/pubsub/quotas#resource_limits."""
+
+_NOT_SENT = re.compile("failed to connect|connection refused|resolution failed|metadata from plugin", re.IGNORECASE)
+"""Messages of gRPC about a request that was not sent, because there is no connection or no credential."""
 
 
 class _Topic:
@@ -42,7 +46,8 @@ class _Topic:
 
         Messages with the same `ordering_key` are delivered in the order of publication to subscriptions with ordering.
 
-        Raises InvalidRequest if Pub/Sub would never accept a message, and a ServiceError if a message was not accepted.
+        Raises InvalidRequest if Pub/Sub would never accept a message, UncertainPublication if Pub/Sub may have accepted
+        the messages although an answer was lost, and another ServiceError if a message was not accepted.
         """
         from google.api_core import exceptions
         from google.api_core.retry import Retry, if_exception_type
@@ -58,8 +63,9 @@ class _Topic:
         ]
         # Attempts begin only in the first half of the timeout, and each takes at most half of it. So an attempt that
         # begins at the end of the first half still ends in time.
-        half = PUBLISH_TIMEOUT_SECONDS / 2
-        retry = Retry(predicate=if_exception_type(*_temporary_errors()), initial=0.1, maximum=2.0, timeout=half)
+        half, failures = PUBLISH_TIMEOUT_SECONDS / 2, list[Exception]()
+        is_temporary = if_exception_type(*_temporary_errors())
+        retry = Retry(predicate=is_temporary, initial=0.1, maximum=2.0, timeout=half, on_error=failures.append)
         try:
             for batch in batches(pubsub_messages, _maximum_size, most=REQUEST_MESSAGES, largest=REQUEST_BYTES):
                 # Call the method of the base class. The method in pubsub_v1 takes attributes as keyword arguments: an
@@ -69,6 +75,9 @@ class _Topic:
                     self._client, topic=self._topic, messages=batch, retry=retry, timeout=ConstantTimeout(half)
                 )
         except (exceptions.GoogleAPIError, GoogleAuthError) as exc:
+            if any(map(_may_be_accepted, failures)):
+                unanswered = service_errors.UNANSWERED
+                raise service_errors.error(service_error_tables.TOPIC, unanswered, str(exc), topic=self._topic) from exc
             raise self._translate_error(exc) from exc
 
     def _translate_error(self, exc: Exception) -> MnemosyneError:
@@ -93,6 +102,13 @@ def _temporary_errors() -> tuple[type[Exception], ...]:
         exceptions.ServiceUnavailable,
         exceptions.Unknown,
     )
+
+
+def _may_be_accepted(failure: Exception) -> bool:
+    """Whether Pub/Sub may have accepted the messages of an attempt that failed, for example because it timed out."""
+    from google.api_core.exceptions import ResourceExhausted
+
+    return not isinstance(failure, ResourceExhausted) and _NOT_SENT.search(str(failure)) is None
 
 
 def _maximum_size(message: Any) -> int:
