@@ -4,7 +4,7 @@
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -29,6 +29,9 @@ envelope."""
 MAX_OUTCOMES = 10_000
 """Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored, and the others fail. A larger
 message becomes a dead letter, and only its memories with a request id get an outcome."""
+FIELDS_OF_EACH = ("op", "timezone", "session", "tags", "expires_at", "ttl", "pinned")
+"""Fields that a batch must not have. If they were ignored as unknown fields, the memories would not be stored as the
+publisher wants, for example without their expiry."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
@@ -146,8 +149,15 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
         unread = tuple(first_of_each_id(as_failed(reading, newer) for reading in readings).values())
         return IngestMessage(namespace, (), unread, retry_reason=newer, published=published)
+    wrong = wrong or _misplaced_fields(unwrapped.body)
     checked = _build_message(namespace, [as_failed(reading, wrong) for reading in readings] if wrong else readings)
     return replace(checked, published=published)
+
+
+def _misplaced_fields(body: Mapping[str, Any]) -> str:
+    """Return an error about fields of a batch that must be fields of its memories; empty if there are none."""
+    names = [name for name in FIELDS_OF_EACH if body.get(name)] if "memories" in body else []
+    return f"{' and '.join(names)} must be in each memory, and not beside memories" if names else ""
 
 
 def _fail_ids(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:

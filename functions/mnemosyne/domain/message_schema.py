@@ -1,12 +1,13 @@
 """Generate the JSON Schema of the message from the types that validate it. Pure."""
 
-from typing import Any
+from typing import Any, Final
 
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT
 from mnemosyne.domain.event_time import BASIC_CLOCK, BASIC_NUMBERS, CLOCK, END_SECOND, FIRST_SECOND, OFFSET, UNITS
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
+from mnemosyne.domain.message import FIELDS_OF_EACH
 from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
 from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 
@@ -56,6 +57,8 @@ _JSON_OBJECT = {
 }
 _BLANK: dict[str, Any] = {"enum": [None, ""]}
 """Values that count as absent in an optional field."""
+_ABSENT: Final[list[Any]] = [None, "", False, 0, [], {}]
+"""Values that count as absent in a field that a batch must not have."""
 # Rules that pydantic omits from the schema, because validators in Python check them.
 _RULES: dict[str, dict[str, Any]] = {
     "content": {"pattern": _NOT_BLANK},
@@ -117,6 +120,7 @@ def message_schema() -> dict[str, Any]:
     fields = {name: _optional_field(name, field) for name, field in properties.items()}
     message_fields = {name: fields[name] for name in _MESSAGE}
     memories = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
+    of_each = {name: {"description": "Only in each memory.", "enum": _ABSENT} for name in FIELDS_OF_EACH}
     source = {"description": "System in which the keys of the memories are unique, preferably a URI."}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -130,7 +134,7 @@ def message_schema() -> dict[str, Any]:
                 "title": "Several memories",
                 "type": "object",
                 "required": ["memories"],
-                "properties": {**message_fields, "memories": memories, "source": source},
+                "properties": {**message_fields, "memories": memories, "source": source, **of_each},
             },
         ],
         "$defs": {

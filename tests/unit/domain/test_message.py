@@ -353,6 +353,31 @@ def test_a_deletion_without_a_time_has_its_time_of_publication() -> None:
     assert (deletion.external_id, deletion.timestamp) == (ExternalId("s", "k"), PUBLISHED)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("op", "delete"),
+        ("timezone", "Europe/Berlin"),
+        ("session", "monday"),
+        ("tags", ["crm"]),
+        ("expires_at", "2027-01-01"),
+        ("ttl", "30d"),
+        ("pinned", True),
+    ],
+)
+def test_a_field_of_each_memory_is_refused_beside_the_memories(field: str, value: object) -> None:
+    message = _read({field: value, "memories": [GOOD, {**GOOD, "content": "b"}]})
+    assert (message.requests, message.deletions, message.dead_letter_reason) == ((), (), "")
+    assert _errors(message) == [f"{field} must be in each memory, and not beside memories"] * 2
+    assert len(_read({field: None, "memories": [GOOD]}).requests) == 1
+
+
+def test_the_refused_fields_of_a_batch_are_listed_unless_its_version_is_newer() -> None:
+    batch = {"ttl": "30d", "tags": ["crm"], "memories": [GOOD]}
+    assert _errors(_read(batch)) == ["tags and ttl must be in each memory, and not beside memories"]
+    assert _read({**batch, "schema_version": 2}).retry_reason
+
+
 @pytest.mark.parametrize("op", ["insert", "d", "c", "upsert!", 5, True, ["delete"]])
 def test_any_other_operation_is_refused_by_name(op: object) -> None:
     (error,) = _errors(_read({**GOOD, "source": "s", "key": "k", "op": op}))

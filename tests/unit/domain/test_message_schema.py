@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mnemosyne.domain.message import decode
+from mnemosyne.domain.message import FIELDS_OF_EACH, decode
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import new_id
@@ -102,6 +102,7 @@ def _body(pick: random.Random) -> Any:
         "memories": memories,
         **verdicts,
         **({"source": pick.choice(["crm", 5, ""])} if pick.random() < 0.2 else {}),
+        **({pick.choice(FIELDS_OF_EACH): pick.choice([*ODD, 0.0, "x", ["x"]])} if pick.random() < 0.1 else {}),
     }
 
 
