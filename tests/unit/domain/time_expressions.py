@@ -63,7 +63,7 @@ UNDERSTOOD = [
 
 REFUSED = [
     # Nothing, or not enough
-    "", "   ", "\t\n", "?", ".", "12", "three", "3 days", "last", "next", "this", "previous", "ago", "days ago",
+    "", "   ", "\t\n", "?", ".", "12", "three", "last", "next", "this", "previous", "ago", "days ago",
     "3 ago", "ago 3 days", "last 3", "the", "of", "since", "until", "before", "after", "between", "between Monday",
     "between Monday and", "between and", "and Monday", "from to", "from Monday to", "early", "end of", "earlier",
     "week of 2026", "yesterday at",
@@ -91,6 +91,13 @@ REFUSED = [
     # Ranges that are empty or run backwards
     "2025-01-01 to 2024-01-01", "from 2025 to 2024", "between May 2025 and March 2025", "from today to yesterday",
     "between this week and last week", "2026-05-10 - 2026-05-03", "from Q3 2025 to Q1 2025", "between 20 and 10 May",
+    # A length that is not the period until now
+    "in 3 days", "before 3 days", "after 24h", "until two weeks", "any",
+    # Two times with a gap, which is in neither of them
+    "Monday and Friday", "Monday or Friday", "2023 and 2025", "May and July", "May 1 and 5", "1 and 5 May",
+    "May 1 and May 5", "3pm and 5pm yesterday", "last week Monday and Friday",
+    # Sides that do not make a period
+    "after May and after June", "before May and until June", "after today and before yesterday",
     # Too vague, repeating, or not a matter of the calendar
     "someday", "whenever", "the other day", "once upon a time", "ages ago", "every Monday", "Mondays", "after lunch",
     "before the big bang", "since I was a child", "my birthday", "by Friday", "by 2025", "the middle of last week",

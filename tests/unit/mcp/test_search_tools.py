@@ -124,6 +124,17 @@ def test_without_a_time_filter_no_window_is_returned(services: FakeServices) -> 
     assert "window" not in answer_of(services, "memory_search", query="tea")
 
 
+@pytest.mark.parametrize("expression", ["all time", "Any time.", "anytime", "for all time", "always", "EVER"])
+def test_all_time_limits_nothing(services: FakeServices, expression: str) -> None:
+    answer = answer_of(services, "memory_search", query="tea", time_expr=expression)
+    assert "tea long ago" in _contents(answer)
+    assert "window" not in answer
+
+
+def test_all_time_alone_is_no_filter(services: FakeServices) -> None:
+    assert "give a query, or a filter" in error_of(services, "memory_search", time_expr="all time")
+
+
 def test_an_unknown_time_expression_is_an_error(services: FakeServices) -> None:
     message = error_of(services, "memory_search", query="tea", time_expr="banana o'clock")
     assert message.startswith('time_expr "banana o\'clock" is not understood; try: yesterday')

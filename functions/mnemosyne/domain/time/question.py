@@ -6,7 +6,7 @@ from datetime import datetime
 
 from mnemosyne.domain.time.calendar_spans import SEASONS
 from mnemosyne.domain.time.grammar import MatchBudget
-from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
+from mnemosyne.domain.time.vocabulary import LENGTH, MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
 
@@ -17,7 +17,7 @@ _ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
 _CUES = {
     *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",
     "last", "this", "past", "previous", "since", "before", "after", "until", "till", "between", "from", "during", "in",
-    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few",
+    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few", "several", "some",
 }  # fmt: skip
 # Every time expression contains one of these words or a digit.
 _TIME_WORDS = frozenset({
@@ -34,12 +34,13 @@ _NAMED_PERIOD = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
 # Expressions that belong to no particular period, such as "at the end of the month" (of any month) and "at five" (on
-# any day). A question with such an expression names no time.
+# any day). A question with such an expression, or with a length such as "3 days", names no time.
 _OF_ANY_PERIOD = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
 _CLOCK_ALONE = re.compile(
     r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
     r"|\b\d{1,2}([:.]\d\d)?( ?[ap]\.?m\b\.?)?)*"
 )
+_LENGTH = re.compile(LENGTH)
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 QUESTION_MATCHES = 200
@@ -126,6 +127,6 @@ def _probably_means_time(expression: str) -> bool:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
     if _PART_OF_A_YEAR.search(expression) and not _NAMED_YEAR.search(expression):
         return False  # for example "the first half of a book"
-    if _OF_ANY_PERIOD.fullmatch(expression) or _CLOCK_ALONE.fullmatch(expression):
+    if any(pattern.fullmatch(expression) for pattern in (_OF_ANY_PERIOD, _CLOCK_ALONE, _LENGTH)):
         return False
     return first.strip(".,") in _CUES or first[:1].isdigit()

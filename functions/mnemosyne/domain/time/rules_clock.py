@@ -14,7 +14,7 @@ _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening
 _HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night": (17, 29)}
 """First and last hour of a time in each part of the day, counted from midnight. Hours above 24 are on the next day."""
 _NIGHTS = ("tonight", "last night")
-_STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
+_STRETCH = rf"(?P<first>{_TIME}) ?(?P<joint>-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
 
 @RULES.rule(rf"(?P<text>.+?),?(?: at)? {CLOCK}", rf"(?:at )?{CLOCK},?(?: on)? (?P<text>.+)")
@@ -56,8 +56,8 @@ def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     day, part = _day_and_part(grammar, match["text"])
     night = part if part == "night" else ""
     first, last = (_in_part(_hour(match[end], part), night) for end in ("first", "last"))
-    if day is None or last is None:
-        return None
+    if day is None or last is None or (match["joint"] == "and" and "between" not in match[0]):
+        return None  # "3pm and 5pm" are two times
     if first is None:
         clock = _CLOCK.fullmatch(match["first"])
         if clock is None or clock["half"] or int(clock["hour"]) > 12:

@@ -89,7 +89,7 @@ def _to_date(grammar: Grammar, match: Match) -> Span | None:
 
 
 @RULES.rule(
-    r"(?:the )?(?:early |mid |late )?(?P<decade>(?:18|19|20)\d)0 ?'?s",
+    r"(?:the )?(?P<decade>(?:18|19|20)\d)0 ?'?s",
     r"(?:the )?'?(?P<tens>[3-9])0 ?'?s",
     rf"(?:the )?(?P<name>{alternatives(_DECADES)})",
     "(?:the )?(?P<which>last|previous|this) decade",

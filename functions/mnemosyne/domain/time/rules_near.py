@@ -49,7 +49,7 @@ def _part_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.hours(day, *PARTS_OF_DAY[match["part"]]) if day else None
 
 
-@RULES.rule(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y) ago")
+@RULES.rule(rf"{N} {UNIT} ago", rf"(?P<n>\d{{1,6}}){UNIT} ago")
 def _ago(grammar: Grammar, match: Match) -> Span | None:
     count, unit = number_of(match["n"]), UNITS[match["unit"]]
     if not count:
@@ -59,20 +59,20 @@ def _ago(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.unit(unit, grammar.calendar.ago(unit, count))
 
 
-@RULES.rule(r"(?:a )?few (?P<unit>minutes|hours|days|weeks|months|years) ago")
+@RULES.rule(r"(?P<n>(?:a )?few|some|several) (?P<unit>minutes|hours|days|weeks|months|years) ago")
 def _a_few_ago(grammar: Grammar, match: Match) -> Span:
-    unit, calendar = UNITS[match["unit"]], grammar.calendar
+    unit, calendar, most = UNITS[match["unit"]], grammar.calendar, 7 if match["n"] == "several" else 5
     if unit in ("minute", "hour"):
-        start, end = (calendar.now - timedelta(**{f"{unit}s": count}) for count in (5, 2))
+        start, end = (calendar.now - timedelta(**{f"{unit}s": count}) for count in (most, 2))
         return Span(start=start, end=end)
-    first, last = calendar.unit(unit, calendar.ago(unit, 5)), calendar.unit(unit, calendar.ago(unit, 2))
+    first, last = calendar.unit(unit, calendar.ago(unit, most)), calendar.unit(unit, calendar.ago(unit, 2))
     return Span(start=first.start, end=last.end)
 
 
 @RULES.rule(
     rf"(?:the )?(?:last|past) {N} {UNIT}",
-    r"(?:the )?(?:last|past) (?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y)",
-    rf"(?:the )?(?:last|past) (?P<n>few) {UNIT}",
+    rf"(?:the )?(?:last|past) (?P<n>\d{{1,6}}){UNIT}",
+    rf"(?:the )?(?:last|past) (?P<n>few|several) {UNIT}",
     rf"(?:the (?:last|past)|past|this past) {UNIT}",
     "last (?P<unit>minute|hour|day)",
     "(?P<word>recent|recently|lately)",
@@ -84,7 +84,7 @@ def _rolling(grammar: Grammar, match: Match) -> Span | None:
         unit, count = "day", 7
     else:
         number = groups.get("n") or "1"
-        unit, count = UNITS[match["unit"]], 3 if number == "few" else number_of(number)
+        unit, count = UNITS[match["unit"]], {"few": 3, "several": 7}.get(number) or number_of(number)
     start = grammar.calendar.utc(grammar.calendar.ago(unit, count))
     if unit in ("minute", "hour"):  # count elapsed time, even if clocks were set forward or back meanwhile
         start = grammar.calendar.now - timedelta(**{f"{unit}s": count})

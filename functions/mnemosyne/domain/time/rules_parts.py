@@ -35,7 +35,7 @@ def _days_of(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
 
 @RULES.rule(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
 def _third(grammar: Grammar, match: Match) -> Span | None:
-    """Return a third of a month or year, or the first or last three days of a week."""
+    """Return a third of a month, year or decade, or the first or last three days of a week."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
     if (days := _days_of(grammar, match["text"])) is None:
         return None
@@ -45,6 +45,8 @@ def _third(grammar: Grammar, match: Match) -> Span | None:
         return calendar.days(edges[third], edges[third + 1])
     if span == calendar.unit("year", datetime.combine(first, time.min)):
         return calendar.months(first.year, 1 + 4 * third, 4)
+    if span == calendar.months(first.year, 1, 120):
+        return calendar.months(first.year, 1 + 40 * third, 40)
     if span == calendar.week(first) and third != 1:
         start = first + timedelta(days=2 * third)
         return calendar.days(start, start + timedelta(days=3))

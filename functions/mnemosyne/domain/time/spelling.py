@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, alternatives
+from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, WEEKDAYS, N, alternatives, number_of
 
 _ORDINALS = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
@@ -19,10 +19,12 @@ _DAYS = (
 """Days of a month in words."""
 _CARDINALS = {word: number for word, number in NUMBERS.items() if 1 < number < 100}
 _MONTH = rf"(?:{alternatives(MONTHS)})(?![a-z])\.?"
+_WEEKDAY = rf"(?:{alternatives(WEEKDAYS)})\.?"
 _NUMBER = rf"(?:{alternatives(_CARDINALS)})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:1[5-9]|20|21)\d\d"
-_BETWEEN = r" ?(?:-|–|—|~|\bto\b|\band\b|\bthrough\b|\btill\b|\buntil\b) ?"
+_TO = r" ?(?:-|–|—|~|\bto\b|\bthrough\b|\bthru\b|\btill\b|\buntil\b) ?"
+_BETWEEN = rf"(?:{_TO}| ?\band\b ?)"
 _FROM = "(?:from |between |on |in )?"
 _OF_A_YEAR = rf"(?:(?: of|,)? ({_YEAR}))?"
 _ISO = r"\d{4}-\d\d(?:-\d\d(?:[t ]\d\d:[\d:.]+(?:z|[+-]\d\d:\d\d)?)?)?"
@@ -35,6 +37,7 @@ _YEAR_IN_WORDS = (
     rf"\b(?:(?P<century>{alternatives(_CENTURIES)})(?: hundred)?(?: and)?[ -](?P<rest>{_TEN_OR_MORE})"
     rf"|two thousand(?:(?: and)? (?P<more>{alternatives(NUMBERS)}))?)\b(?! \w+ ago)"
 )
+_AND_A_HALF = rf"\b{N} (?:and a half (?:hours?|years?)|(?:hours?|years?) and a half)\b"
 _LATE = alternatives([word for word, number in _DAYS.items() if number > 4])
 _ANY = f"{alternatives(_DAYS)}|{_NUMBER}"
 _DAY_IN_WORDS = (
@@ -56,14 +59,22 @@ def _day_number(match: re.Match[str]) -> str:
     return f"{match['before']}{number}{match['after']}"
 
 
-def _replace_number_words(text: str) -> str:
-    """Replace number words with digits: years, days of a month, and ordinals above four.
+def _whole_units(match: re.Match[str]) -> str:
+    count = number_of(match["n"])
+    return f"{60 * count + 30} minutes" if "hour" in match[0] else f"{12 * count + 6} months"
 
-    Examples are "nineteen ninety", "may third" and "fifth". A day is recognised by the name of a month next to it.
+
+def _replace_number_words(text: str) -> str:
+    """Replace words with digits: years, days of a month, ordinals above four, and hours or years with a half.
+
+    Examples are "nineteen ninety", "may third", "fifth" and "two and a half hours". A day is recognised by the name of a
+    month next to it.
     """
+    patterns = _patterns()
+    if " and a half" in text:
+        text = patterns.and_a_half.sub(_whole_units, text)
     if _WORDS.isdisjoint(re.findall("[a-z]+", text)):
         return text
-    patterns = _patterns()
     text = patterns.year_in_words.sub(_year_of_words, text)
     for pattern in patterns.day_in_words:
         text = pattern.sub(_day_number, text)
@@ -101,6 +112,9 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
         r"\1 to \2",
     ),
     (rf"{_FROM}({_YEAR}) ?[-–—~] ?({_YEAR})", r"\1 to \2"),
+    (rf"((?:last|previous|this) week),? {_FROM}({_WEEKDAY}){_TO}({_WEEKDAY})", r"\2 to \3 \1"),
+    (rf"{_FROM}({_WEEKDAY}) ?[-–—~] ?({_WEEKDAY}(?: (?:of )?(?:last|previous|this) week)?)", r"\1 to \2"),
+    (r"(\d+)[-–—~](\d+ \w+ ago)", r"\1 to \2"),
     (rf"({_ISO}) ?(?:/|\.\.+) ?({_ISO})", r"\1 to \2"),
     (r"(.+?)\.\.+(.+)", r"\1 to \2"),
     # Synonyms of since, until, before and after.
@@ -124,7 +138,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"(.+) (?:of|in) (?:the )?(week|month|quarter|year)", r"\1 of this \2"),
     (rf"((?:an?|{_NUMBER}|\d+) .+) back", r"\1 ago"),
     (r"(.*?)(?:a )?half(?: an|-)? ?hour(.*)", r"\1 30 minutes\2"),
-    (r"(?:an hour|one hour|1 hour) and a half ago", "90 minutes ago"),
+    (r"(.*?)half a year(.*)", r"\1 6 months\2"),
     (r"(this|last|next) calendar (.+)", r"\1 \2"),
     (r"(?:a|one) fortnight ago", "2 weeks ago"),
     (r"(?:over|greater than) (.+) ago", r"more than \1 ago"),
@@ -138,6 +152,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
 
 
 class _Patterns(NamedTuple):
+    and_a_half: re.Pattern[str]
     year_in_words: re.Pattern[str]
     day_in_words: tuple[re.Pattern[str], ...]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]
@@ -148,6 +163,7 @@ def _patterns() -> _Patterns:
     """Return the patterns. They are compiled at the first call, because compiling at import would slow down every
     start."""
     return _Patterns(
+        re.compile(_AND_A_HALF),
         re.compile(_YEAR_IN_WORDS),
         tuple(map(re.compile, _DAY_IN_WORDS)),
         tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN),
@@ -158,12 +174,18 @@ def plain_form(text: str) -> str:
     """Rewrite number words, separators and synonyms to the spelling that the rules expect."""
     text = _replace_number_words(text.replace(" ,", ","))
     for pattern, into in _patterns().rewritten:
-        if (match := pattern.fullmatch(text)) and _is_in_order(match, into):
+        if (match := pattern.fullmatch(text)) and _is_range(match, into):
             text = " ".join(match.expand(into).split())
     return text
 
 
-def _is_in_order(match: re.Match[str], into: str) -> bool:
-    """Whether the days of a range are in ascending order. True if the match is not a range of two days."""
+def _is_range(match: re.Match[str], into: str) -> bool:
+    """Whether two days of a month are a range: in ascending order, and adjacent if only "and" joins them.
+
+    True if the match does not have two days. "May 3 and 9" are two days, but "between May 3 and 9" is a range.
+    """
     days = [int(re.sub(r"\D", "", group)) for group in match.groups() if group and re.fullmatch(_DAY, group)]
-    return len(days) != 2 or days[0] < days[1] or " to " not in into
+    if len(days) != 2 or " to " not in into:
+        return True
+    is_pair = " and " in match[0] and not match[0].startswith("between ")
+    return days[0] < days[1] and (days[1] == days[0] + 1 or not is_pair)

@@ -10,6 +10,7 @@ from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, ru
 from mnemosyne.domain.time.calendar_spans import Calendar, Span
 from mnemosyne.domain.time.grammar import Grammar, MatchBudget
 from mnemosyne.domain.time.spelling import plain_form
+from mnemosyne.domain.time.vocabulary import LENGTH
 from mnemosyne.errors import InvalidRequest
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -115,13 +116,18 @@ EXAMPLES = (
 EXPRESSION_LENGTH = 200
 EXPRESSION_MATCHES = 300
 """Maximum number of parts of an expression that are matched against the rules. Real expressions need up to 40."""
-SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
+_SEPARATORS = re.compile(r" (?P<word>to|until|till|through|thru|and|or|-|–|—) ")
 _DAY = timedelta(hours=23)
 """Length of the shortest day, on which clocks are set forward by one hour."""
 _START_OR_END = re.compile(r"(?:the )?(?:very )?(?P<point>beginning|start|end) of (?P<text>.+)")
 # Exactly two dots: three dots after an expression are an ellipsis.
 _OPEN_INTERVAL = re.compile(r"(?P<start>.*[^. ]) ?\.\.|\.\. ?(?P<end>[^. ].*)")
-_ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
+_ONE_SIDED = re.compile(r"(since|from|until|till|up to|up until|before|after) (.+)")
+_TWO_SIDES = re.compile(
+    r"(.+?),?(?: and| but)? "
+    r"((?:since|until|till|up to|up until|prior to|before|after|not|no later|no earlier|[<>≤≥]).+)"
+)
+_ALL_TIME = re.compile(r"(?:for |of |from )?(?:all|any) ?time|always|ever", re.IGNORECASE)
 
 
 def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: MatchBudget | None = None) -> TimeWindow:
@@ -133,7 +139,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: Ma
     Raises InvalidRequest, with examples, if any part of the expression cannot be parsed, and for an unknown time zone.
     """
     calendar = Calendar(now, zone(timezone))
-    text = " ".join(expression.replace("’", "'").casefold().split())
+    text = " ".join(expression.replace("’", "'").replace("_", " ").casefold().split())
     if match := _OPEN_INTERVAL.fullmatch(text):
         text = f"since {match['start']}" if match["start"] else f"until {match['end']}"
     text = text.rstrip("?.!… ")
@@ -147,14 +153,26 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", budget: Ma
     return TimeWindow(after=span.start, before=span.end)
 
 
+def is_all_time(expression: str) -> bool:
+    """Whether the expression means any time, such as "all time", and so limits nothing."""
+    return _ALL_TIME.fullmatch(" ".join(expression.split()).rstrip(".!? ")) is not None
+
+
 def _parse_expression(text: str, calendar: Calendar, budget: MatchBudget) -> Span | None:
     grammar = Grammar(_RULES, calendar, budget)
-    if (between := text.removeprefix("between ")) != text and (span := _span_between(between, grammar)):
+    if (between := text.removeprefix("between ")) != text and (span := _span_between(between, grammar, between=True)):
         return span
     if span := grammar.span(text):
         return span
     if span := _span_between(text.removeprefix("from "), grammar):
         return span
+    if length := re.fullmatch(LENGTH, text):
+        return grammar.span(f"past {length[1]}")
+    return _one_sided(text, grammar) or _two_sided(text, grammar)
+
+
+def _one_sided(text: str, grammar: Grammar) -> Span | None:
+    """Return the span of an expression that has only a start or only an end, such as "since May"."""
     if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _endpoint(match[2], grammar)):
         return None
     match match[1]:
@@ -167,6 +185,27 @@ def _parse_expression(text: str, calendar: Calendar, budget: MatchBudget) -> Spa
         case "after":
             return Span(start=span.end, end=None)
     return Span(start=None, end=span.end)
+
+
+def _two_sided(text: str, grammar: Grammar) -> Span | None:
+    """Return the span of an expression that names both sides, such as "after May and before July"."""
+    if not (match := _TWO_SIDES.fullmatch(text)):
+        return None
+    sides = [plain_form(side) for side in match.groups()]
+    for one, other in (sides, reversed(sides)):
+        end = _one_sided(other, grammar)
+        if end is None or end.start or end.end is None:
+            continue
+        start = _one_sided(one, _before(end.end, grammar))
+        if start and start.start and start.end is None and start.start < end.end:
+            return Span(start=start.start, end=end.end)
+    return None
+
+
+def _before(end: datetime, grammar: Grammar) -> Grammar:
+    """Return a grammar in which a time without a year means the latest before `end`."""
+    last = (end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
+    return Grammar(_RULES, grammar.calendar, grammar.budget, last)
 
 
 def _endpoint(text: str, grammar: Grammar) -> Span | None:
@@ -190,19 +229,21 @@ def _start_or_end(text: str, grammar: Grammar) -> Span | None:
     return Span(start=at, end=at)
 
 
-def _span_between(text: str, grammar: Grammar) -> Span | None:
+def _span_between(text: str, grammar: Grammar, *, between: bool = False) -> Span | None:
     """Return the span from the start of one expression to the end of another, such as "March to May".
 
-    Without a year, the first expression means the latest such time before the end of the second expression.
+    Without a year, the first expression means the latest such time before the end of the second expression. If only
+    "and" or "or" joins the expressions, they must be adjacent, because "Monday and Friday" does not mean the days
+    between. With `between`, the expression begins with "between".
     """
-    for separator in SEPARATORS.finditer(text):
+    for separator in _SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
         last = _endpoint(start, grammar) and _endpoint(end, grammar)
         if last is None or last.end is None:
             continue
-        horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
-        before = Grammar(_RULES, grammar.calendar, grammar.budget, horizon)
-        first = _endpoint(start, before)
-        if first and first.start and first.start < last.end:
+        first = _endpoint(start, _before(last.end, grammar))
+        if not first or not first.start or first.start >= last.end:
+            continue
+        if between or separator["word"] not in ("and", "or") or (first.end and first.end >= (last.start or last.end)):
             return Span(start=first.start, end=last.end)
     return None

@@ -14,7 +14,7 @@ from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condit
 from mnemosyne.domain.parsing import Input, Session, Tags, Text
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import Filters
-from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve
+from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, is_all_time, resolve
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
@@ -104,7 +104,7 @@ class FilterArguments(Input):
         windows = []
         if self.after is not None or self.before is not None:
             windows.append(self._bounds())
-        if self.time_expr is not None:
+        if self.time_expr is not None and not is_all_time(self.time_expr):
             windows.append(resolve(self.time_expr, now=now, timezone=self.timezone))
         if days_back is not None:
             try:
