@@ -76,6 +76,7 @@ MARKERS: Final = _words("""
     adesso ora ormai cambiato trasferito
     agora atualmente mudou
     nu voortaan
+    अब
 """)
 """Words that indicate a change."""
 
@@ -87,7 +88,13 @@ NEGATIONS: Final = _words("""
     non mai
     não
     niet geen
-    не нет
+    не нет ні немає
+    inte aldrig ej ingen inget ikke intet
+    δεν δε μην ποτέ
+    nem nincs nincsenek soha
+    nie nigdy není nejsou değil
+    لا ليس ليست لم لن غير
+    नहीं
 """)
 
 OLD_FOLLOWS: Final = _words("""
@@ -126,6 +133,12 @@ PHRASES: Final = tuple(
     for pattern, replacement in (
         (r"\bno longer\b|\bnot any ?more\b|\bno more\b|\bnicht mehr\b|\bkein\w* mehr\b", " no_longer "),
         (r"\bya no\b", " ya_no "),
+        (r"\bjá não\b|\bniet (?:meer|langer)\b|\b(?:inte|ikke) (?:längre|længere|lenger)\b"
+         r"|\b(?:больше|уже|більше|вже) не\b|\bjuż nie\b|\b(?:már|többé) nem\b|\bnu mai\b|\bلم [يت]عد\b",
+         " no_longer "),
+        (r"\bδεν (\w+) (?:πια|πλέον)\b", r" no_longer \1 "),
+        # "Nu" is "not" in Romanian, but "now" in Dutch, Danish and Swedish.
+        (r"\bnu (?=(?:este|sunt|are|au|am|se|poate)\b|\w*[ășțşţ])", " not "),
         (r"\bn['’]\s*(\w+) plus\b|\bne (\w+) plus\b", r" \1 n_plus "),
         (r"\bnon (\w+) più\b", r" \1 non_più "),
         (r"\binstead of\b", " instead_of "),

@@ -23,11 +23,16 @@ MOST_CHARACTERS = 600
 SPEAKER = "speaker "
 """Beginning of the common key of all words that refer to the speaker, such as "I". The speaker's name follows if it is
 known."""
-_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？।؟۔])"
+)
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,3}[.)])\s+")
-_WORD = re.compile(r"[^\W_][\w]*(?:[-.'’/:@,][^\W_][\w]*)*|[%€$£¥,;:()]")
+# In Python, the vowel signs of Indic scripts are no word characters.
+_WORD = re.compile(
+    r"[^\W_][\w\u0900-\u0963\u0966-\u0dff]*(?:[-.'’/:@,][^\W_][\w\u0900-\u0963\u0966-\u0dff]*)*|[%€$£¥,;:()]"
+)
 _SCRIPTS = re.compile(r"[\u3041-\u309f]+|[\u30a0-\u30ff]+|[\u3400-\u9fff々]+|[^\u3041-\u30ff\u3400-\u9fff々]+")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _CONTRACTION = re.compile(r"(i|you|he|she|it|we|they|that|there|here|what|who|let)'(s|re|ve|m|ll|d)", re.IGNORECASE)
@@ -146,7 +151,7 @@ def _split_sentences(text: str) -> Iterator[str]:
         statement = sentence.strip()
         if bullet := _BULLET.match(statement):
             statement = statement[bullet.end() :]
-        if not 0 < len(statement) <= MOST_CHARACTERS or statement.endswith(("?", "か。")):
+        if not 0 < len(statement) <= MOST_CHARACTERS or statement.endswith(("?", "؟", "か。")):
             continue
         yield statement
         clauses = _CLAUSE_END.split(statement)

@@ -40,6 +40,47 @@ def test_a_memory_with_another_value_of_the_same_fact_gives_a_hint(earlier: str,
 
 
 @pytest.mark.parametrize(("earlier", "later"), [
+    ("Servern är igång.", "Servern är inte igång."),
+    ("Anna arbetar på Volvo.", "Anna arbetar inte längre på Volvo."),
+    ("Serveren er tilgængelig.", "Serveren er ikke tilgængelig."),
+    ("Anna jobber hos Equinor.", "Anna jobber ikke lenger hos Equinor."),
+    ("Anna werkt bij Philips.", "Anna werkt niet meer bij Philips."),
+    ("Ana mora em Lisboa.", "Ana já não mora em Lisboa."),
+    ("Ο διακομιστής λειτουργεί.", "Ο διακομιστής δεν λειτουργεί."),
+    ("Η Άννα εργάζεται στη Βρέμη.", "Η Άννα δεν εργάζεται πλέον στη Βρέμη."),
+    ("A szerver működik.", "A szerver nem működik."),
+    ("Anna Budapesten lakik.", "Anna már nem lakik Budapesten."),
+    ("Serverul funcționează.", "Serverul nu funcționează."),
+    ("Camera este liberă.", "Camera nu este liberă."),
+    ("Ana lucrează la Dacia.", "Ana nu mai lucrează la Dacia."),
+    ("الخادم يعمل.", "الخادم لا يعمل."),
+    ("الغرفة متاحة.", "الغرفة غير متاحة."),
+    ("تعمل آنا في دبي.", "لم تعد تعمل آنا في دبي."),
+    ("सर्वर चालू है।", "सर्वर चालू नहीं है।"),
+    ("अन्ना दिल्ली में रहती है। मौसम अच्छा है।", "अन्ना अब दिल्ली में नहीं रहती है।"),
+    ("Анна живёт в Москве.", "Анна больше не живёт в Москве."),
+    ("Serwer działa.", "Serwer nie działa."),
+    ("Anna mieszka w Krakowie.", "Anna już nie mieszka w Krakowie."),
+    ("Sunucu açık.", "Sunucu açık değil."),
+])  # fmt: skip
+def test_a_negation_gives_a_hint_in_many_languages(earlier: str, later: str) -> None:
+    assert _is_hinted(later, earlier)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [
+    pytest.param("Servern är igång.", "Servern är nu igång.", id="now in Swedish"),
+    pytest.param("De winkel is open.", "De winkel is nu open.", id="now in Dutch"),
+    pytest.param("Servern är igång.", "Routern är inte igång.", id="another subject in Swedish"),
+    pytest.param("सर्वर चालू है।", "राउटर चालू नहीं है।", id="another subject in Hindi"),
+    pytest.param("الخادم يعمل.", "الموجه لا يعمل.", id="another subject in Arabic"),
+    pytest.param("الخادم يعمل.", "هل الخادم لا يعمل؟", id="question in Arabic"),
+    pytest.param("Servern är inte igång.", "Servern är aldrig igång.", id="both negated"),
+])  # fmt: skip
+def test_a_sentence_that_negates_no_other_gives_no_hint(earlier: str, later: str) -> None:
+    assert not _is_hinted(later, earlier)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [
     ("Anna Berg lives in Oslo.", "Anna Lind lives in Bergen now."),
     ("The staging database has 16 GB of memory.", "The reporting database has 32 GB of memory now."),
     ("Room 12 is reserved on Monday.", "Room 14 is reserved on Monday."),
