@@ -197,8 +197,16 @@ def test_each_word_of_a_query_has_its_share_of_the_memories(store: MemoryStore, 
     ("INC-4821", "INC-4821 is closed", ("4821", "inc", "inc-4821")),
     ("max_retry_count", "retry it again", ()),
     ("deploying", "we deployed it", ("deploying",)),
+    ("maxRetryCount", "set max_retry_count", ("count", "max", "retry")),
+    ("$1,299.99", "it costs $1,299.99", ("1299.99",)),
+    ("1,200", "about 1200 items", ("1200",)),
+    ("जन्मदिन कब", "अन्ना का जन्मदिन 12 जून को है", ("जन्मदिन",)),
+    ("உத்தரவு", "உத்தரவு வந்தது", ("உத்தரவு",)),
+    ("誕生日", "アンナさんの誕生日", ("日", "生", "誕")),
+    ("誕生日", "先生の家", ("生",)),
+    ("โต๊ะ", "โต๊ะใหม่", ("ต", "ะ", "โ")),
 ])  # fmt: skip
-def test_an_explained_compound_matches_only_with_all_its_parts(
+def test_an_explanation_names_the_words_that_a_memory_contains(
     memories: MemoryStore, query: str, content: str, words: tuple[str, ...]
 ) -> None:
     store = store_of(memories, _store(memories, content))

@@ -1,7 +1,11 @@
 -- Return the words of a text, in lower case and not stemmed.
+--
+-- In regular expressions, some marks within a word are no word characters: the marks of Indic scripts that remove a
+-- vowel or change a consonant, and the tone marks of Thai and Lao.
 CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
-RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
+RETURN array_remove(regexp_split_to_array(literal_form(p_text), '[^\w\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D'
+    '\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D\u0CBC\u0CCD\u0D4D\u0DCA\u0E47-\u0E4E\u0EC8-\u0ECD]+'), '');
 
 -- Return a snippet of a content: 240 characters around the first occurrence of a query word. If the content contains
 -- several query words, the function chooses the longest of these words. The result is null if the first occurrence of
@@ -28,7 +32,8 @@ RETURN (
 
 -- Return each word and each compound of a query, with the stems that a search looks for in a text in the language
 -- p_language. `needed` says how many of these stems a text must contain so that the text matches the word: all stems
--- of a compound (such as "inc-4821"), but only one stem of any other word.
+-- of a compound (such as "inc-4821"), but only one stem of any other word. The parts of a CamelCase word, and the
+-- characters of a script without spaces between words, are separate words, as in memory_words.
 CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
 RETURNS TABLE (word text, stems text[], needed integer)
 LANGUAGE plpgsql IMMUTABLE
@@ -39,7 +44,10 @@ BEGIN
         CASE WHEN w.is_compound THEN cardinality(w.parts) ELSE 1 END
     FROM (
         SELECT u.word, p.parts, compound_words(u.word) <> '{}' AND p.parts <> '{}' AS is_compound
-        FROM (SELECT DISTINCT unnest(plain_words(p_query) || compound_words(literal_form(p_query)))) AS u (word)
+        FROM (
+            SELECT DISTINCT unnest(plain_words(q.text) || plain_words(split_camel(q.text)) || compound_words(literal_form(q.text)))
+            FROM (SELECT regexp_replace(split_characters(p_query), '(\d),(?=\d{3}(?!\d))', '\1', 'g')) AS q (text)
+        ) AS u (word)
         CROSS JOIN LATERAL (SELECT tsvector_to_array(stemmed_words(u.word, p_language)) OFFSET 0) AS p (parts)
     ) AS w;
 END
