@@ -312,7 +312,7 @@ def test_filters_apply_equally_to_searches_and_lists(
         ([("size", Operator.EQUAL, ["3"])], {"a", "b"}),
         ([("size", Operator.EQUAL, ["3.0"])], {"a", "b"}),
         ([("version", Operator.EQUAL, ["1.10"])], {"a", "b"}),
-        ([("version", Operator.EQUAL, ["1.1"])], {"b"}),
+        ([("version", Operator.EQUAL, ["1.1"])], {"b", "d"}),
         ([("account", Operator.EQUAL, ["1234567890123456789012345678901234567890"])], {"a"}),
         ([("account", Operator.EQUAL, ["1e300"])], {"b"}),
         ([("account", Operator.EQUAL, ["1e999999"])], {"c"}),
@@ -350,7 +350,7 @@ def test_metadata_conditions_apply_equally_to_searches_and_lists(
             "account": 1e300,
         },
         "c": {"size": [1e3, 4], "owner": [{"name": "Bo"}, {"name": "Ada"}], "account": "1e999999"},
-        "d": {"project": "apollo", "size": None, "due": "soon"},
+        "d": {"project": "apollo", "size": None, "due": "soon", "version": "1.1"},
         "e": {"a.b": "'\"%", "project": {"apollo": 1}, "done": "no"},
     }
     for content, metadata in stored_metadata.items():

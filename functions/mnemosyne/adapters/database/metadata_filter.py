@@ -56,6 +56,11 @@ def _predicate(condition: MetadataCondition) -> str:
 
 
 def _literals(value: str) -> list[str]:
-    """Return the value as jsonpath literals: as text and, if possible, as a number or boolean."""
-    strings = [json.dumps(text) for text in texts_of(value)]
-    return [*strings, *([texts_of(value)[-1]] if value in ("true", "false") or is_number(value) else [])]
+    """Return the value as jsonpath literals: as text and, if possible, as a number or boolean.
+
+    The text of a whole number is also compared without zeros: "3.0" equals "3". The text "3.10" does not equal "3.1",
+    because both may be versions.
+    """
+    texts = texts_of(value)
+    strings = [json.dumps(text) for text in texts if text == value or "." not in text]
+    return [*strings, *([texts[-1]] if value in ("true", "false") or is_number(value) else [])]
