@@ -59,6 +59,26 @@ def test_a_timeline_s_bucket_starts_on_its_first_day(memories: MemoryStore, per:
     assert memories.timeline(ALL, per, "UTC").buckets == [(start, 1)]
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "timezone", "per"),
+    [
+        ("2025-01-01T23:00", "2026-02-04T01:00", "UTC", BucketLength.DAY),  # 400 days
+        ("2025-01-01T23:00", "2026-02-05T01:00", "UTC", BucketLength.WEEK),  # 401 days, in 399 days and two hours
+        ("2025-01-01T23:00", "2026-02-05T01:00", "Asia/Tokyo", BucketLength.DAY),  # 400 days in Tokyo
+        ("2020-01-05T23:00", "2027-08-29T01:00", "UTC", BucketLength.WEEK),  # 400 weeks
+        ("2020-01-05T23:00", "2027-08-30T01:00", "UTC", BucketLength.MONTH),  # 401 weeks, in less than 399 weeks
+        ("1990-01-31T23:00", "2023-04-01T01:00", "UTC", BucketLength.MONTH),  # 400 months
+        ("1990-01-31T23:00", "2023-05-01T01:00", "UTC", BucketLength.YEAR),  # 401 months
+    ],
+)
+def test_a_timeline_uses_the_finest_unit_with_at_most_400_buckets(
+    memories: MemoryStore, first: str, last: str, timezone: str, per: BucketLength
+) -> None:
+    times = [datetime.fromisoformat(f"{time}+00:00") for time in (first, last)]
+    _store(memories, *((f"memory {at}", at, []) for at in times))
+    assert memories.timeline(ALL, None, timezone).per is per
+
+
 def test_a_timeline_counts_only_memories_that_pass_the_filters(memories: MemoryStore) -> None:
     _store(memories, ("a", _at(1), ["tea"]), ("b", _at(2), ["tea"]), ("c", _at(2), []))
     assert memories.timeline(replace(ALL, tags=("tea",)), BucketLength.DAY, "UTC").buckets[-1][1] == 1
@@ -116,7 +136,16 @@ def test_only_the_newest_memories_are_counted_if_there_are_too_many(
     monkeypatch.setattr(console_queries, "FACETED_MEMORIES", 2)
     _store(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]), ("c", _at(3), ["new"]))
     facets = memories.facets(ALL, 10)
-    assert ([tag.name for tag in facets.tags], facets.complete) == (["new"], False)
+    assert ([tag.name for tag in facets.tags], facets.memories, facets.complete) == (["new"], 2, False)
+
+
+def test_facets_of_as_many_memories_as_may_be_counted_are_complete(
+    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console_queries, "FACETED_MEMORIES", 2)
+    _store(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]))
+    facets = memories.facets(ALL, 10)
+    assert (len(facets.tags), facets.memories, facets.complete) == (2, 2, True)
 
 
 def test_a_history_has_earlier_and_later_versions_nearest_first(memories: MemoryStore) -> None:

@@ -5,8 +5,8 @@
 --   memories    the number of counted memories
 --   complete    whether all matching memories were counted
 --
--- To bound the cost, only the newest p_counted matching memories are counted. `complete` is true if fewer than
--- p_counted memories match.
+-- To bound the cost, only the newest p_counted matching memories are counted. `complete` is true if no more memories
+-- match.
 CREATE OR REPLACE FUNCTION memory_facets(
     p_namespace text, p_filters jsonb, p_prefix text, p_limit integer, p_counted integer
 ) RETURNS jsonb
@@ -16,10 +16,13 @@ DECLARE
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     RETURN (
-        WITH counted AS MATERIALIZED (
-            SELECT m.tags, m.tag_keys, m."timestamp", m.session FROM memories m
+        WITH newest AS MATERIALIZED (
+            SELECT m.tags, m.tag_keys, m."timestamp", m.session, row_number() OVER (ORDER BY m."timestamp" DESC, m.id DESC) AS place
+            FROM memories m
             WHERE m.namespace = p_namespace AND matches_filters(m, filters)
-            ORDER BY m."timestamp" DESC, m.id DESC LIMIT p_counted
+            ORDER BY m."timestamp" DESC, m.id DESC LIMIT p_counted + 1
+        ), counted AS NOT MATERIALIZED (
+            SELECT * FROM newest WHERE place <= p_counted
         ), tag AS MATERIALIZED (
             SELECT max(t.written) AS tag, t.key, count(*) AS memories, max(counted."timestamp") AS last_used
             FROM counted, unnest(counted.tags, counted.tag_keys) AS t (written, key)
@@ -31,14 +34,14 @@ BEGIN
         ), top AS (
             SELECT * FROM tag WHERE starts_with(tag.key, p_prefix) ORDER BY tag.memories DESC, tag.key LIMIT p_limit
         ), size AS (
-            SELECT count(*) AS memories FROM counted
+            SELECT count(*) FILTER (WHERE place <= p_counted) AS memories, count(*) <= p_counted AS is_complete FROM newest
         )
         SELECT jsonb_build_object(
             'tags', (SELECT coalesce(jsonb_agg(to_jsonb(top) - 'key' ORDER BY top.memories DESC, top.key), '[]') FROM top),
             'total_tags', (SELECT count(*) FROM tag),
             'sessions', (SELECT coalesce(jsonb_agg(to_jsonb(latest) ORDER BY latest.last_used DESC, latest.session), '[]') FROM latest),
             'memories', size.memories,
-            'complete', size.memories < p_counted
+            'complete', size.is_complete
         ) FROM size
     );
 END

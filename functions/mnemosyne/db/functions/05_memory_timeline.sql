@@ -20,13 +20,15 @@ BEGIN
     SELECT min(m."timestamp"), max(m."timestamp") INTO first, last
     FROM memories m WHERE m.namespace = p_namespace
         AND m."timestamp" >= coalesce(filters.after, '-infinity') AND m."timestamp" < coalesce(filters.before, 'infinity');
-    per := coalesce(p_per, (
-        SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
-        WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
     -- Convert times with the setting `timezone`, not with AT TIME ZONE: in AT TIME ZONE, CET, EET, MET and WET are
     -- abbreviations without daylight saving, not the zones with these names. PostgreSQL resets the setting at the end of
     -- this function.
     PERFORM set_config('timezone', p_timezone, true);
+    per := coalesce(p_per, (
+        SELECT finest.name
+        FROM (VALUES ('day', interval '400 days'), ('week', interval '400 weeks'), ('month', interval '400 months')) AS finest (name, most)
+        WHERE date_trunc(finest.name, CAST(last AS timestamp)) < date_trunc(finest.name, CAST(first AS timestamp)) + finest.most
+        ORDER BY finest.most LIMIT 1), 'year');
     -- Under three conditions, the query needs only the index on time and reads no row of the table: time is the only
     -- filter, superseded memories are included, and the namespace has no expired memory.
     IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now() AND m.namespace = p_namespace) AND jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}'
