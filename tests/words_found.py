@@ -82,6 +82,13 @@ FOUND: list[tuple[str, str]] = [
     ("चाय", "हम हरी चाय पीते हैं"),
     ("녹차를", "우리는 녹차를 마신다"),
     ("grünen", "Wir trinken grünen Tee"),
+    ("Mietvertrag", "Der unterschriebene Miet\u00advertrag"),
+    ("Miet\u00advertrag", "Der unterschriebene Mietvertrag"),
+    ("wordpress", "The word\u200bpress plugin"),
+    ("4917", "Call \u202a+49 4917\u202c today"),
+    ("Ada", "From \u200eAda, with love"),
+    ("الشاي", "نشرب \u200fالشاي\u200f الأخضر"),
+    ("kettle", "Where is the \ufeffkettle"),
 ]
 NOT_FOUND: list[tuple[str, str]] = [
     ("1.2.3", "v1.2.4 shipped"),
