@@ -1,6 +1,6 @@
 -- Return the number of memories that match the filters in each day, week, month or year in the time zone p_timezone.
 -- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function uses days if this
--- gives at most about 400 rows, otherwise weeks or months by the same rule, otherwise years. The newest period is
+-- gives at most 400 rows, otherwise weeks or months by the same rule, otherwise years. The newest period is
 -- first, and the result has at most 1,000 rows.
 --
 -- The result has only dates of the years 1 to 9999. A date that is outside this range in the time zone is replaced by
