@@ -6,8 +6,8 @@ locals {
 
   # For a network of this project the API returns its short name. For a network of another project it returns the full
   # name.
-  function_network    = var.network == null ? one(google_compute_network.this[*].name) : var.network.network
-  function_subnetwork = var.network == null ? one(google_compute_subnetwork.functions[*].name) : var.network.subnetwork
+  function_network    = trimprefix(local.network_id, "projects/${var.project}/global/networks/")
+  function_subnetwork = trimprefix(local.subnetwork_id, "projects/${var.project}/regions/${var.region}/subnetworks/")
 
   # Cloud Run takes two addresses for each instance, in blocks of sixteen, and keeps the addresses of a stopped instance
   # for up to twenty minutes. So a rollout, which replaces all instances, needs four addresses for each instance:
