@@ -35,3 +35,27 @@ def test_a_second_plan_is_empty(connected: Workspace) -> None:
     """The API returns the short names of a network of the same project."""
     again = connected.plan(**VARIABLES)
     assert again.status == 0, again.printed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"psc": False}, {"network": network(PROJECT, "home")}, {"network": network("host", "office")}, {"network": None}],
+    ids=["no endpoint", "another network", "another project", "a new network"],
+)
+def test_a_plan_that_removes_the_endpoint_through_which_the_functions_reach_the_database_is_refused(
+    connected: Workspace, change: dict[str, object]
+) -> None:
+    variables = {name: value for name, value in (VARIABLES | change).items() if value is not None}
+    refused = connected.plan("-refresh=false", **variables)
+    assert refused.status == 1
+    assert "Instance cannot be destroyed" in " ".join(refused.printed.split())
+
+
+def test_a_lost_database_gets_the_same_address_again(connected: Workspace) -> None:
+    name = connected.values()["google_sql_database_instance.this"]["name"]
+    connected.drift({f"google_sql_database_instance {name}": None})
+    planned = connected.plan(**VARIABLES, database_instance_name="restored")
+    assert planned.status == 2, planned.printed
+    changes = connected.changes()
+    assert changes["module.mnemosyne.google_sql_database_instance.this"] == ["create"]
+    assert "module.mnemosyne.google_compute_address.database[0]" not in changes

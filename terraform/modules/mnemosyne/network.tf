@@ -89,6 +89,11 @@ resource "google_compute_address" "database" {
   subnetwork   = local.subnetwork_id
   address_type = "INTERNAL"
   labels       = local.labels
+
+  # Without this address, or with an address in another network, the functions cannot reach the database.
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
 resource "google_compute_forwarding_rule" "database" {
