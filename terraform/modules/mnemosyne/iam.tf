@@ -69,7 +69,12 @@ resource "google_project_iam_member" "build" {
 }
 
 # A build reads two buckets: the bucket with the archive, and the bucket to which Cloud Functions copies the archive.
-# The condition excludes all other buckets, for example the bucket with Terraform's state.
+# The condition excludes all other buckets, for example the bucket with Terraform's state. With kms_key, the name of the
+# second bucket ends in a hash of the key: https://cloud.google.com/functions/docs/building
+locals {
+  copies = "gcf-v2-sources-${local.project_number}-${var.region}"
+}
+
 resource "google_project_iam_member" "build_sources" {
   project = var.project
   role    = "roles/storage.objectViewer"
@@ -78,10 +83,13 @@ resource "google_project_iam_member" "build_sources" {
   condition {
     title       = "sources"
     description = "Archives of the functions only."
-    expression = join(" || ", [
-      for bucket in [google_storage_bucket.source.name, "gcf-v2-sources-${local.project_number}-${var.region}"] :
-      "resource.name == \"projects/_/buckets/${bucket}\" || resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"
-    ])
+    expression = join(" || ", concat(
+      [
+        for bucket in [google_storage_bucket.source.name, local.copies] :
+        "resource.name == \"projects/_/buckets/${bucket}\" || resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"
+      ],
+      var.kms_key == null ? [] : ["resource.name.startsWith(\"projects/_/buckets/${local.copies}-\")"],
+    ))
   }
 }
 

@@ -193,3 +193,16 @@ run "with_iam_and_domain_only_the_check_sends_the_audience_that_cloud_run_and_mc
     error_message = "mcp refuses a token with another audience, so every check of the deployment would fail."
   }
 }
+
+run "with_a_key_builds_read_the_copies_of_the_archive_that_are_encrypted_with_it" {
+  command = plan
+
+  variables {
+    kms_key = "projects/keys/locations/europe-west1/keyRings/r/cryptoKeys/k"
+  }
+
+  assert {
+    condition     = endswith(google_project_iam_member.build_sources.condition[0].expression, " || resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-123456789012-europe-west1-\")")
+    error_message = "The name of their bucket ends in a hash of the key, so that every build would fail."
+  }
+}
