@@ -14,6 +14,11 @@ def people(**rule: object) -> dict[str, object]:
     return {"auth_mode": "oauth", "oauth_client_id": "client", "oauth_people": [rule]}
 
 
+def bucket_entries(number: int) -> dict[str, dict[str, str]]:
+    """Entries of the variable `buckets` for one bucket."""
+    return {f"e{one}": {"bucket": "acme", "namespace": "n", "prefix": f"{one}/"} for one in range(number)}
+
+
 DOMAIN = {"domain": "memory.example.com", "domain_only": True}
 LONG_PROJECT = "a-project-id-of-thirty-letters"
 NETWORK_ELSEWHERE = {
@@ -51,7 +56,10 @@ ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
             ],
             "labels": {f"label{number}": "" for number in range(61)},
             "domain": f"{'m' * 51}.example.com",
-            "buckets": {"exports": {"bucket": "exports.acme.example.com", "namespace": "archive"}},
+            "buckets": {
+                "exports": {"bucket": "exports.acme.example.com", "namespace": "archive"},
+                **bucket_entries(10),
+            },
             "keep_traffic": ["import-object"],
         },
     ],
@@ -100,6 +108,11 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("billing_account", "billingAccounts/012345-6789AB-CDEF01", "without billingAccounts/"),
     ("budget", 0.5, "budget must be at least 1"),
     ("buckets", {"exports": {"bucket": "gs://acme-exports", "namespace": "archive"}}, "without gs://"),
+    (
+        "buckets",
+        bucket_entries(11),
+        "at most 10 entries of buckets, because Cloud Storage has at most 10 notifications",
+    ),
     ("max_delivery_attempts", 20.5, "a whole number between 5 and 100"),
     ("invokers", ["ada@example.com"], "invokers must be members with their kind (user:, group:,"),
     ("invokers", ["user:ada@example.com", "user:ada"], "got user:ada@example.com, user:ada."),

@@ -27,9 +27,10 @@ variable "buckets" {
     ]]))
     error_message = "Two entries of buckets cover the same objects, but an object belongs to one namespace. Give the entries of one bucket prefixes of which none begins with another, got ${join(", ", [for name, entry in var.buckets : "${name} = ${entry.bucket}/${entry.prefix}"])}."
   }
+  # https://cloud.google.com/storage/docs/pubsub-notifications
   validation {
-    condition     = alltrue([for one in values(var.buckets) : length([for two in values(var.buckets) : two if two.bucket == one.bucket]) <= 12])
-    error_message = "A bucket may have at most 12 entries of buckets, because a condition of IAM has at most 12 logical operators, got ${join(", ", [for bucket, names in { for name, entry in var.buckets : entry.bucket => name... } : "${length(names)} of ${bucket}"])}."
+    condition     = alltrue([for one in values(var.buckets) : length([for two in values(var.buckets) : two if two.bucket == one.bucket]) <= 10])
+    error_message = "A bucket may have at most 10 entries of buckets, because Cloud Storage has at most 10 notifications of new objects for a bucket, got ${join(", ", [for bucket, names in { for name, entry in var.buckets : entry.bucket => name... } : "${length(names)} of ${bucket}"])}."
   }
 }
 
