@@ -175,6 +175,14 @@ def _applies(directory: Path, text: str, file: str) -> subprocess.CompletedProce
     return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
 
 
+def test_each_pipeline_of_a_project_reads_the_variables_of_its_deployment() -> None:
+    """With one file for all deployments, all pipelines except one refuse the name in the file."""
+    copied = r"gcloud storage cp \"?(gs://\S+?)\"? terraform"
+    build, workflow = DEPLOY.read_text(), (ROOT / "infra" / "deploy" / "github_actions.yaml").read_text()
+    assert re.findall(copied, build) == ["gs://${_STATE_BUCKET}/${_DEPLOYMENT}.tfvars"]
+    assert re.findall(copied, workflow) == ["gs://$STATE_BUCKET/$TF_VAR_name.tfvars"]
+
+
 @pytest.mark.parametrize("file", ["cloudbuild.yaml", "github_actions.yaml"])
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in TFVARS.items() for text in texts])
 def test_a_pipeline_deploys_no_other_name_than_terraform_reads_from_the_variables(
@@ -182,6 +190,6 @@ def test_a_pipeline_deploys_no_other_name_than_terraform_reads_from_the_variable
 ) -> None:
     """Otherwise Terraform would create a second deployment."""
     completed = _applies(tmp_path, text, file)
-    refused = f'terraform.tfvars has name = "{name}", but this '
+    refused = f'mnemosyne.tfvars has name = "{name}", but this '
     assert (completed.returncode != 0) == (name != "mnemosyne"), completed.stderr
     assert completed.stdout.startswith(refused) == (name != "mnemosyne")

@@ -140,7 +140,8 @@ def test_the_account_that_deploys_has_no_role_on_all_buckets_and_no_primitive_ro
 
 ROLES_ON_STATE = {
     "mnemosyne/default.tfstate": {"roles/storage.objectUser"},
-    "terraform.tfvars": {"roles/storage.objectViewer"},
+    "mnemosyne.tfvars": {"roles/storage.objectViewer"},
+    "mnemosyne-us.tfvars": set(),
     "pipeline/default.tfstate": set(),
     "mnemosyne-us/default.tfstate": set(),
 }

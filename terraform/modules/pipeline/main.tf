@@ -83,7 +83,7 @@ resource "google_project_iam_member" "deploy_grants" {
 resource "google_storage_bucket_iam_member" "state" {
   for_each = {
     "roles/storage.objectUser"   = "resource.name.startsWith(\"projects/_/buckets/${local.state_bucket}/objects/${var.deployment}/\")"
-    "roles/storage.objectViewer" = "resource.type == \"storage.googleapis.com/Bucket\" || resource.name == \"projects/_/buckets/${local.state_bucket}/objects/terraform.tfvars\""
+    "roles/storage.objectViewer" = "resource.type == \"storage.googleapis.com/Bucket\" || resource.name == \"projects/_/buckets/${local.state_bucket}/objects/${var.deployment}.tfvars\""
   }
   bucket = local.state_bucket
   role   = each.key
