@@ -18,6 +18,10 @@ from mnemosyne.adapters.service_errors import (
 from mnemosyne.errors import StatementTimeout, UncertainPublication
 
 _I, _T, _P, _M = Kind.ITEM, Kind.TEMPORARY, Kind.PERMANENT, Kind.MISCONFIGURED
+_LOG_IN = (
+    "run `gcloud auth application-default login`; in a deployment, run `make deploy`, which restores the account of "
+    "the function"
+)
 
 EMBEDDING: Final = (
     Rule(
@@ -126,11 +130,12 @@ RANKING: Final = (
 
 TOPIC: Final = (
     Rule(
-        f"401|403|{CREDENTIALS}",
+        "401|403",
         _P,
         "this function may not publish to the topic {topic}",
         "run `make deploy`, which grants roles/pubsub.publisher",
     ),
+    Rule(CREDENTIALS, _P, "there are no Google credentials for the topic {topic}", _LOG_IN),
     Rule("404", _M, "the topic {topic} does not exist", "run `make deploy`, which creates it and its subscription"),
     Rule(
         PRECONDITION,
@@ -259,7 +264,7 @@ CONNECTOR: Final = (
         CREDENTIALS,
         _M,
         "there are no Google credentials for Cloud SQL {instance}",
-        "run it as a service account",
+        _LOG_IN,
     ),
     Rule(
         UNUSABLE,

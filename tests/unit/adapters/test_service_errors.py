@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mnemosyne.adapters import service_errors
-from mnemosyne.adapters.service_error_tables import DATABASE, EMBEDDING, TABLES
-from mnemosyne.adapters.service_errors import Kind, Rule
+from mnemosyne.adapters.service_error_tables import CONNECTOR, DATABASE, EMBEDDING, TABLES, TOPIC
+from mnemosyne.adapters.service_errors import CREDENTIALS, Kind, Rule
 from mnemosyne.errors import ServiceError
 
 PAGE = Path(__file__).parents[3] / "docs" / "service-errors.md"
@@ -32,6 +32,14 @@ def test_an_error_that_lasts_until_an_operator_acts_has_a_next_step(service: str
     assert (isinstance(error, ServiceError) and error.needs_operator) == lasts
     assert rule.next_step or not lasts
     assert "as answered" in str(error)
+
+
+@pytest.mark.parametrize("table", [CONNECTOR, TOPIC], ids=["Cloud SQL", "Pub/Sub"])
+def test_the_error_of_a_machine_without_google_credentials_says_how_to_log_in(table: tuple[Rule, ...]) -> None:
+    """Operators run commands with settings on their own machines, where no right of a function is missing."""
+    error = str(service_errors.error(table, CREDENTIALS, "Your default credentials were not found."))
+    assert error.startswith("there are no Google credentials for ")
+    assert "run `gcloud auth application-default login`" in error
 
 
 SQLSTATES = {
