@@ -20,8 +20,9 @@ NOTIFIED = {"alert_emails": ["ada@example.com"], "notification_channels": ["proj
 ENTRIES = {
     "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
     "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
+    "disk_limit_gb": 100,
 }
-"""Variables of a deployment that notifies somebody, and that has a publisher and a bucket."""
+"""Variables of a deployment with a publisher, a bucket and a limited disk."""
 SEVERITIES = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 

@@ -157,10 +157,10 @@ def test_each_alert_section_of_the_runbook_belongs_to_an_alert(monitoring: Monit
 
 
 def test_the_guide_states_the_right_number_of_billed_conditions(monitoring: Monitoring) -> None:
-    match = re.search(r"(\d+) alert conditions, (\d+) with buckets", GUIDE)
+    more = "one more with each of `buckets`, `disk_limit_gb` and `domain_only`"
+    match = re.search(rf"(\d+) alert conditions, {more}", GUIDE)
     assert match
-    count = len(monitoring.conditions)
-    assert (int(match[1]), int(match[2])) == (count - 1, count)
+    assert int(match[1]) + len(["buckets", "disk_limit_gb"]) == len(monitoring.conditions)
 
 
 def test_the_alert_on_failed_backups_uses_the_system_events_of_the_database(monitoring: Monitoring) -> None:
@@ -226,6 +226,28 @@ def test_the_alert_on_instances_counts_instances_that_serve_requests(
     }
     fired = monitoring.alerts([], [Point(labels, 5.0)])
     assert fired == ({"mcp has almost reached its maximum number of instances"} if fires else set())
+
+
+FULL = "The database's disk is almost full"
+
+
+@pytest.mark.parametrize(("gigabytes", "fires"), [(89, False), (91, True)])
+def test_the_alert_on_the_disk_compares_the_data_with_the_limit_of_the_disk(
+    monitoring: Monitoring, gigabytes: int, fires: bool
+) -> None:
+    """Cloud SQL enlarges a disk that is almost full, up to the limit."""
+    (database,) = monitoring.of("google_sql_database_instance")
+    labels = {
+        "metric.type": "cloudsql.googleapis.com/database/disk/bytes_used",
+        "resource.type": "cloudsql_database",
+        "resource.labels.database_id": f"my-project:{database['name']}",
+    }
+    assert monitoring.alerts([], [Point(labels, gigabytes * 2**30)]) == ({FULL} if fires else set())
+
+
+def test_no_alert_watches_a_disk_without_a_limit(empty: Workspace) -> None:
+    unlimited = planned(empty, **NOTIFIED)
+    assert FULL not in [condition["display_name"] for condition in unlimited.thresholds]
 
 
 PRIVATE = {

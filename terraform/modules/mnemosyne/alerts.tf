@@ -166,12 +166,14 @@ locals {
       duration  = "900s"
       command   = local.instance
     }
+    # The share of the present disk says nothing: Cloud SQL enlarges a disk of 1 TB when 97.5 percent are full, and a
+    # disk of 10 GB when half is full (https://cloud.google.com/sql/docs/postgres/instance-settings).
     database_disk = {
       title     = "The database's disk is almost full"
-      filter    = "metric.type = \"cloudsql.googleapis.com/database/disk/utilization\" AND ${local.of_database}"
+      filter    = "metric.type = \"cloudsql.googleapis.com/database/disk/bytes_used\" AND ${local.of_database}"
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_MAX"
-      threshold = 0.9
+      threshold = floor(0.9 * var.disk_limit_gb * pow(2, 30))
       duration  = "900s"
       command   = local.instance
     }
@@ -222,9 +224,10 @@ locals {
   # Google renews the certificates of run.app addresses, so only the certificate of a domain is checked. If the maximum
   # number of instances always runs, or is one, reaching it says nothing about the load.
   exists = {
-    instances   = var.max_instances.mcp > max(1, var.mcp_min_instances)
-    objects     = length(var.buckets) > 0
-    canary      = local.has_uptime_check
-    certificate = local.has_uptime_check && var.domain_only
+    instances     = var.max_instances.mcp > max(1, var.mcp_min_instances)
+    database_disk = var.disk_limit_gb > 0
+    objects       = length(var.buckets) > 0
+    canary        = local.has_uptime_check
+    certificate   = local.has_uptime_check && var.domain_only
   }
 }

@@ -90,7 +90,7 @@ def test_a_fault_of_the_database(
 def test_the_disk_is_full(world: World, check: Check, owner: Connection, instance: dict[str, str]) -> None:
     owner.run_file(FAULTS["a full disk"][0])
     assert world.deliver() == 503
-    world.measure("cloudsql.googleapis.com/database/disk/utilization", 0.99, instance)
+    world.measure("cloudsql.googleapis.com/database/disk/bytes_used", 99 * 2**30, instance)
     check("The database's disk is full", world, "operator_needed", "disk is full")
 
 
