@@ -46,6 +46,20 @@ def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarde
     assert find(fresh, "input#title").get_property("value") == "Typed for an hour"
 
 
+def test_what_was_typed_with_a_key_that_may_only_write_is_kept_during_a_log_in(
+    guarded: DevServer, fresh: Chromium
+) -> None:
+    first, second = (make_key(guarded, "write", namespace="kim") for _ in range(2))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(fresh, first)
+    type_into(fresh, "content", "Typed for an hour")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
+    press(fresh, "Add")
+    shows(fresh, "What you typed is kept.")
+    use_key(fresh, second)
+    assert find(fresh, "#content").get_property("value") == "Typed for an hour"
+
+
 @pytest.mark.parametrize(
     ("path", "opener", "field"),
     [

@@ -117,7 +117,7 @@ def _tool_handlers(services: Services, database: ThreadLimiter, principal: Princ
         caller = _current_principal(principal)
         _refuse_cursor(params, "tools")
         console = console_tools() if params and (params.meta or {}).get(CONSOLE_META) is True else ()
-        return mcp_types.ListToolsResult(tools=[tool.listing for tool in (*TOOLS, *console) if caller.may(tool.scope)])
+        return mcp_types.ListToolsResult(tools=[tool.listing for tool in (*TOOLS, *console) if tool.is_allowed(caller)])
 
     async def call_tool(
         context: Context, params: mcp_types.CallToolRequestParams
@@ -129,7 +129,7 @@ def _tool_handlers(services: Services, database: ThreadLimiter, principal: Princ
             message = f"unknown tool {params.name[:100]!r}; {hint}the tools are {names}"
             raise MCPError(mcp_types.INVALID_PARAMS, message)
         caller = _current_principal(principal)
-        if not caller.may(tool.scope):
+        if not tool.is_allowed(caller):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")
         arguments = params.arguments or {}
         with _continue_trace(params.meta):

@@ -96,6 +96,8 @@ class Tool(Generic[ArgumentsT]):
     idempotent: bool = False
     operates: bool = False
     """Whether a call of the tool needs the scope `operate`."""
+    needs_scope: bool = True
+    """Whether a call of the tool needs a certain scope. For other tools, any scope is enough."""
     needs_database: bool = True
     """Whether the tool needs the database. Other tools only publish messages. They run in separate threads, so that
     they do not wait for the database."""
@@ -130,6 +132,10 @@ class Tool(Generic[ArgumentsT]):
         if self.operates:
             return Scope.OPERATE
         return Scope.READ if self.read_only else Scope.WRITE
+
+    def is_allowed(self, principal: Principal) -> bool:
+        """Whether the caller may call the tool."""
+        return not self.needs_scope or principal.may(self.scope)
 
     @cached_property
     def schema(self) -> dict[str, Any]:

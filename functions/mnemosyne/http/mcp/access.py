@@ -143,7 +143,7 @@ class Access:
         for call in calls:
             tool = _tool(call)
             required = tool.scope if tool else None
-            if not principal.scopes or (required is not None and not principal.may(required)):
+            if not principal.scopes or (tool is not None and not tool.is_allowed(principal)):
                 log.warning(
                     "audit",
                     action=_tool_name(call) or "request",

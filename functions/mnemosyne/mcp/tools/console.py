@@ -109,6 +109,7 @@ WHO_AM_I = Tool(
     result=Credential,
     run=_who_am_i,
     read_only=True,
+    needs_scope=False,
     needs_database=False,
 )
 

@@ -27,7 +27,7 @@ from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator
 from tests.clock import StoppedClock
 from tests.fakes import NOW, FakeServices
 from tests.mcp_app import LIST, ByName, mcp_app, post
-from tests.mcp_client import tool_call
+from tests.mcp_client import request, tool_call
 
 INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 
@@ -134,6 +134,14 @@ def test_a_missing_scope_is_403_with_a_challenge_for_it_and_the_present_scopes(
     assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
     assert 'error="insufficient_scope"' in response.headers["www-authenticate"]
     assert services.queue.published == []
+
+
+@pytest.mark.parametrize("token", ["reader", "writer", "admin"])
+def test_callers_with_any_scope_are_told_who_they_are(opened: Callable[..., TestClient], token: str) -> None:
+    listing = request("tools/list", {"_meta": {"mnemosyne/console": True}})
+    assert "who_am_i" in {tool["name"] for tool in post(opened(), listing, token=token).json()["result"]["tools"]}
+    answer = _call(opened(), token, "who_am_i", {}).json()["result"]["structuredContent"]
+    assert answer["name"] == token
 
 
 READ_RESOURCE = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "memory://recent"}}

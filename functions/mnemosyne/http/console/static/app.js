@@ -59,10 +59,10 @@ function decode(part) {
   }
 }
 
-const NO_SCOPE = "Your key has neither the scope read nor write, so no page is available.";
+const NO_SCOPE = "Your key has neither the scope read nor write, so the menu has no pages.";
 const OTHER_SCOPE = "Your key does not have the scope for this page. The menu has the pages that are available.";
 const NotAllowed = ({ may }) => html`<div class="narrow stack"><${Heading}>Not allowed</>
-  <p>${may.size ? OTHER_SCOPE : NO_SCOPE}</p></div>`;
+  <p>${[...PAGES, ADD].some(({ tool }) => may.has(tool)) ? OTHER_SCOPE : NO_SCOPE}</p></div>`;
 
 function Page({ address, may }) {
   const [, id, edit] = address.pathname.match(/^\/memories\/([^/]+)(\/edit)?$/) ?? [];
