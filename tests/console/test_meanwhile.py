@@ -145,6 +145,20 @@ def test_texts_about_an_empty_list_are_shown_only_when_the_server_has_answered(s
     find(browser, ".tagtable")
 
 
+def test_suggested_tags_belong_to_the_typed_text_whatever_the_order_of_the_answers(
+    site: str, browser: Chromium
+) -> None:
+    browser.open(f"{site}/add")
+    find(browser, "#content")
+    _hold(browser, "memory_facets")
+    click(browser, "#add-tags")
+    _wait_until_held(browser)
+    find(browser, "#add-tags").send_keys("zz")
+    reads(browser, "#add-tags-options", "New tag “zz”")
+    _release(browser)
+    assert find(browser, "#add-tags-options").text == "New tag “zz”"
+
+
 def test_a_change_that_is_saved_after_its_form_was_left_is_shown_on_the_page_of_the_memory(
     system: DevServer, site: str, browser: Chromium
 ) -> None:

@@ -190,7 +190,7 @@ for (const [typed, chosen, expected] of [
   ["cups", [], ["+cups"]], ["cup", [], ["Cup"]],
 ]) {
   test(`"${typed}" offers ${expected.join(", ")}`, () => {
-    const options = optionsOf(typed, KNOWN, chosen);
+    const options = optionsOf(typed, { prefix: typed, tags: KNOWN }, chosen);
     assert.deepEqual(options.map(({ tag, isNew }) => (isNew ? `+${tag}` : tag)), expected);
   });
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { optionsOf } from "../../functions/mnemosyne/http/console/static/tag_field.js";
 import { formatTags, parseTags, tagAddress } from "../../functions/mnemosyne/http/console/static/tags.js";
 
 const PARSED = [
@@ -29,5 +30,17 @@ for (const tag of ["tea", "red, green", 'say "hi"', "a&b=c#d", "50 %", "日本"]
   test(`the address of ${JSON.stringify(tag)} has one tag`, () => {
     const address = new URL(tagAddress(tag), "http://localhost");
     assert.deepEqual(parseTags(address.searchParams.get("tags")), [tag]);
+  });
+}
+
+const MANY = Array.from({ length: 16 }, (_, index) => ({ tag: `tea-${index}`, memories: 2 }));
+for (const [name, suggestions] of [
+  ["the server has not answered", { prefix: null, tags: [] }],
+  ["the server has answered only an earlier text", { prefix: "te", tags: [{ tag: "teapot", memories: 9 }] }],
+  ["the server may have more tags", { prefix: "tea", tags: MANY }],
+]) {
+  test(`a tag is not called new while ${name}`, () => {
+    assert.equal(optionsOf("tea", suggestions, []).at(-1).tag, "tea");
+    assert.equal(optionsOf("tea", suggestions, []).at(-1).isNew, false);
   });
 }

@@ -162,7 +162,7 @@ function Labels({ form, change, may }) {
   const set = (name) => (event) => change({ [name]: event.target.value });
   return html`<div class="cols">
     <div class="field"><label for="add-tags">Tags</label>
-      <${TagField} id="add-tags" tags=${form.tags} onChange=${(tags) => change({ tags })} /></div>
+      <${TagField} id="add-tags" tags=${form.tags} onChange=${(tags) => change({ tags })} may=${may} /></div>
     <div class="field"><label for="when">When it happened</label>
       <input class="input" id="when" value=${form.when} onInput=${set("when")} aria-describedby="when-help"
         placeholder=${may.has("list_memories") ? "yesterday around noon" : "2026-05-01"} />

@@ -56,7 +56,7 @@ export function tagsOf(memories) {
   return [...counts.keys()].sort((one, other) => counts.get(other) - counts.get(one));
 }
 
-export function TagDialog({ memories, onClose, onTagged }) {
+export function TagDialog({ memories, may, onClose, onTagged }) {
   const [added, setAdded] = useState([]);
   const [removed, setRemoved] = useState([]);
   const present = tagsOf(memories);
@@ -78,7 +78,7 @@ export function TagDialog({ memories, onClose, onTagged }) {
   return html`<${Dialog} title=${`Tag ${countMemories(memories.length)}`} onClose=${onClose} foot=${foot}>
     <div class="stack">
       <div class="field"><label for="bulk-tags">Add tags</label>
-        <${TagField} id="bulk-tags" tags=${added} onChange=${setAdded} /></div>
+        <${TagField} id="bulk-tags" tags=${added} onChange=${setAdded} may=${may} /></div>
       ${present.length > 0 && html`<fieldset class="field plain"><legend class="label">Remove tags</legend>
         ${present.map((tag) => html`<label class="check"><input type="checkbox" checked=${removed.includes(tag)}
           onChange=${() => toggle(tag)} /> ${tag}</label>`)}</fieldset>`}

@@ -87,7 +87,7 @@ function Form({ id, memory, may }) {
         value=${form.title} required=${memory.title_given !== false} placeholder="Else its first words"
         onInput=${(event) => change("title", event.target.value)} /></div>
       <div class="field"><label for="new-tags">Tags</label>
-        <${TagField} id="new-tags" tags=${form.tags} onChange=${(tags) => change("tags", tags)} /></div>
+        <${TagField} id="new-tags" tags=${form.tags} onChange=${(tags) => change("tags", tags)} may=${may} /></div>
       <div class="field"><label for="metadata">Metadata <span class="faint">a JSON object</span></label>
         <textarea class="input mono" id="metadata" rows="4" spellcheck="false" value=${form.metadata}
           onInput=${(event) => change("metadata", event.target.value)}></textarea></div>

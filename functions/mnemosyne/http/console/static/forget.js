@@ -81,7 +81,7 @@ function usePreview(chosen) {
   return { preview: preview?.chosen === chosen ? preview : null, looking, more };
 }
 
-export function Forget() {
+export function Forget({ may }) {
   const [chosen, setChosen] = useState({ isAll: false, tags: [], ...EMPTY });
   const { busy, state, error } = useLatest();
   const { preview, looking, more } = usePreview(chosen);
@@ -93,7 +93,7 @@ export function Forget() {
   return html`<div class="narrow"><div class="page-head"><${Heading}>Forget</></div><div class="stack">
     <p class="soft">Forgetting deletes memories with all their texts in the database, including dead letters. It
       cannot be undone. A signed receipt states what was deleted, and where copies remain and until when.</p>
-    ${!busy && !done && html`<${Choice} ...${{ chosen, looking }}
+    ${!busy && !done && html`<${Choice} ...${{ chosen, looking, may }}
       onChange=${(part) => setChosen({ ...chosen, ...part })} />`}
     ${!busy && !done && preview && html`<${Preview} ...${{ preview, more }}
       onForget=${() => { if (!busy) forgetAll(preview); }} />`}
@@ -102,7 +102,7 @@ export function Forget() {
     <${Problem} error=${error} /></div></div>`;
 }
 
-function Choice({ chosen, onChange, looking }) {
+function Choice({ chosen, onChange, looking, may }) {
   const submit = (event) => {
     event.preventDefault();
     if (!looking.busy) looking.run();
@@ -112,7 +112,7 @@ function Choice({ chosen, onChange, looking }) {
       onInput=${(event) => onChange({ [name]: event.target.value })} /></div>`;
   return html`<form class="panel pad stack" onSubmit=${submit}>
     <div class="field"><label for="forget-tags">With any of these tags</label>
-      <${TagField} id="forget-tags" tags=${chosen.tags} onChange=${(tags) => onChange({ tags })} /></div>
+      <${TagField} id="forget-tags" tags=${chosen.tags} onChange=${(tags) => onChange({ tags })} may=${may} /></div>
     ${field("session", "Of this session")}${field("time", "Of a time, in words")}
     <div class="cols">${field("after", "From", "date")}${field("before", "To", "date")}</div>
     <label class="check"><input type="checkbox" checked=${chosen.isAll}

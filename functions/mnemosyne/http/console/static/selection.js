@@ -98,7 +98,7 @@ export function useSelection({ items, may, onTagged }) {
     bulkBar.set(bar || null);
   });
   useEffect(() => () => bulkBar.set(null), []);
-  const dialog = isTagging && html`<${TagDialog} memories=${chosen} onClose=${() => setIsTagging(false)}
+  const dialog = isTagging && html`<${TagDialog} memories=${chosen} may=${may} onClose=${() => setIsTagging(false)}
     onTagged=${(...changed) => {
       onTagged(...changed);
       clear();

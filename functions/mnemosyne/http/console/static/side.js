@@ -1,5 +1,5 @@
 // The column next to a memory: tags, session, history, ratings, record.
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Icon, Problem, Time, useAction } from "./components.js";
 import { dayAndTime, momentName, rowDate } from "./dates.js";
@@ -33,15 +33,17 @@ function TagSection({ id, may, memory }) {
         onClick=${() => changing.run({ remove_tags: [tag] })}><${Icon} name="x" small /></button>`}</span>`)}
     ${mayChange && !isAdding && html`<button class="chip" onClick=${() => setIsAdding(true)}><${Icon}
       name="plus" />Tag</button>`}</div>
-    ${isAdding && html`<${NewTags} busy=${changing.busy} onSave=${(added) => changing.run({ add_tags: added })} />`}
+    ${isAdding && html`<${NewTags} busy=${changing.busy} may=${may}
+      onSave=${(added) => changing.run({ add_tags: added })} />`}
     <${Problem} error=${changing.error} /></section>`;
 }
 
-function NewTags({ busy, onSave }) {
+function NewTags({ busy, may, onSave }) {
   const [added, setAdded] = useState([]);
+  const field = useRef(null);
+  useEffect(() => field.current.focus(), []);
   return html`<div class="stack-s"><label class="sr" for="side-tags">Add tags</label>
-    <${TagField} id="side-tags" tags=${added} onChange=${setAdded}
-      inputRef=${(input) => input && !added.length && input.focus()} />
+    <${TagField} id="side-tags" tags=${added} onChange=${setAdded} may=${may} inputRef=${field} />
     <${Button} class="btn small" busy=${busy} onClick=${() => added.length && onSave(added)}>Save</></div>`;
 }
 

@@ -7,52 +7,69 @@ import { formatTags, parseTags } from "./tags.js";
 import { number } from "./text.js";
 
 const MOST_OPTIONS = 8;
+const LIMIT = 2 * MOST_OPTIONS; // of tags in an answer, some of which may be chosen already
 const WAIT_MS = 150;
 
 const isSame = (one, other) => one.localeCompare(other, undefined, { sensitivity: "accent" }) === 0;
 const hasTag = (tags, tag) => tags.some((other) => isSame(other, tag));
 
-// Options for a text: known tags that begin with it, then the text as a new tag.
-export function optionsOf(typed, known, chosen) {
-  const text = typed.trim();
-  const matching = known.filter(({ tag }) => tag.toLowerCase().startsWith(text.toLowerCase()) && !hasTag(chosen, tag));
+const NONE = { prefix: null, tags: [] };
+
+// Options for a text: stored tags that begin with it, then the text as another tag. `suggestions` is the server's
+// answer to a prefix, and `chosen` has the tags in the field. The text is a new tag (`isNew`) if the answer has all
+// stored tags that begin with the text.
+export function optionsOf(input, suggestions, chosen) {
+  const text = input.trim();
+  const { prefix, tags } = suggestions;
+  const matching = tags.filter(({ tag }) => tag.toLowerCase().startsWith(text.toLowerCase()) && !hasTag(chosen, tag));
   const exactFirst = matching.toSorted((one, other) => isSame(other.tag, text) - isSame(one.tag, text));
   const options = exactFirst.slice(0, MOST_OPTIONS);
-  if (text && !hasTag(known.map(({ tag }) => tag), text)) options.push({ tag: text, isNew: true });
+  const isNew = prefix === text && tags.length < LIMIT;
+  if (text && !hasTag(tags.map(({ tag }) => tag), text)) options.push({ tag: text, isNew });
   return options;
 }
 
-// The known tags that begin with a prefix, the most used first.
-async function findTags(prefix) {
-  return (await call("memory_facets", { limit: MOST_OPTIONS * 2, ...(prefix && { prefix }) })).tags;
-}
+// The stored tags that begin with a prefix, the most used first.
+const findTags = async (prefix) =>
+  ({ prefix, tags: (await call("memory_facets", { limit: LIMIT, ...(prefix && { prefix }) })).tags });
 
-export function TagField({ id, tags, onChange, inputRef = null }) {
-  const [typed, setTyped] = useState("");
-  const [known, setKnown] = useState([]);
-  const [isOpen, setIsOpen] = useState(false);
-  const [index, setIndex] = useState(0);
+// The server's answer to the latest prefix, and a function that asks for another one. Nothing is suggested if the call
+// fails, or if the caller has no right to it.
+function useSuggestions(may) {
+  const [suggestions, setSuggestions] = useState(NONE);
   const timer = useRef(null);
-  const options = isOpen ? optionsOf(typed, known, tags) : [];
   const look = (prefix) => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => findTags(prefix.trim()).then(setKnown, () => null), WAIT_MS);
+    if (!may.has("memory_facets")) return;
+    const latest = setTimeout(() => findTags(prefix).then((answer) => {
+      if (timer.current === latest) setSuggestions(answer); // answers may arrive in another order than their requests
+    }, () => null), WAIT_MS);
+    timer.current = latest;
   };
-  const write = (text) => {
-    setTyped(text);
+  return [suggestions, look];
+}
+
+export function TagField({ id, tags, onChange, may, inputRef = null }) {
+  const [text, setText] = useState("");
+  const [suggestions, look] = useSuggestions(may);
+  const [isOpen, setIsOpen] = useState(false);
+  const [index, setIndex] = useState(0);
+  const options = isOpen ? optionsOf(text, suggestions, tags) : [];
+  const write = (input) => {
+    setText(input);
     setIndex(0);
     setIsOpen(true);
-    look(text);
+    look(input.trim());
   };
-  const take = (text) => {
-    const taken = parseTags(text).filter((tag) => !hasTag(tags, tag));
-    if (taken.length) onChange([...tags, ...taken]);
-    setTyped("");
+  const take = (input) => {
+    const additions = parseTags(input).filter((tag) => !hasTag(tags, tag));
+    if (additions.length) onChange([...tags, ...additions]);
+    setText("");
     setIsOpen(false);
   };
   const remove = (tag) => onChange(tags.filter((other) => other !== tag));
   const onKeyDown = (event) => handleKey(event, {
-    typed, tags, options, index, setIndex, take, setIsOpen, isOpen,
+    text, tags, options, index, setIndex, take, setIsOpen, isOpen,
     edit: () => {
       write(tags.at(-1));
       onChange(tags.slice(0, -1));
@@ -63,38 +80,38 @@ export function TagField({ id, tags, onChange, inputRef = null }) {
       <button type="button" aria-label=${`Remove ${tag}`} onClick=${() => remove(tag)}><${Icon}
         name="x" small /></button>
     </span>`)}
-    <input id=${id} ref=${inputRef} value=${typed} role="combobox" aria-expanded=${String(options.length > 0)}
+    <input id=${id} ref=${inputRef} value=${text} role="combobox" aria-expanded=${String(options.length > 0)}
       aria-controls=${`${id}-options`} aria-autocomplete="list" autocomplete="off"
       aria-activedescendant=${options.length ? `${id}-${index}` : null} onKeyDown=${onKeyDown}
-      onInput=${(event) => write(event.target.value)} onFocus=${() => write(typed)}
-      onBlur=${() => (typed.trim() ? take(typed) : setIsOpen(false))} />
+      onInput=${(event) => write(event.target.value)} onFocus=${() => write(text)}
+      onBlur=${() => (text.trim() ? take(text) : setIsOpen(false))} />
     <ul class="options" id=${`${id}-options`} role="listbox" aria-label="Tags" hidden=${!options.length}>
-      ${options.map(({ tag, memories, isNew }, place) => html`<li role="option" id=${`${id}-${place}`}
+      ${options.map(({ tag, memories, isNew = false }, place) => html`<li role="option" id=${`${id}-${place}`}
         aria-selected=${String(place === index)} onPointerDown=${(event) => {
           event.preventDefault();
           take(formatTags([tag]));
         }}>
         <span>${isNew ? `New tag “${tag}”` : tag}</span>
-        ${!isNew && html`<span class="faint num">${number(memories)}</span>`}</li>`)}</ul></div>`;
+        ${memories !== undefined && html`<span class="faint num">${number(memories)}</span>`}</li>`)}</ul></div>`;
 }
 
-function handleKey(event, { typed, tags, options, index, setIndex, take, setIsOpen, isOpen, edit }) {
+function handleKey(event, { text, tags, options, index, setIndex, take, setIsOpen, isOpen, edit }) {
   const { key, target } = event;
-  const isSave = key === "Enter" && (event.ctrlKey || event.metaKey) && typed.trim();
+  const isSave = key === "Enter" && (event.ctrlKey || event.metaKey) && text.trim();
   if (isComposed(event) || ((event.ctrlKey || event.metaKey) && !isSave)) return;
   if (key === "ArrowDown" || key === "ArrowUp") {
     const step = key === "ArrowDown" ? 1 : -1;
     if (options.length) setIndex((index + step + options.length) % options.length);
   } else if (isSave) {
-    take(typed);
+    take(text);
     setTimeout(() => target.dispatchEvent(new KeyboardEvent("keydown", event))); // when the form has the tag
-  } else if ((key === "Enter" || key === ",") && typed.trim()) {
-    const isQuoted = typed.trimStart().startsWith('"') && !/"\s*$/u.test(typed.trimStart().slice(1));
+  } else if ((key === "Enter" || key === ",") && text.trim()) {
+    const isQuoted = text.trimStart().startsWith('"') && !/"\s*$/u.test(text.trimStart().slice(1));
     if (key === "," && isQuoted) return;
     const option = options[index];
-    const isChosen = key === "Enter" && option && !option.isNew;
-    take(isChosen ? formatTags([option.tag]) : typed);
-  } else if (key === "Backspace" && !typed && tags.length) edit();
+    const isStored = key === "Enter" && option?.memories !== undefined;
+    take(isStored ? formatTags([option.tag]) : text);
+  } else if (key === "Backspace" && !text && tags.length) edit();
   else if (key === "Escape" && isOpen && options.length) setIsOpen(false);
   else return;
   event.preventDefault();
