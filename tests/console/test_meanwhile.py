@@ -5,6 +5,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
+from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import (
     click,
     click_row,
@@ -21,39 +22,6 @@ from tests.console.person import (
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
-# The first answer of a tool waits for `release`, which ends when the page has handled the answer.
-HOLD = """
-const [tool] = arguments;
-const real = window.fetch;
-window.fetch = (...asked) => {
-  if (!asked[1]?.body?.includes(`"${tool}"`)) return real(...asked);
-  window.fetch = real;
-  return new Promise((done) => {
-    window.release = async () => {
-      const answer = await real(...asked);
-      done(answer.clone());
-      await answer.json();
-    };
-  });
-};
-"""
-RELEASE = """
-const done = arguments[0];
-release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));
-"""
-
-
-def _hold(browser: Chromium, tool: str) -> None:
-    browser.driver.execute_script(HOLD, tool)
-
-
-def _wait_until_held(browser: Chromium) -> None:
-    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the call is sent")
-
-
-def _release(browser: Chromium) -> None:
-    browser.driver.execute_async_script(RELEASE)
-
 
 def _is_stored(browser: Chromium) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
@@ -62,10 +30,10 @@ def _is_stored(browser: Chromium) -> None:
 def test_text_that_is_typed_while_a_memory_is_added_is_kept(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/add")
     type_into(browser, "content", "The kettle is on the stove.")
-    _hold(browser, "ingest_memory")
+    hold(browser, "ingest_memory")
     press(browser, "Add")
     find(browser, "#content").send_keys(" The cups are in the sink.")
-    _release(browser)
+    release(browser)
     _is_stored(browser)
     kept = "The kettle is on the stove. The cups are in the sink."
     assert find(browser, "#content").get_property("value") == kept
@@ -74,12 +42,12 @@ def test_text_that_is_typed_while_a_memory_is_added_is_kept(site: str, browser: 
 def test_the_form_is_empty_after_a_memory_was_added_from_a_page_that_was_left(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/add")
     type_into(browser, "content", "The spoon is in the drawer.")
-    _hold(browser, "ingest_memory")
+    hold(browser, "ingest_memory")
     press(browser, "Add")
     open_page(browser, "Tags")
     keys(browser, "a")
     find(browser, "#content")
-    _release(browser)
+    release(browser)
     _is_stored(browser)
     assert find(browser, "#content").get_property("value") == ""
 
@@ -91,11 +59,11 @@ def test_a_text_is_stored_already_only_if_the_answer_is_about_this_text(
     browser.open(f"{site}/add")
     type_into(browser, "content", "The ladle hangs above the sink.")
     shows(browser, "This is stored already")
-    _hold(browser, "similar_memories")
+    hold(browser, "similar_memories")
     find(browser, "#content").send_keys(" The pan hangs beside it.")
-    _wait_until_held(browser)
+    wait_until_held(browser)
     assert "This is stored already" not in browser.text
-    _release(browser)
+    release(browser)
     shows(browser, "Similar memory")
 
 
@@ -124,11 +92,11 @@ def test_the_end_of_an_action_leads_away_only_from_its_own_page(
 ) -> None:
     browser.open(f"{site}{path}".replace("ID", system.remember(f"The tray of {tool}.")))
     type_into(browser, field, "The lid.")
-    _hold(browser, tool)
+    hold(browser, tool)
     press(browser, button)
     open_page(browser, "Tags")
     reads(browser, "h1", "Tags")
-    _release(browser)
+    release(browser)
     assert browser.url == f"{site}/tags"
 
 
@@ -137,11 +105,11 @@ def test_texts_about_an_empty_list_are_shown_only_when_the_server_has_answered(s
     find(browser, ".tagtable")
     find(browser, "main input").send_keys("zz")
     shows(browser, "No tag begins with this.")
-    _hold(browser, "memory_facets")
+    hold(browser, "memory_facets")
     find(browser, "main input").send_keys(Keys.BACKSPACE, Keys.BACKSPACE)
-    _wait_until_held(browser)
+    wait_until_held(browser)
     assert "No tag" not in browser.text
-    _release(browser)
+    release(browser)
     find(browser, ".tagtable")
 
 
@@ -150,12 +118,12 @@ def test_suggested_tags_belong_to_the_typed_text_whatever_the_order_of_the_answe
 ) -> None:
     browser.open(f"{site}/add")
     find(browser, "#content")
-    _hold(browser, "memory_facets")
+    hold(browser, "memory_facets")
     click(browser, "#add-tags")
-    _wait_until_held(browser)
+    wait_until_held(browser)
     find(browser, "#add-tags").send_keys("zz")
     reads(browser, "#add-tags-options", "New tag “zz”")
-    _release(browser)
+    release(browser)
     assert find(browser, "#add-tags-options").text == "New tag “zz”"
 
 
@@ -165,11 +133,11 @@ def test_a_change_that_is_saved_after_its_form_was_left_is_shown_on_the_page_of_
     id_ = system.remember("TITLE: Green jug\nOf clay.")
     browser.open(f"{site}/memories/{id_}/edit")
     type_into(browser, "title", "Blue jug")
-    _hold(browser, "update_memory")
+    hold(browser, "update_memory")
     press(browser, "Save")
     follow(browser, "Cancel")
     reads(browser, "h1", "Green jug")
-    _release(browser)
+    release(browser)
     reads(browser, "h1", "Blue jug")
 
 
@@ -185,11 +153,11 @@ def test_the_undo_of_a_replacement_is_shown_on_a_page_that_was_opened_again(
     press(browser, "Replace it")
     reads(browser, ".sheet", "This memory was replaced.")
     open_page(browser, "Tags")
-    _hold(browser, "update_memory")
+    hold(browser, "update_memory")
     keys(browser, "z")
     browser.driver.back()
     reads(browser, ".sheet", "This memory was replaced.")
-    _release(browser)
+    release(browser)
     wait_until(lambda: "This memory was replaced." not in browser.text, "it is current again")
 
 
@@ -201,23 +169,23 @@ def test_a_tag_that_is_changed_on_several_memories_is_shown_on_a_page_that_was_o
     wait_for_titles(browser, "Sieve")
     keys(browser, "j", "x", "t")
     type_into(browser, "bulk-tags", "steel,")
-    _hold(browser, "update_memory")
+    hold(browser, "update_memory")
     press(browser, "Save")
-    _wait_until_held(browser)
-    press(browser, "Cancel")
+    wait_until_held(browser)
+    press(browser, "Close")
     click_row(browser, 0)
     reads(browser, ".sheet", "Of steel.")
     assert "steel" not in [link.text for link in browser.driver.find_elements(By.CSS_SELECTOR, ".side a")]
-    _release(browser)
+    release(browser)
     reads(browser, ".side", "steel")
     open_page(browser, "Tags")
     click(browser, "[aria-label='Rename sifting']")
-    _hold(browser, "change_tag")
+    hold(browser, "change_tag")
     type_into(browser, "name", "baking" + Keys.ENTER)
-    press(browser, "Cancel")
+    press(browser, "Close")
     browser.driver.back()
     reads(browser, ".side", "sifting")
-    _release(browser)
+    release(browser)
     reads(browser, ".side", "baking")
 
 

@@ -1,7 +1,9 @@
 // Activity: requests to store a memory, their outcomes, and retries.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Bar, BarAction, partsOf } from "./bulk.js";
-import { Button, Heading, Loading, More, Note, Problem, stateName, useAction, usePages } from "./components.js";
+import {
+  Button, Heading, Loading, More, Note, Problem, stateName, useAction, useChange, usePages,
+} from "./components.js";
 import { DeadLetters, Deletion, waitingLetters } from "./dead_letters.js";
 import { countFailures, failures, needsLook, setFailures } from "./health.js";
 import { useKeys } from "./keys.js";
@@ -134,7 +136,7 @@ export function mergeRequests(before, newest, isWhole) {
 // during the wait after a failed retry. More messages are published with fewer calls, which skip messages in such a
 // wait.
 function useRedrive(may, onChanged) {
-  const redriving = useAction(async (ids) => {
+  const redriving = useChange("Retry", async (ids) => {
     const singly = ids.length <= MOST_SINGLE;
     const calls = singly ? ids.map((id) => ({ message_id: id })) : partsOf(ids).map((part) => ({ message_ids: part }));
     const problems = [];

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useParts } from "./add_parts.js";
 import { forgetLists, go, goBack, markRead } from "./address.js";
-import { Button, Heading, Icon, Note, Problem, State, Time, useAction, useAnswer } from "./components.js";
+import { Button, Heading, Icon, Note, Problem, State, Time, useAnswer, useChange } from "./components.js";
 import { deleteLater } from "./deletions.js";
 import { useDrops } from "./drops.js";
 import { useKeys } from "./keys.js";
@@ -80,7 +80,7 @@ export function Add({ address, may }) {
   const [isOver, setIsOver] = useState(false);
   const similar = useSimilar(form, may);
   useDrops({ onOver: setIsOver, onTaken: tellImport, isOn: mayImport(may) });
-  const storing = useAction(async () => {
+  const storing = useChange("Add", async () => {
     const start = await startOf(form.when, may);
     if (parts) await addParts(form, parts, start, may);
     else {

@@ -1,7 +1,7 @@
 // Actions on the picked memories: tag, export, delete.
 import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
-import { Button, Dialog, Icon, Problem, save, useAction } from "./components.js";
+import { Button, Dialog, Icon, Problem, save, useChange } from "./components.js";
 import { call } from "./mcp.js";
 import { TagField } from "./tag_field.js";
 import { memories as countMemories } from "./text.js";
@@ -61,7 +61,7 @@ export function TagDialog({ memories, may, onClose, onTagged }) {
   const [removed, setRemoved] = useState([]);
   const present = tagsOf(memories);
   const ids = memories.map(({ id }) => id);
-  const tagging = useAction(async () => {
+  const tagging = useChange("Tags", async () => {
     const tags = { ...(added.length && { add_tags: added }), ...(removed.length && { remove_tags: removed }) };
     if (!Object.keys(tags).length) throw new Error("Add a tag, or choose one to remove.");
     let missing = 0;
@@ -69,13 +69,13 @@ export function TagDialog({ memories, may, onClose, onTagged }) {
     forgetLists(...ids);
     onTagged(ids, added, removed);
     showToast(`Tags of ${countMemories(ids.length - missing)} changed.${deletedText(missing)}`);
-    onClose();
+    return true;
   });
   const toggle = (tag) =>
     setRemoved(removed.includes(tag) ? removed.filter((other) => other !== tag) : [...removed, tag]);
-  const foot = html`<${Button} onClick=${onClose}>Cancel</>
-    <${Button} class="btn main" busy=${tagging.busy} onClick=${tagging.run}>Save</>`;
-  return html`<${Dialog} title=${`Tag ${countMemories(memories.length)}`} onClose=${onClose} foot=${foot}>
+  const button = html`<${Button} class="btn main" busy=${tagging.busy} onClick=${tagging.run}>Save</>`;
+  return html`<${Dialog} title=${`Tag ${countMemories(memories.length)}`} onClose=${onClose} action=${button}
+    change=${tagging}>
     <div class="stack">
       <div class="field"><label for="bulk-tags">Add tags</label>
         <${TagField} id="bulk-tags" tags=${added} onChange=${setAdded} may=${may} /></div>

@@ -9,6 +9,7 @@ import { isComposed } from "./keys.js";
 import { isRetryable, isUnreachable } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { codeSegments } from "./text.js";
+import { showToast } from "./toast.js";
 
 export { Icon };
 
@@ -135,14 +136,17 @@ export function Menu({ label, summary, kind = "btn icon", up = false, current = 
     <div class="menu-list">${children}</div></details>`;
 }
 
-// A modal dialog. The browser keeps the focus within the dialog, and returns the focus when the dialog closes.
-export function Dialog({ title, onClose, children, foot = null }) {
+// A modal dialog. The browser keeps the focus within the dialog, and returns the focus when the dialog closes. `action`
+// is the button that starts the change `change` (see `useChange`). The dialog closes when the change is done. If the
+// person closes the dialog before, the change continues.
+export function Dialog({ title, onClose, children, action = null, change = null }) {
   const dialog = useRef(null);
   useEffect(() => {
     const { current } = dialog;
     current.showModal();
     return () => current.close();
   }, []);
+  useEffect(() => { if (change?.done) onClose(); }, [change?.done]);
   const onPointerDown = (event) => event.target === dialog.current && onClose();
   // In an input method, for example for Japanese, Escape ends the composition of a word. It must not also close the
   // dialog.
@@ -152,19 +156,23 @@ export function Dialog({ title, onClose, children, foot = null }) {
     <div class="dialog-head"><h2 id="dialog-name">${title}</h2>
       <${IconButton} name="x" label="Close" size="" onClick=${onClose} /></div>
     <div class="dialog-body">${children}</div>
-    ${foot && html`<div class="dialog-foot">${foot}</div>`}</dialog>`;
+    ${action && html`<div class="dialog-foot">
+      <${Button} onClick=${onClose}>${change?.busy ? "Close" : "Cancel"}</>${action}</div>`}</dialog>`;
 }
 
 // Run a function from a component, and keep the state of the run. If a run begins before the last one has ended, the
-// earlier result is ignored.
+// earlier result is ignored. `onLost` is called with an error that the component cannot show, because a later run has
+// begun or the component is gone.
 //   run    runs the function
 //   busy   whether the function is running
 //   error  the error of the last run, or null
 //   done   the result of the last successful run, or null after an error
 //   reset  forgets the result and the error
-export function useAction(work) {
+export function useAction(work, onLost = () => {}) {
   const [state, setState] = useState({ busy: false, error: null, done: null });
   const latest = useRef(0);
+  const isThere = useRef(true);
+  useEffect(() => () => { isThere.current = false; }, []);
   const run = async (...args) => {
     latest.current += 1;
     const number = latest.current;
@@ -175,12 +183,18 @@ export function useAction(work) {
     } catch (error) {
       next = { busy: false, error, done: null };
     }
-    if (number !== latest.current) return undefined;
+    const isLatest = number === latest.current;
+    if (next.error && !(isLatest && isThere.current)) onLost(next.error);
+    if (!isLatest) return undefined;
     setState(next);
     return next.done;
   };
   return { ...state, run, reset: () => setState({ busy: false, error: null, done: null }) };
 }
+
+// Run a function that changes something, as `useAction` does. No error is lost: an error that the component cannot show
+// is shown at the foot of the page, after the name of the change.
+export const useChange = (name, work) => useAction(work, ({ message }) => showToast(`${name}: ${message}`));
 
 // Ask for the answer to an input, `waitMs` after the input was changed last. The result has `done`, the answer, and
 // `error`. Both are null until the current input is answered, so that no answer to an earlier input is shown.

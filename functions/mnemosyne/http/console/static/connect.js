@@ -2,7 +2,7 @@
 // notes.
 import { html, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
-import { Button, Heading, Icon, Problem, useAction } from "./components.js";
+import { Button, Heading, Icon, Problem, useChange } from "./components.js";
 import { copy } from "./copy.js";
 import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
@@ -80,7 +80,7 @@ export function checkStored({ status, error }) {
 
 function First() {
   const [text, setText] = useState("");
-  const storing = useAction(async () => {
+  const storing = useChange("Add", async () => {
     const { href } = location;
     checkStored(await call("ingest_memory", { content: text, wait: 5 }));
     setText("");

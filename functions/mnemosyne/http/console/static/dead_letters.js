@@ -1,7 +1,7 @@
 // Dead letters: messages that could not be stored, singly and by cause. Operators redrive and delete them.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { partsOf } from "./bulk.js";
-import { Button, Dialog, LoadProblem, More, Problem, Time, useAction, usePages } from "./components.js";
+import { Button, Dialog, LoadProblem, More, Problem, Time, useAction, useChange, usePages } from "./components.js";
 import { call } from "./mcp.js";
 import { quantity } from "./text.js";
 import { showToast } from "./toast.js";
@@ -52,34 +52,33 @@ export function DeadLetters({ may, onChanged }) {
     ${actions.question}</section>`;
 }
 
-function Question({ count, onClose, onConfirm, busy = false, error = null }) {
-  const foot = html`<${Button} onClick=${onClose}>Cancel</>
-    <${Button} class="btn danger" busy=${busy} onClick=${onConfirm}>Delete permanently</>`;
-  return html`<${Dialog} title=${`Delete ${letterCount(count)}?`} onClose=${onClose} foot=${foot}>
-    <p>Their memories are not stored, and they cannot be redriven any longer.</p><${Problem} error=${error} /></>`;
+function Question({ count, onClose, onConfirm, change = null }) {
+  const button = html`<${Button} class="btn danger" busy=${change?.busy} onClick=${onConfirm}>Delete permanently</>`;
+  return html`<${Dialog} title=${`Delete ${letterCount(count)}?`} action=${button} ...${{ onClose, change }}>
+    <p>Their memories are not stored, and they cannot be redriven any longer.</p>
+    <${Problem} error=${change?.error} /></>`;
 }
 
 // The dialog that deletes some dead letters after a confirmation.
 export function Deletion({ letters, onClose, onDeleted }) {
-  const deleting = useAction(async () => {
+  const deleting = useChange("Delete", async () => {
     for (const part of partsOf(letters)) await call("drop_dead_letters", { message_ids: part });
     showToast(`${letterCount(letters.length)} deleted.`);
-    onClose();
     onDeleted();
+    return true;
   });
-  return html`<${Question} count=${letters.length} busy=${deleting.busy} error=${deleting.error}
-    onClose=${onClose} onConfirm=${deleting.run} />`;
+  return html`<${Question} count=${letters.length} onClose=${onClose} onConfirm=${deleting.run} change=${deleting} />`;
 }
 
 // Redrive dead letters, which means to publish their messages again, and delete dead letters, if the caller may do so.
 function useActions(may, onChanged) {
   const [asked, setAsked] = useState(null); // arguments and count of the deletion that waits for a confirmation
-  const redriving = useAction(async (which) => {
+  const redriving = useChange("Redrive", async (which) => {
     const { request_ids: ids, problems, remaining } = await call("redrive", which);
     await onChanged();
     return { requests: ids.length, problems, remaining };
   });
-  const deleting = useAction(async ({ which }) => {
+  const deleting = useChange("Delete", async ({ which }) => {
     const { dropped } = await call("drop_dead_letters", which);
     await onChanged();
     return dropped;

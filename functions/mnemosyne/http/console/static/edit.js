@@ -2,7 +2,7 @@
 // memory that supersedes this one.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists, goUp } from "./address.js";
-import { Button, Heading, Icon, Loading, LoadProblem, Note, Problem, useAction } from "./components.js";
+import { Button, Heading, Icon, Loading, LoadProblem, Note, Problem, useAction, useChange } from "./components.js";
 import { localDate, startOfDate } from "./dates.js";
 import { useKeys } from "./keys.js";
 import { call } from "./mcp.js";
@@ -62,7 +62,7 @@ function Form({ id, memory, may }) {
   const change = (name, value) => setForm({ ...form, [name]: value });
   const address = `/memories/${id}`;
   const leave = () => goUp(address, { isReplaced: true });
-  const saving = useAction(async () => {
+  const saving = useChange("Save", async () => {
     const { href } = location;
     const labels = await withCurrentMetadata(memory, changesOf(memory, form));
     const changes = [labels, tagChangesOf(memory, form)].filter(Boolean);

@@ -146,8 +146,8 @@ const Progress = ({ state }) => html`<p role="status" class="small">
   closed:${" "}<${Command} name="forget" option="--continue " id=${state.forgetting_id} /></p>`;
 
 const Question = ({ count, onClose, onYes }) => html`<${Dialog} title=${`Forget ${countMemories(count)}?`}
-  onClose=${onClose} foot=${html`<${Button} onClick=${onClose}>Cancel</>
-    <${Button} class="btn danger" onClick=${onYes}>Forget ${countMemories(count)}</>`}>
+  onClose=${onClose}
+  action=${html`<${Button} class="btn danger" onClick=${onYes}>Forget ${countMemories(count)}</>`}>
   <p>This cannot be undone.</p></>`;
 
 const Done = ({ state, onClose }) => html`<${Note} kind="good" role="status" button=${html`

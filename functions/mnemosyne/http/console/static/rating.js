@@ -1,7 +1,7 @@
 // The rating of a memory. Each person has one rating per memory. A different rating replaces the earlier one, and the
 // same rating again withdraws it.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { Button, Problem, useAction } from "./components.js";
+import { Button, Problem, useChange } from "./components.js";
 import { person } from "./health.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
@@ -17,7 +17,7 @@ export function useRatings(id, history, may) {
   const [changed, setChanged] = useState(null);
   useEffect(() => setChanged(null), [history, useValue(person)]);
   const counts = changed ?? countRatings(history?.ratings);
-  const rating = useAction(async (value) => {
+  const rating = useChange("Rating", async (value) => {
     const isSame = counts.mine === value;
     const answer = await call("rate_memory", { id, rating: isSame ? "none" : value });
     const known = countRatings(history?.ratings);

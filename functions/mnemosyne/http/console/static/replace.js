@@ -1,7 +1,7 @@
 // The dialog to choose the memory that replaces the shown memory.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
-import { Button, Dialog, Icon, Line, Problem, Time, useAction } from "./components.js";
+import { Button, Dialog, Icon, Line, Problem, Time, useAction, useChange } from "./components.js";
 import { momentName } from "./dates.js";
 import { call } from "./mcp.js";
 import { labelsOf } from "./row.js";
@@ -29,20 +29,19 @@ export function Replace({ memory, onClose }) {
     const timer = setTimeout(() => searching.run(text), WAIT_MS);
     return () => clearTimeout(timer);
   }, [query]);
-  const replacing = useAction(async () => {
+  const replacing = useChange("Replace", async () => {
     await change(chosen.id);
     const undo = () => change(memory.superseded_by ?? "none");
     showToast("Replaced.", { onAction: () => undo().catch(({ message }) => showToast(`Not undone: ${message}`)) });
-    onClose();
+    return true;
   });
   const change = async (successor) => {
     await call("update_memory", { id: memory.id, superseded_by: successor });
     forgetLists(memory.id);
   };
   const replace = () => chosen && replacing.run();
-  const foot = html`<${Button} onClick=${onClose}>Cancel</>
-    <${Button} class="btn main" busy=${replacing.busy || !chosen} onClick=${replace}>Replace it</>`;
-  return html`<${Dialog} title="Replace with…" onClose=${onClose} foot=${foot}>
+  const button = html`<${Button} class="btn main" busy=${replacing.busy || !chosen} onClick=${replace}>Replace it</>`;
+  return html`<${Dialog} title="Replace with…" onClose=${onClose} action=${button} change=${replacing}>
     <form role="search" class="search" onSubmit=${(event) => event.preventDefault()}><${Icon} name="search" />
       <input type="search" aria-label="Which memory is current?" placeholder="Which memory is current?" autofocus
         value=${query} onInput=${(event) => setQuery(event.target.value)} /></form>

@@ -1,7 +1,7 @@
 // The column next to a memory: tags, session, history, ratings, record.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
-import { Button, Icon, Problem, Time, useAction } from "./components.js";
+import { Button, Icon, Problem, Time, useChange } from "./components.js";
 import { dayAndTime, momentName, rowDate } from "./dates.js";
 import { formatJson } from "./exact_json.js";
 import { call } from "./mcp.js";
@@ -21,7 +21,7 @@ export function Side({ id, may, memory, history }) {
 function TagSection({ id, may, memory }) {
   const [isAdding, setIsAdding] = useState(false);
   const { tags } = memory;
-  const changing = useAction(async (change) => {
+  const changing = useChange("Tags", async (change) => {
     await call("update_memory", { id, ...change }); // the other tags may have changed in the meantime
     forgetLists(id);
     setIsAdding(false);

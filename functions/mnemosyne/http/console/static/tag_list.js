@@ -1,11 +1,12 @@
 // Tags: find, rename, merge and delete them over all memories.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { forgetMemories } from "./address.js";
+import { changes, forgetMemories } from "./address.js";
 import {
-  Button, Dialog, Heading, IconButton, Loading, LoadProblem, Note, Problem, Time, useAction,
+  Button, Dialog, Heading, IconButton, Loading, LoadProblem, Note, Problem, Time, useAction, useChange,
 } from "./components.js";
 import { dayName } from "./dates.js";
 import { call, client } from "./mcp.js";
+import { useValue } from "./observable.js";
 import { bulkBar } from "./shell.js";
 import { tagAddress } from "./tags.js";
 import { memories as countMemories, number } from "./text.js";
@@ -45,18 +46,14 @@ export function TagList({ may }) {
   useEffect(() => {
     const timer = setTimeout(load, prefix ? WAIT_MS : 0);
     return () => clearTimeout(timer);
-  }, [prefix]);
+  }, [prefix, useValue(changes)]);
   const tags = finding.done?.tags ?? [];
   const isFound = finding.done?.text === prefix.trim(); // else the tags are those of an earlier text
   const mayChange = may.has("change_tag");
   const total = finding.done?.total_tags ?? tags.length;
   usePickedBar(picked, { clear: () => setPicked([]), merge: () => setOpen({ kind: "merge", tags: picked }) });
   const toggle = (tag) => setPicked(picked.includes(tag) ? picked.filter((other) => other !== tag) : [...picked, tag]);
-  const done = () => {
-    setOpen(null);
-    setPicked([]);
-    load();
-  };
+  const onDone = () => setPicked((before) => before.filter((tag) => !open.tags.includes(tag)));
   return html`<div class="narrow"><div class="page-head"><${Heading} class="grow">Tags</>
       <input class="input rail-field" aria-label="Find a tag"
         placeholder=${total ? `Find among ${number(total)}` : "Find"}
@@ -73,7 +70,7 @@ export function TagList({ may }) {
       ${isFound && total > tags.length && !prefix.trim() && html`<p class="help">These are the${" "}
         ${number(tags.length)} most used of ${number(total)} tags. Find the others by their first letters.</p>`}
       ${finding.done?.complete === false && html`<p class="help">Counted over the newest 100,000 memories.</p>`}</div>
-    ${open && html`<${dialogs[open.kind]} ...${open} onClose=${() => setOpen(null)} onDone=${done} />`}</div>`;
+    ${open && html`<${dialogs[open.kind]} ...${open} onClose=${() => setOpen(null)} onDone=${onDone} />`}</div>`;
 }
 
 // The bar of actions on picked tags.
@@ -109,34 +106,37 @@ function Table({ tags, picked, toggle, mayChange, setOpen }) {
 async function changeTag(args, onProgress = () => {}) {
   const callTool = client.retrying();
   let total = 0;
-  for (;;) {
-    const { changed, remaining } = await callTool("change_tag", args);
-    total += changed;
-    onProgress(total);
-    if (!remaining) break;
+  try {
+    for (;;) {
+      const { changed, remaining } = await callTool("change_tag", args);
+      total += changed;
+      onProgress(total);
+      if (!remaining) return total;
+    }
+  } finally {
+    forgetMemories();
   }
-  forgetMemories();
-  return total;
 }
 
 // A dialog that changes tags, and shows how many memories are done.
 function Change({ title, action, kind = "main", calls, said, onClose, onDone, children }) {
   const [count, setCount] = useState(0);
-  const changing = useAction(async () => {
+  const changing = useChange(action, async () => {
     let total = 0;
     for (const args of calls()) total += await changeTag(args, (done) => setCount(total + done));
     showToast(said(total));
     onDone();
+    return true;
   });
   const submit = (event) => {
     event.preventDefault();
     if (!changing.busy) changing.run();
   };
-  const foot = html`<${Button} onClick=${onClose}>Cancel</>
-    <${Button} class=${`btn ${kind}`} busy=${changing.busy} onClick=${submit}>${action}</>`;
-  return html`<${Dialog} title=${title} onClose=${onClose} foot=${foot}>
+  const button = html`<${Button} class=${`btn ${kind}`} busy=${changing.busy} onClick=${submit}>${action}</>`;
+  return html`<${Dialog} title=${title} onClose=${onClose} action=${button} change=${changing}>
     <form class="stack" onSubmit=${submit}>${children}
-      ${changing.busy && count > 0 && html`<p class="help" role="status">${countMemories(count)} changed …</p>`}
+      ${(changing.busy || changing.error) && count > 0 && html`<p class="help" role="status">
+        ${countMemories(count)} changed${changing.busy ? " …" : "."}</p>`}
       <${Problem} error=${changing.error} /></form></>`;
 }
 

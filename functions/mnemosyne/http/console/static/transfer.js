@@ -1,6 +1,6 @@
 // The page Import & export: import files with the outcome of each line, and export all memories.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { Button, Heading, Icon, Problem, save, State, useAction } from "./components.js";
+import { Button, Heading, Icon, Problem, save, State, useAction, useChange } from "./components.js";
 import { takeFolder, useDrops } from "./drops.js";
 import { countsOf, importFiles, imports, isFailure, resume, timeLeft } from "./imports.js";
 import { call, client } from "./mcp.js";
@@ -157,7 +157,7 @@ function Export() {
   const isImporting = useValue(imports).list.some(({ isRunning }) => isRunning);
   useEffect(() => void counting.run(), [isImporting]);
   const isStopped = useRef(false);
-  const exporting = useAction(async () => {
+  const exporting = useChange("Export", async () => {
     isStopped.current = false;
     setWritten(0);
     const pieces = await readExport(format, isStopped, (count) => setWritten((before) => before + count));
