@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import find, follow, press, reads, shows
+from tests.console.person import click, find, follow, press, reads, shows, type_into
 from tests.dev import DevServer
 
 # The server refuses the calls of a tool with a status, until `isCalm` is true.
@@ -42,6 +42,13 @@ PAGES = [
     ("/activity", "list_requests", "First words"),
     ("/overview", "memory_stats", "Memories by month"),
 ]
+PARTS = [
+    ("/?tags=tea", "memory_facets", "2 memories"),
+    ("/?tags=tea", "memory_timeline", "Ada prefers oolong to coffee."),
+    ("/memories/ID", "memory_history", "Ada prefers oolong to coffee."),
+    ("/overview", "memory_timeline", "Memories by month"),
+    ("/overview", "memory_facets", "Most used tags"),
+]
 
 
 def _open_refused(system: DevServer, site: str, browser: Chromium, path: str, script: str, *arguments: object) -> None:
@@ -58,7 +65,7 @@ def _open_refused(system: DevServer, site: str, browser: Chromium, path: str, sc
     browser.driver.execute_script("window.isCalm = true")
 
 
-@pytest.mark.parametrize(("path", "tool", "text"), PAGES, ids=[path for path, _, _ in PAGES])
+@pytest.mark.parametrize(("path", "tool", "text"), [*PAGES, *PARTS])
 def test_a_page_that_the_server_refused_is_loaded_by_a_button(
     system: DevServer, site: str, browser: Chromium, path: str, tool: str, text: str
 ) -> None:
@@ -83,6 +90,55 @@ def test_a_page_whose_error_arrives_after_the_end_of_the_outage_is_loaded_withou
     """The history of the memory is read meanwhile, so the outage is over before the page shows its error."""
     _open_refused(system, site, browser, "/memories/ID", REFUSE_SLOWLY, "get_memory")
     reads(browser, "main", "Ada prefers oolong to coffee.")
+
+
+def test_a_list_of_filters_that_could_not_be_loaded_is_not_shown_as_empty(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/connect")
+    find(browser, "h1")
+    browser.driver.execute_script(REFUSE, "memory_facets", 429)
+    browser.driver.execute_script(FOLLOW, "/")
+    click(browser, ".filters [aria-haspopup]:nth-child(2)")
+    reads(browser, "dialog", "try again later")
+    assert "None yet." not in browser.text
+    browser.driver.execute_script("window.isCalm = true")
+    click(browser, "dialog .note .btn")
+    reads(browser, "dialog .choices", "tea")
+
+
+def test_a_search_that_fails_during_typing_is_explained(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/")
+    shows(browser, "Ada prefers oolong to coffee.")
+    browser.driver.execute_script(REFUSE, "memory_search", 500)
+    type_into(browser, "query", "rows")
+    shows(browser, "Press Enter to search. The search for words failed: try again later")
+    browser.driver.execute_script("window.isCalm = true")
+    find(browser, "#query").send_keys(" b")
+    shows(browser, "found by words")
+    assert "failed" not in browser.text
+
+
+def test_the_page_add_says_when_it_cannot_compare_the_text(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/add")
+    find(browser, "#content")
+    browser.driver.execute_script(REFUSE, "similar_memories", 429)
+    type_into(browser, "content", "Ada prefers oolong to coffee.")
+    shows(browser, "The page cannot say whether this is stored: try again later")
+
+
+def test_a_log_in_that_is_not_offered_has_a_reason_and_is_offered_later(guarded: DevServer, fresh: Chromium) -> None:
+    refuse = """
+        const real = window.fetch;
+        window.fetch = (...asked) => {
+          if (window.isCalm || !String(asked[0]).includes("oauth-protected-resource")) return real(...asked);
+          return Promise.resolve(new Response("busy", { status: 429 }));
+        };
+    """
+    fresh.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": refuse})
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    shows(fresh, "The server answered 429.")
+    fresh.driver.execute_script("window.isCalm = true")
+    press(fresh, "Try again")
+    find(fresh, ".or")
 
 
 def test_a_memory_that_does_not_exist_is_not_loaded_again(site: str, browser: Chromium) -> None:

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { authorizationServer, logIn, refresh, revoke } from "./log_in.js";
 import { client, isRetryable } from "./mcp.js";
-import { Button, Heading, Icon, Note, Problem, useAction } from "./components.js";
+import { Button, Heading, Icon, LoadProblem, Note, Problem, useAction } from "./components.js";
 import { Logo } from "./icons.js";
 import { useValue } from "./observable.js";
 import { setTheme, theme, THEME_NAMES, themeAfter } from "./preferences.js";
@@ -49,10 +49,8 @@ async function renewOnce() {
     return true;
   } catch (error) {
     if (!isCurrent()) return false;
-    // Try again later if the server cannot be reached (`fetch` throws a TypeError) or the error may be temporary. After
-    // any other error, the log-in has ended.
-    const isTemporary = error instanceof TypeError || isRetryable(error);
-    if (isTemporary) session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
+    // Try again later if the error may be temporary. After any other error, the log-in has ended.
+    if (isRetryable(error)) session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
     else end();
     return false;
   }
@@ -92,12 +90,14 @@ function Appearance() {
 }
 
 function Form({ refused, isExpired, onCredential }) {
-  const [server, setServer] = useState(null);
-  useEffect(() => void authorizationServer().then(setServer, () => setServer(null)), []);
+  const asking = useAction(authorizationServer);
+  useEffect(() => void asking.run(), []);
+  const server = asking.done;
   return html`<div class="stack-s"><h2>Log in</h2><p class="soft small">${location.host}</p></div>
     ${isExpired && html`<${Note} kind="warn" role="alert">
       <p>You have been logged out. Log in again to go on. What you typed
       is kept.</p></>`}
+    <${LoadProblem} error=${asking.error} onRetry=${() => asking.run()} />
     ${server && html`<${WithServer} server=${server} onCredential=${onCredential} /><p class="or">or</p>`}
     <${WithKey} refused=${refused} onCredential=${onCredential} />
     <p class="help">The key stays in this tab only and is forgotten when the tab is closed. The operator of this server

@@ -68,7 +68,7 @@ export function similarArguments({ content, session }) {
 // stored.
 function useSimilar(form, may) {
   const args = may.has("similar_memories") ? similarArguments(form) : null;
-  return useAnswer(JSON.stringify(args), async () => args && call("similar_memories", args), WAIT_MS).done;
+  return useAnswer(JSON.stringify(args), async () => args && call("similar_memories", args), WAIT_MS);
 }
 
 export function Add({ address, may }) {
@@ -138,7 +138,7 @@ function startForm({ searchParams }) {
   draft.set({ ...(before ?? EMPTY), ...(content && { content, replaces: "" }), ...(replaces && { replaces }) });
 }
 
-function Known({ similar, form, change, may }) {
+function Known({ similar: { done: similar, error }, form, change, may }) {
   const memory = similar?.same ?? similar?.similar[0];
   const isReplaced = memory?.id === form.replaces;
   // Show the memory that the new text will replace. The similar memory below may be a different one.
@@ -146,6 +146,7 @@ function Known({ similar, form, change, may }) {
       href=${`/memories/${form.replaces}`}>
       this memory</a>. <button class="link" type="button"
         onClick=${() => change({ replaces: "" })}>Keep both</button></p></>`}
+    ${error && html`<p class="help" role="status">The page cannot say whether this is stored: ${error.message}</p>`}
     ${memory && html`<${Similar} isSame=${Boolean(similar.same)} ...${{ memory, isReplaced, change, may }} />`}`;
 }
 

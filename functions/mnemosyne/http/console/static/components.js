@@ -56,8 +56,9 @@ export const Problem = ({ error }) =>
 const RETRY_MS = 5000;
 
 // Show the error of a call that should have loaded a page. If the call may succeed later, a button repeats the call. If
-// the server could not be reached and now answers other calls, the call is repeated without a click.
-export function LoadProblem({ error, onRetry }) {
+// the server could not be reached and now answers other calls, the call is repeated without a click. With `isPart`, the
+// call loads only a part of the page, so nothing is shown while the page has a note about an outage.
+export function LoadProblem({ error, onRetry, isPart = false }) {
   const isThere = useValue(isReachable);
   const isTemporary = Boolean(error) && isRetryable(error);
   useEffect(() => {
@@ -65,6 +66,7 @@ export function LoadProblem({ error, onRetry }) {
     const timer = setTimeout(onRetry, RETRY_MS);
     return () => clearTimeout(timer);
   }, [error, isThere]);
+  if (isPart && !isThere) return null;
   if (!isTemporary) return html`<${Problem} error=${error} />`;
   const button = html`<${Button} class="btn small" icon="retry" onClick=${onRetry}>Try again</>`;
   return html`<${Note} kind="bad" role="alert" button=${button}>${error.message}</>`;

@@ -2,7 +2,7 @@
 // dialog.
 import { html, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
-import { Button, Dialog, Icon } from "./components.js";
+import { Button, Dialog, Icon, LoadProblem } from "./components.js";
 import { windowName } from "./dates.js";
 import { addressOf, hasFilter, MODES, QUALITY, toggleTag, withoutFilters } from "./search_form.js";
 import { parseTags } from "./tags.js";
@@ -29,9 +29,9 @@ function timeName({ time, after, before }, times) {
   return time || windowName({ after, before });
 }
 
-// `facets` are the tags and sessions of the memories that match the filters. `times` is the period that the server has
-// derived from the time filter.
-export function Filters({ form, facets, times }) {
+// `counting` loads the tags and sessions of the memories that match the filters. `times` is the period that the server
+// has derived from the time filter.
+export function Filters({ form, counting, times }) {
   const [open, setOpen] = useState("");
   const close = () => setOpen("");
   const choose = (next) => {
@@ -56,7 +56,7 @@ export function Filters({ form, facets, times }) {
     <${Chip} name="More filters" onClick=${() => setOpen("more")} />
     ${(hasFilter(form) || isMore) && html`<button class="chip" onClick=${() =>
       apply({ ...withoutFilters(form), mode: "hybrid", quality: "" })}>Clear all</button>`}
-    ${dialogs[open] && html`<${dialogs[open]} ...${{ form, facets, choose }} onClose=${close} />`}</div>`;
+    ${dialogs[open] && html`<${dialogs[open]} ...${{ form, counting, choose }} onClose=${close} />`}</div>`;
 }
 
 const submitting = (action) => (event) => {
@@ -87,7 +87,7 @@ function TimeDialog({ form, choose, onClose }) {
 }
 
 // A list of options, and a field that filters the list.
-function Choices({ label, options, onChoose }) {
+function Choices({ label, options, counting, onChoose }) {
   const [typed, setTyped] = useState("");
   const shown = options.filter(({ name }) => name.toLowerCase().includes(typed.trim().toLowerCase()));
   const use = submitting(() => typed.trim() && onChoose(shown.length === 1 ? shown[0].name : typed.trim()));
@@ -97,22 +97,24 @@ function Choices({ label, options, onChoose }) {
     <ul class="facet choices">${shown.map(({ name, count, isOn }) => html`<li>
       <button type="button" aria-pressed=${String(Boolean(isOn))} onClick=${() => onChoose(name)}><span>${name}</span>
         <span class="num">${number(count)}</span></button></li>`)}</ul>
-    ${!shown.length && html`<p class="help">${options.length ? "None in this list." : "None yet."}
+    <${LoadProblem} error=${counting.error} onRetry=${counting.run} />
+    ${!shown.length && html`<p class="help">
+      ${options.length ? "None in this list." : counting.done && "None yet."}
       ${typed.trim() && ` Press Enter to filter by “${typed.trim()}”.`}</p>`}</form>`;
 }
 
-function TagsDialog({ form, facets, choose, onClose }) {
+function TagsDialog({ form, counting, choose, onClose }) {
   const on = parseTags(form.tags);
-  const options = (facets?.tags ?? [])
+  const options = (counting.done?.tags ?? [])
     .map(({ tag, memories }) => ({ name: tag, count: memories, isOn: on.includes(tag) }));
   return html`<${Dialog} title="Tag" onClose=${onClose}>
-    <${Choices} label="Find a tag" options=${options} onChoose=${(tag) => choose(toggleTag(form, tag))} /></>`;
+    <${Choices} label="Find a tag" ...${{ options, counting }} onChoose=${(tag) => choose(toggleTag(form, tag))} /></>`;
 }
 
-function SessionDialog({ form, facets, choose, onClose }) {
-  const options = (facets?.sessions ?? []).map(({ session, memories }) => ({ name: session, count: memories }));
+function SessionDialog({ form, counting, choose, onClose }) {
+  const options = (counting.done?.sessions ?? []).map(({ session, memories }) => ({ name: session, count: memories }));
   return html`<${Dialog} title="Session" onClose=${onClose}>
-    <${Choices} label="Name of a session" options=${options}
+    <${Choices} label="Name of a session" ...${{ options, counting }}
       onChoose=${(session) => choose({ ...form, session })} /></>`;
 }
 

@@ -14,13 +14,21 @@ export async function readJson(response) {
   throw new Refused(message, response.status);
 }
 
-const fetchJson = async (address, options) => readJson(await fetch(address, options));
+async function send(address, options) {
+  try {
+    return await fetch(address, options);
+  } catch {
+    throw new Refused("The server for the log-in cannot be reached.", 0);
+  }
+}
+
+const fetchJson = async (address, options) => readJson(await send(address, options));
 
 // Metadata of the authorization server. Null if the console takes API keys only.
 export async function authorizationServer() {
-  const response = await fetch("/.well-known/oauth-protected-resource/mcp", { credentials: "omit" });
-  if (!response.ok) return null;
-  const { authorization_servers: servers, resource, scopes_supported: scopes } = await response.json();
+  const response = await send("/.well-known/oauth-protected-resource/mcp", { credentials: "omit" });
+  if (response.status === 404) return null;
+  const { authorization_servers: servers, resource, scopes_supported: scopes } = await readJson(response);
   const address = `${servers[0]}/.well-known/oauth-authorization-server`;
   const metadata = await fetchJson(address, { credentials: "omit" });
   return { ...metadata, resource, scope: [...scopes, "operate"].join(" ") };

@@ -30,13 +30,14 @@ const TOP_PX = 200; // scrolled less than this, new memories are inserted; other
 
 export function Memories({ address, may }) {
   const form = formOf(address);
-  const facets = useFacets(form, may);
+  const counting = useFacets(form, may);
+  const facets = counting.done;
   const [times, setTimes] = useState(null); // the window that the server understood
   useEffect(() => setTimes(null), [address.search]);
   const name = form.query ? `Results for: ${form.query}` : "Memories";
   const [typed, setTyped] = useState(null); // the text of the search field, if it was changed
   useEffect(() => setTyped(null), [address.search]);
-  const { answer, isPaused } = useTyping(form, typed);
+  const { answer, problem } = useTyping(form, typed);
   const body = form.query ? Results : Recent;
   const isShown = answer && (typed !== null || isAnswerTo(form, answer)); // after Enter, until the search has answered
   const typedResults = isShown && html`<${TypedResults} ...${{ form, answer, may }} isSearching=${typed === null} />`;
@@ -44,20 +45,24 @@ export function Memories({ address, may }) {
     <div class="with-rail"><div>
       ${may.has("memory_search") && html`<${SearchField} key=${address.search} form=${form}
         onType=${setTyped} />`}
-      ${isPaused && html`<p class="help" role="status">
-        You have searched often in this minute. Press Enter to search.</p>`}
-      <${Filters} form=${form} facets=${facets} times=${times} />
+      ${problem && html`<p class="help" role="status">${problem}</p>`}
+      <${Filters} ...${{ form, counting, times }} />
       ${typed !== null && typedResults ? typedResults : html`<${body} key=${address.search} ...${{ form, may, facets }}
         onTimes=${setTimes} before=${typedResults || null} />`}
-    </div><${Rail} form=${form} facets=${facets} /></div>`;
+    </div><${Rail} form=${form} counting=${counting} /></div>`;
 }
 
+// Count the tags, sessions and memories. While the filters change, `done` has the tags and sessions of the earlier
+// filters, but not their number of memories, which would be wrong above the new list.
 function useFacets(form, may) {
   const filters = listFilters(form);
-  const counting = useAction(() => call("memory_facets", { ...filters, limit: FACETS }));
+  const key = JSON.stringify(filters);
+  const counting = useAction(async () => ({ key, ...(await call("memory_facets", { ...filters, limit: FACETS })) }));
   const change = useValue(changes);
-  useEffect(() => { if (may.has("memory_facets")) counting.run(); }, [JSON.stringify(filters), change]);
-  return counting.done;
+  const run = () => may.has("memory_facets") && counting.run();
+  useEffect(() => void run(), [key, change]);
+  const { done } = counting;
+  return { error: counting.error, run, done: done && done.key !== key ? { ...done, memories: undefined } : done };
 }
 
 function SearchField({ form, onType }) {
@@ -91,8 +96,11 @@ function SearchField({ form, onType }) {
       : html`<span class="wide"><kbd>/</kbd></span>`}</form>`;
 }
 
-function Rail({ form, facets }) {
-  if (!facets?.tags.length) return html`<div></div>`;
+function Rail({ form, counting }) {
+  const facets = counting.done;
+  if (!facets?.tags.length) {
+    return html`<div><${LoadProblem} error=${counting.error} onRetry=${counting.run} isPart /></div>`;
+  }
   const on = parseTags(form.tags);
   const total = facets.total_tags ?? facets.tags.length;
   return html`<aside class="rail" aria-label="Tags"><h2>Tags <a

@@ -27,7 +27,10 @@ export function Memory({ id, may }) {
   useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person), change]);
   const isDeleted = useValue(deletedIds).has(id);
   const memory = reading.done;
-  if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted }} history=${history.done} />`;
+  if (memory) {
+    const problem = html`<${LoadProblem} error=${history.error} onRetry=${() => history.run()} isPart />`;
+    return html`<${Sheet} ...${{ id, may, memory, isDeleted, problem }} history=${history.done} />`;
+  }
   // The heading is the same element before and after loading, so that it keeps the focus.
   return html`<${Position} id=${id} /><div class="stack"><${Heading}>Memory</>
     <${LoadProblem} error=${reading.error} onRetry=${load} />${!reading.error && html`<${Loading} rows=${4} />`}</div>`;
@@ -62,7 +65,7 @@ function Position({ id }) {
   </div></div>`;
 }
 
-function Sheet({ id, may, memory, history, isDeleted }) {
+function Sheet({ id, may, memory, history, problem, isDeleted }) {
   const [isReplacing, setIsReplacing] = useState(false);
   const [isSource, setIsSource] = useState(memory.content.length > MOST_CHARACTERS);
   const ratings = useRatings(id, history, may);
@@ -84,7 +87,7 @@ function Sheet({ id, may, memory, history, isDeleted }) {
       <${Content} memory=${memory} isSource=${isSource} />
       <footer class="sheet-foot"><${Rate} ratings=${ratings} /><span class="grow"></span>
         <${View} isSource=${isSource} onChange=${setIsSource} /></footer></article>
-      <${Side} ...${{ id, may, memory, history }} /></div>
+      <${Side} ...${{ id, may, memory, history, problem }} /></div>
     ${isReplacing && html`<${Replace} memory=${memory} onClose=${() => setIsReplacing(false)} />`}`;
 }
 

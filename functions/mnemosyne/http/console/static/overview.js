@@ -72,7 +72,9 @@ export function Overview({ may }) {
     ${stats.done && html`<div class="stack"><${Tiles} stats=${stats.done} />
       <div class="halves">
         ${months.done?.buckets.length > 0 && html`<${Months} timeline=${months.done} />`}
-        ${tags.done && html`<${TopTags} tags=${tags.done.tags} />`}</div>
+        <${LoadProblem} error=${months.error} onRetry=${() => months.run()} isPart />
+        ${tags.done && html`<${TopTags} tags=${tags.done.tags} />`}
+        <${LoadProblem} error=${tags.error} onRetry=${() => tags.run()} isPart /></div>
       <div class="halves"><${Limits} quota=${stats.done.quota} /><${About} stats=${stats.done}
         may=${may} /></div></div>`}`;
 }

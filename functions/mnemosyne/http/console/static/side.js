@@ -9,11 +9,12 @@ import { TagField } from "./tag_field.js";
 import { tagAddress } from "./tags.js";
 import { number } from "./text.js";
 
-export function Side({ id, may, memory, history }) {
+// `problem` is the element that shows why the history could not be loaded.
+export function Side({ id, may, memory, history, problem }) {
   return html`<aside class="side" aria-label="About this memory">
     <${TagSection} ...${{ id, may, memory }} />
     <${Session} memory=${memory} />
-    <${History} history=${history} />
+    <${History} history=${history} />${problem}
     <${Ratings} ratings=${history?.ratings ?? []} />
     <${Record} memory=${memory} /></aside>`;
 }

@@ -2,7 +2,7 @@
 // has fixed coordinates that the browser stretches, so a change of width needs no redrawing.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { axisTimes, bucketEnd, bucketLabel, coarsen, fillBuckets, filtersOfSelection } from "./buckets.js";
-import { useAction } from "./components.js";
+import { LoadProblem, useAction } from "./components.js";
 import { call } from "./mcp.js";
 import { memories as countMemories } from "./text.js";
 import { ZONE } from "./time.js";
@@ -33,6 +33,7 @@ export function Strip({ filters, selection, onSelect }) {
   const counting = useAction(() => call("memory_timeline", { ...filters, timezone: ZONE }));
   useEffect(() => void counting.run(), [JSON.stringify(filters)]);
   const timeline = counting.done && coarsen(counting.done, MOST_BARS);
+  if (counting.error) return html`<${LoadProblem} error=${counting.error} onRetry=${() => counting.run()} isPart />`;
   if (!timeline || timeline.buckets.length < 2) return null;
   const suffix = filters.include_superseded ? ", replaced ones included" : "";
   return html`<${Plot} ...${{ timeline, suffix, selection, onSelect }} />`;

@@ -9,6 +9,7 @@ const LEAST = 2; // minimum characters
 const LIMIT = 20;
 const MINUTE_MS = 60_000;
 const MANY_IN_A_MINUTE = 100; // searches; each costs 2 of the 600 units a minute of a caller
+const OFTEN = "You have searched often in this minute. Press Enter to search.";
 const REFUSED_SECONDS = 5; // pause after a refusal without Retry-After
 
 // Milliseconds to wait before the next request. `starts` has the times of earlier requests, and `refusedUntil` the time
@@ -48,10 +49,10 @@ async function search(args, signal) {
 }
 
 // Search for the typed text. `answer` has `query`, `filters` and `memories`, or is null. When the text changes, the
-// running request is aborted. `isPaused` is true if the server has refused a request because of its rate limit.
+// running request is aborted. `problem` says why there is no answer, or is empty.
 export function useTyping(form, typed) {
   const [answer, setAnswer] = useState(null);
-  const [isPaused, setIsPaused] = useState(false);
+  const [problem, setProblem] = useState("");
   const latest = useRef(0);
   useEffect(() => {
     latest.current += 1;
@@ -59,18 +60,19 @@ export function useTyping(form, typed) {
     const args = typed === null || typed.trim() === form.query ? null : typingArguments(form, typed);
     if (!args) {
       if (typed !== null) setAnswer(null);
-      return setIsPaused(false);
+      return setProblem("");
     }
     const leave = new AbortController();
     const show = (next) => number === latest.current && setAnswer(next);
     const timer = setTimeout(async () => {
       try {
         show({ ...(await search(args, leave.signal)), query: typed, filters: JSON.stringify(filtersOf(form)) });
-        setIsPaused(false);
+        setProblem("");
       } catch (error) {
         if (leave.signal.aborted) return;
         show(null);
-        setIsPaused(error.status === 429);
+        const reason = `Press Enter to search. The search for words failed: ${error.message}`;
+        setProblem(error.status === 429 ? OFTEN : reason);
       }
     }, pauseAfter(budget.starts, budget.refusedUntil, performance.now()));
     return () => {
@@ -78,5 +80,5 @@ export function useTyping(form, typed) {
       leave.abort();
     };
   }, [typed]);
-  return { answer, isPaused };
+  return { answer, problem };
 }
