@@ -1,11 +1,12 @@
-"""A change whose dialog or page is left before it ends."""
+"""Changes whose dialog or page is left before they are saved or have ended."""
 
 import pytest
 
 from tests.chromium import Chromium
 from tests.console.holds import hold, release, wait_until_held
-from tests.console.person import click, find, keys, press, reads, type_into
+from tests.console.person import click, find, keys, open_page, press, reads, type_into
 from tests.dev import DevServer
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,54 @@ def test_the_end_of_a_change_does_not_close_another_dialog(system: DevServer, si
     reads(browser, ".toast", "1 memory now has the tag aurum.")
     assert find(browser, "dialog #name").get_property("value") == "argentum"
     system.call("delete_memory", {"ids": ids})
+
+
+def test_the_changes_of_a_form_are_kept_while_another_page_is_open(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    id_ = system.remember("TITLE: Anchor\nOf iron.", tags=["iron"])
+    browser.open(f"{site}/memories/{id_}/edit")
+    type_into(browser, "title", "Typed for an hour")
+    open_page(browser, "Tags")
+    reads(browser, "h1", "Tags")
+    system.call("update_memory", {"id": id_, "add_tags": ["heavy"]})
+    browser.driver.back()
+    assert find(browser, "input#title").get_property("value") == "Typed for an hour"
+    reads(browser, "form", "They are not saved yet.")
+    press(browser, "Save")
+    reads(browser, "h1", "Typed for an hour")
+    memory = system.call("get_memory", {"id": id_})
+    assert (memory["title"], sorted(memory["tags"])) == ("Typed for an hour", ["heavy", "iron"])
+    system.call("delete_memory", {"id": id_})
+
+
+def test_what_is_typed_into_a_form_while_it_is_saved_is_kept(system: DevServer, site: str, browser: Chromium) -> None:
+    id_ = system.remember("TITLE: Buoy\nOf cork.")
+    browser.open(f"{site}/memories/{id_}/edit")
+    type_into(browser, "title", "Red buoy")
+    hold(browser, "update_memory")
+    press(browser, "Save")
+    wait_until_held(browser)
+    find(browser, "input#title").send_keys(" at the pier")
+    release(browser)
+    reads(browser, ".toast", "Saved.")
+    assert find(browser, "input#title").get_property("value") == "Red buoy at the pier"
+    press(browser, "Save")
+    reads(browser, "h1", "Red buoy at the pier")
+    system.call("delete_memory", {"id": id_})
+
+
+@pytest.mark.parametrize(("path", "field"), [("/add", "content"), ("/memories/ID/edit", "title")])
+def test_the_browser_asks_before_it_discards_what_was_typed(
+    system: DevServer, site: str, browser: Chromium, path: str, field: str
+) -> None:
+    id_ = system.remember(f"TITLE: Rope\nFor {field}.")
+    browser.open(f"{site}{path}".replace("ID", id_))
+    find(browser, f"#{field}")
+    leave = "const left = new Event('beforeunload', { cancelable: true }); return !dispatchEvent(left)"
+    assert not browser.driver.execute_script(leave)
+    type_into(browser, field, "Typed for an hour")
+    assert browser.driver.execute_script(leave)
+    press(browser, "Add" if field == "content" else "Save")
+    wait_until(lambda: not browser.driver.execute_script(leave), "all is stored")
+    system.call("delete_memory", {"id": id_})

@@ -13,6 +13,7 @@ import { TagField } from "./tag_field.js";
 import { quantity, memories as countMemories, number, plain, shorten } from "./text.js";
 import { ZONE } from "./time.js";
 import { showToast } from "./toast.js";
+import { askBeforeLeaving } from "./unsaved.js";
 
 const EMPTY = { content: "", title: "", tags: [], when: "", session: "", metadata: "", replaces: "", isParts: false };
 const WAIT_MS = 500;
@@ -28,6 +29,10 @@ export const added = observable([]);
 
 // Empty the form before the next log-in, because the next person may have another namespace.
 export const clearDraft = () => draft.set(EMPTY);
+
+const isEmpty = ({ content, title, tags, when, session, metadata }) =>
+  !tags.length && ![content, title, when, session, metadata].some((text) => text.trim());
+askBeforeLeaving(() => draft.get() && !isEmpty(draft.get()));
 
 const isTimestamp = (text) => /^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?(Z|[+-]\d{2}:?\d{2})?$/u.test(text);
 

@@ -6,7 +6,7 @@ import { Activity } from "./activity.js";
 import { Add, added, clearDraft } from "./add.js";
 import { Audit } from "./audit.js";
 import { Connect } from "./connect.js";
-import { Edit } from "./edit.js";
+import { clearEdits, Edit } from "./edit.js";
 import { Forget } from "./forget.js";
 import { deletedIds } from "./deletions.js";
 import { Heading } from "./components.js";
@@ -93,7 +93,7 @@ function useAccount() {
     if (isSame) return; // the page stays as it is, with all that was typed, added and deleted
     deletedIds.set(new Set());
     added.set([]);
-    for (const forget of [clearDraft, clearImports, clearToast, forgetFailures, forgetPerson]) forget();
+    for (const forget of [clearDraft, clearEdits, clearImports, clearToast, forgetFailures, forgetPerson]) forget();
     setLogIns((before) => before + 1);
   };
   const load = async () => {

@@ -9,6 +9,7 @@ import { call } from "./mcp.js";
 import { formatMetadata, mergeMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
+import { askBeforeLeaving } from "./unsaved.js";
 
 // The fields of the form, from a memory. The field for the title is empty if the server has taken the title from the
 // text.
@@ -48,8 +49,16 @@ async function withCurrentMetadata({ id, metadata: before }, changes) {
   return { ...changes, metadata: mergeMetadata(before, changes.metadata, current) };
 }
 
+// Forms with changes that are not saved, by the id of the memory: `form`, and `memory` as it was when the form was
+// opened. They are kept while another page is open.
+const drafts = new Map();
+
+// Forget the changes before another person logs in.
+export const clearEdits = () => drafts.clear();
+askBeforeLeaving(() => drafts.size > 0);
+
 export function Edit({ id, may }) {
-  const reading = useAction(() => call("get_memory", { id, neighbours: true }));
+  const reading = useAction(async () => drafts.get(id)?.memory ?? call("get_memory", { id, neighbours: true }));
   useEffect(() => void reading.run(), []);
   if (reading.done) return html`<${Form} id=${id} memory=${reading.done} may=${may} />`;
   return html`<div class="stack"><${Heading}>Edit</>
@@ -57,28 +66,41 @@ export function Edit({ id, may }) {
     ${!reading.error && html`<${Loading} rows=${3} />`}</div>`;
 }
 
+// The fields of the form, a function that changes a field, and whether the form has changes of an earlier visit.
+function useDraft(id, memory) {
+  const [isDraft] = useState(drafts.has(id));
+  const [form, setForm] = useState(drafts.get(id)?.form ?? labelsOf(memory));
+  const change = (name, value) => {
+    const next = { ...form, [name]: value };
+    drafts.set(id, { memory, form: next });
+    setForm(next);
+  };
+  return { form, change, isDraft };
+}
+
 function Form({ id, memory, may }) {
-  const [form, setForm] = useState(labelsOf(memory));
-  const change = (name, value) => setForm({ ...form, [name]: value });
+  const { form, change, isDraft } = useDraft(id, memory);
   const address = `/memories/${id}`;
+  const discard = () => drafts.delete(id);
   const leave = () => goUp(address, { isReplaced: true });
   const saving = useChange("Save", async () => {
     const { href } = location;
     const labels = await withCurrentMetadata(memory, changesOf(memory, form));
     const changes = [labels, tagChangesOf(memory, form)].filter(Boolean);
     for (const fields of changes) await call("update_memory", fields);
+    if (drafts.get(id)?.form === form) discard(); // else the person has typed in the meantime
     if (changes.length) {
       forgetLists(id);
       showToast("Saved.");
     }
-    if (location.href === href) leave(); // the person may have left the page
+    if (location.href === href && !drafts.has(id)) leave(); // the person may have left the page
   });
   const submit = (event) => {
     event.preventDefault();
     if (!saving.busy) saving.run();
   };
   useKeys({ "Ctrl+Enter": submit, Escape: leave });
-  return html`<div class="bar-top"><div class="grow"><a class="btn quiet" href=${address} data-up>
+  return html`<div class="bar-top"><div class="grow"><a class="btn quiet" href=${address} data-up onClick=${discard}>
       <${Icon} name="left" small />Cancel</a></div><span class="wide help"><kbd>Ctrl</kbd><kbd>Enter</kbd></span>
       <${Button} class="btn main" busy=${saving.busy} onClick=${submit}>Save</></div>
     <div class="with-side"><form class="panel sheet stack" onSubmit=${submit}>
@@ -92,6 +114,7 @@ function Form({ id, memory, may }) {
         <textarea class="input mono" id="metadata" rows="4" spellcheck="false" value=${form.metadata}
           onInput=${(event) => change("metadata", event.target.value)}></textarea></div>
       <${Expiry} form=${form} onChange=${change} />
+      ${isDraft && html`<p class="help" role="status">You made these changes before. They are not saved yet.</p>`}
       <${Problem} error=${saving.error} /></form>
     <aside class="side" aria-label="The text"><${Note}><div class="stack-s">
       <p><strong>The text itself stays as it is.</strong></p>

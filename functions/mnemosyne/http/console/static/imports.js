@@ -4,6 +4,7 @@ import { emptyReason, isKnown } from "./file_chunks.js";
 import { count, Import } from "./import_file.js";
 import { observable } from "./observable.js";
 import { quantity, number } from "./text.js";
+import { askBeforeLeaving } from "./unsaved.js";
 
 const REFRESH_MS = 250; // the page is updated at most this often, because a line may end every millisecond
 const MOST_FILES = 4; // maximum files that are imported at the same time
@@ -14,12 +15,9 @@ export const imports = observable({ list: [], version: 0 });
 
 const redraw = () => imports.set({ list: imports.get().list, version: imports.get().version + 1 });
 
-const warnBeforeClose = (event) => {
-  if (imports.get().list.some(({ isRunning }) => isRunning)) event.preventDefault();
-};
+askBeforeLeaving(() => imports.get().list.some(({ isRunning }) => isRunning));
 
 export async function importFiles(files) {
-  addEventListener("beforeunload", warnBeforeClose); // the browser adds the same listener only once
   const entries = [...files].map((file) =>
     ({ name: file.name, file, total: 0, done: 0, lines: [], error: null, state: "Waits." }));
   for (const entry of entries) {
