@@ -53,6 +53,32 @@ def test_an_address_with_an_invalid_id_shows_an_error(site: str, browser: Chromi
     shows(browser, "id must be a whole UUID")
 
 
+@pytest.mark.parametrize("filters", ["after=soon", "before=12026-05-01", "after=2026-13-45&q=tea"])
+def test_an_address_with_an_invalid_date_shows_an_error(site: str, browser: Chromium, filters: str) -> None:
+    browser.open(f"{site}/?{filters}")
+    shows(browser, "must be YYYY-MM-DD")
+
+
+# The server answers one tool with an empty result.
+ANSWER_NOTHING = """
+const [tool] = arguments;
+const real = window.fetch;
+const answer = { jsonrpc: "2.0", id: 1, result: { structuredContent: {} } };
+window.fetch = (...asked) =>
+  (asked[1].body.includes(tool) ? Promise.resolve(new Response(JSON.stringify(answer))) : real(...asked));
+"""
+
+
+def test_a_page_that_cannot_be_shown_leaves_the_menu_and_the_other_pages(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/tags")
+    find(browser, ".tagtable")
+    browser.driver.execute_script(ANSWER_NOTHING, "memory_stats")
+    open_page(browser, "Overview")
+    shows(browser, "This page cannot be shown")
+    open_page(browser, "Tags")
+    find(browser, ".tagtable")
+
+
 def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     find(browser, "#query")

@@ -59,6 +59,8 @@ const WINDOWS = [
   [{ before: at(year - 1, 9, 31) }, `Until Oct 31, ${year - 1}`],
   [{ after: at(year, 9, 1), before: at(year, 9, 31, 23, 59) }, "Oct 1 to Oct 31"],
   [{ after: at(year, 9, 1), before: at(year, 9, 1, 23, 59) }, "Oct 1"],
+  [{ after: "soon" }, "Since soon"], [{ before: "2026-02-99" }, "Until 2026-02-99"],
+  [{ after: "2026-13-45", before: "later" }, "2026-13-45 to later"],
 ];
 for (const [window, name] of WINDOWS) {
   test(`the window ${JSON.stringify(window)} is "${name}"`, () => assert.equal(windowName(window), name));

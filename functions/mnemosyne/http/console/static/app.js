@@ -1,5 +1,7 @@
 // The console: its pages, their addresses, and the log-in.
-import { html, render, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import {
+  html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState,
+} from "./vendor/htm-preact.js";
 import { logOut, LogIn, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
@@ -9,7 +11,7 @@ import { Connect } from "./connect.js";
 import { clearEdits, Edit } from "./edit.js";
 import { Forget } from "./forget.js";
 import { deletedIds } from "./deletions.js";
-import { Heading } from "./components.js";
+import { Heading, Problem } from "./components.js";
 import { forgetFailures, isReachable, loadPerson, person } from "./health.js";
 import { Icons } from "./icons.js";
 import { clearImports } from "./imports.js";
@@ -75,6 +77,19 @@ function Page({ address, may }) {
   if (!allowed) return html`<${NotAllowed} may=${may} />`;
   const key = id ? `${id}${edit ?? ""}` : allowed.path;
   return html`<${allowed.page} key=${key} id=${id && decode(id)} address=${address} may=${may} />`;
+}
+
+// If a page throws an error while it is rendered, show the error in its place until the person opens another address.
+// Without this, the whole console would be empty.
+function Guard({ href, children }) {
+  const [error, reset] = useErrorBoundary();
+  const before = useRef(href);
+  useLayoutEffect(() => {
+    if (error && before.current !== href) reset();
+    before.current = href;
+  }, [href]);
+  if (!error) return children;
+  return html`<div class="narrow stack"><${Heading}>This page cannot be shown</><${Problem} error=${error} /></div>`;
 }
 
 // The state of the account:
@@ -171,7 +186,8 @@ function App() {
       <a class="skip" href="#main">Skip to content</a>
       <${Top} ...${{ pages, may, path }} onHelp=${help} onLogOut=${leave} />
       <main id="main"><${Outage} />
-        <${Page} key=${`${times} ${logIns}`} address=${address} may=${may} /></main>
+        <${Guard} key=${`${times} ${logIns}`} href=${address.href}>
+          <${Page} address=${address} may=${may} /></></main>
       <${TabBar} ...${{ pages, may, path }} />
       <${Watch} key=${logIns} may=${may} /></div>`}
     ${isIn && html`<${Foot} />`}

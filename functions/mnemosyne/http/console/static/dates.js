@@ -121,12 +121,16 @@ export function groupsOf(items, now = new Date()) {
 // Parse the time of a filter: a timestamp, or a local date of a date field. JavaScript would read a date as UTC.
 const localTime = (time) => new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
 
+// The day of a filter. An address can have a text that is no date, which the server refuses.
+const dayOrText = (date, text) => (Number.isNaN(date.getTime()) ? text : dayWithYear(date));
+
 // Dates of a time window, as the filter chip shows them: "1 to 31 Oct", "since 1 Sep".
 export function windowName({ after, before }) {
   const [start, end] = [after, before].map((time) => time && localTime(time));
   if (!start && !end) return "Any time";
-  if (!end) return `Since ${dayWithYear(start)}`;
-  if (!start) return `Until ${dayWithYear(end)}`;
-  if (midnight(start).getTime() === midnight(end).getTime()) return dayWithYear(start);
-  return `${dayWithYear(start)} to ${dayWithYear(end)}`;
+  const [from, until] = [[start, after], [end, before]].map(([date, text]) => date && dayOrText(date, text));
+  if (!end) return `Since ${from}`;
+  if (!start) return `Until ${until}`;
+  if (midnight(start).getTime() === midnight(end).getTime()) return from;
+  return `${from} to ${until}`;
 }

@@ -47,8 +47,9 @@ function Plot({ timeline, suffix, selection, onSelect }) {
   const select = (from, until) => onSelect(filtersOfSelection(filled, per, from, until));
   const { drag, handlers } = useDrag(plot, timeOf, select);
   const { after, before } = selection;
-  const chosen = after || before ? [after ? Date.parse(after) : start, before ? Date.parse(before) : end] : null;
-  const marked = drag ?? chosen;
+  const chosen = [after ? Date.parse(after) : start, before ? Date.parse(before) : end];
+  const isDate = (after || before) && !chosen.some(Number.isNaN);
+  const marked = drag ?? (isDate ? chosen : null);
   const isIn = (time) => marked && bucketEnd(time, per) > marked[0] && time <= marked[1];
   const total = timeline.buckets.reduce((sum, { memories }) => sum + memories, 0);
   const label = `${countMemories(total)} by the ${per}, from ${bucketLabel(start, per)} to ${
