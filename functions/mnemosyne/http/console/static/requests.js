@@ -94,5 +94,5 @@ function RequestRow({ request, may, redriving, picks, isPart = false }) {
     <td>${state === "dead_lettered" && letter ? html`<${Retry} ids=${[letter]} redriving=${redriving}
       name=${wordsOf(request)} />`
       : id && state !== "deleted" && may.has("get_memory") && html`<a class="btn quiet small"
-        href=${`/memories/${id}`}>Open</a>`}</td></tr>`;
+        href=${`/memories/${id}`} aria-label=${`Open ${wordsOf(request)}`}>Open</a>`}</td></tr>`;
 }
