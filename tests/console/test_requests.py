@@ -12,7 +12,8 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
-from tests.console.person import click, find, press, shows
+from tests.console.holds import hold, release, wait_until_held
+from tests.console.person import click, find, open_page, press, shows
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -135,6 +136,62 @@ def test_a_late_answer_to_the_refresh_of_another_tab_changes_nothing(
     browser.driver.execute_async_script(RELEASE)
     system.call("delete_memory", {"id": id_})
     assert {*_shown_states(browser)} == {"state failed"}
+
+
+# The pointer moves over the list, until `window.isResting` is true. Counts the requests for the list.
+MOVE = """
+const real = window.fetch;
+const list = document.querySelector("main .panel");
+const move = () => list.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
+Object.assign(window, { asked: 0, isResting: false });
+window.fetch = (...asked) => {
+  if (/"list_requests".*"limit":50/u.test(asked[1]?.body)) window.asked += 1;
+  return real(...asked);
+};
+move();
+const timer = setInterval(() => (window.isResting ? clearInterval(timer) : move()), 50);
+"""
+RECORD_TOOLS = """
+const real = window.fetch;
+window.tools = [];
+window.fetch = (...asked) => {
+  window.tools.push(JSON.parse(asked[1].body).params.name);
+  return real(...asked);
+};
+"""
+ASK = "document.dispatchEvent(new Event('visibilitychange')); return window.asked"
+
+
+def test_no_row_moves_while_the_pointer_moves_over_the_list(
+    system: DevServer, site: str, browser: Chromium, given_up: list[IngestRequest]
+) -> None:
+    browser.open(f"{site}/activity")
+    _box(browser, "Picked request 0.")
+    browser.driver.execute_script(ASK_AND_HOLD)
+    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the page asks")
+    before = _shown_states(browser)
+    id_ = system.outcome(system.ingest("Stored while the pointer moves."))["memory_id"]
+    browser.driver.execute_script(MOVE)
+    browser.driver.execute_async_script(RELEASE)
+    assert _shown_states(browser) == before
+    assert browser.driver.execute_script(ASK) == 0
+    browser.driver.execute_script("window.isResting = true")
+    shows(browser, "Stored while the pointer moves.")
+    system.call("delete_memory", {"id": id_})
+
+
+def test_the_dead_letters_are_shown_after_the_requests_above_them(
+    system: DevServer, site: str, browser: Chromium, given_up: list[IngestRequest]
+) -> None:
+    browser.open(f"{site}/tags")
+    find(browser, "h1")
+    browser.driver.execute_script(RECORD_TOOLS)
+    hold(browser, "list_requests")
+    open_page(browser, "Activity")
+    wait_until_held(browser)
+    assert "list_dead_letters" not in browser.driver.execute_script("return window.tools")
+    release(browser)
+    find(browser, "#dead")
 
 
 def _shown_states(browser: Chromium) -> list[str]:

@@ -1,5 +1,5 @@
 // Activity: requests to store a memory, their outcomes, and retries.
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Bar, BarAction, partsOf } from "./bulk.js";
 import {
   Button, Heading, Loading, More, Note, Problem, stateName, useAction, useChange, usePages,
@@ -19,36 +19,13 @@ const LIMIT = 50;
 const MOST_REFRESHED = 4 * LIMIT; // a refresh of a long list would otherwise reach the rate limit
 const TABS = ["", "queued", "stored", "duplicate", "deleted", "failed", "dead_lettered"];
 const MOST_SINGLE = 10;
+const REST_MS = 1000;
 
 export function Activity({ address, may }) {
   const state = address.searchParams.get("state") ?? "";
-  const [counts, setCounts] = useState(null);
-  const load = async (cursor) => {
-    const filter = { ...(state ? { state } : {}), ...(cursor ? { cursor } : {}) };
-    const page = await call("list_requests", { limit: LIMIT, ...filter });
-    if (page.counts) {
-      setCounts(page.counts);
-      setFailures(page.counts, true);
-    }
-    return { items: page.requests, next: page.next_cursor };
-  };
-  const pages = usePages("requests", load);
-  useEffect(() => void pages.start(), [state]);
-  usePoll(async () => {
-    if (!pages.isLoaded || pages.busy) return false;
-    const { items, next } = await loadAgain(load, state ? pages.items.length : 0);
-    const merge = (before) => mergeRequests(before, items, !next);
-    const merged = merge(pages.items);
-    const isGap = items.length >= LIMIT && !merged.slice(0, items.length).some((item) => pages.items.includes(item));
-    if (isGap || (!next && pages.next)) {
-      await pages.reload(); // more new items may exist between this page and the list, or the list has become short
-      return true;
-    }
-    const isSame = merged.every((item, index) => item === pages.items[index]);
-    if (isSame && merged.length === pages.items.length) return false;
-    pages.change(merge);
-    return true;
-  });
+  const { pages, counts, handlers } = useRequests(state);
+  const isReady = useRef(false); // whether the requests are shown, which would move the dead letters below them
+  isReady.current ||= !pages.isLoading;
   const [changes, setChanges] = useState(0); // number of changes of dead letters, which are loaded again after each
   const onChanged = async () => {
     await Promise.all([pages.reload(), countFailures(may)]);
@@ -59,29 +36,85 @@ export function Activity({ address, may }) {
   return html`<div class="page-head"><${Heading}>Activity</><p>Requests to store a memory, and their results.</p></div>
     <div class="stack"><${NeedsLook} may=${may} redriving=${redriving} />
     <${Problem} error=${redriving.error} />
-    <div class="panel flush"><${Tabs} state=${state} counts=${counts} />
+    <div class="panel flush" ...${handlers}><${Tabs} state=${state} counts=${counts} />
       ${pages.isLoading && html`<${Loading} />`}
       ${pages.items.length > 0 && html`<${Requests} requests=${pages.items}
         ...${{ may, redriving, picks }} />`}
       ${pages.isEmpty && html`<p class="pad soft">
         ${state ? "No requests in this state." : "No requests yet."}</p>`}</div>
     <${More} pages=${pages} />
-    ${may.has("list_dead_letters") && html`<${DeadLetters} key=${changes} may=${may}
+    ${isReady.current && may.has("list_dead_letters") && html`<${DeadLetters} key=${changes} may=${may}
       onChanged=${pages.reload} />`}
     ${question}</div>`;
+}
+
+// The list of requests in a state, which is refreshed again and again, and the numbers of requests by state. `handlers`
+// are the handlers of the pointer over the list.
+function useRequests(state) {
+  const [counts, setCounts] = useState(null);
+  const load = async (cursor) => {
+    const filter = { ...(state ? { state } : {}), ...(cursor ? { cursor } : {}) };
+    const page = await call("list_requests", { limit: LIMIT, ...filter });
+    return { items: page.requests, next: page.next_cursor, counts: page.counts };
+  };
+  const show = ({ counts: next }) => {
+    if (!next) return;
+    setCounts(next);
+    setFailures(next, true);
+  };
+  const pages = usePages("requests", async (cursor) => {
+    const page = await load(cursor);
+    show(page);
+    return page;
+  });
+  useEffect(() => void pages.start(), [state]);
+  const pointer = usePointer();
+  usePoll(async () => {
+    if (!pages.isLoaded || pages.busy) return false;
+    const loaded = pointer.isMoving() ? null : await loadAgain(load, state ? pages.items.length : 0);
+    if (!loaded || pointer.isMoving()) return true;
+    show(loaded);
+    return refresh(pages, loaded);
+  });
+  return { pages, counts, handlers: pointer.handlers };
+}
+
+// Update the list from its first page or pages. Return whether the list has changed.
+async function refresh(pages, { items, next }) {
+  const merge = (before) => mergeRequests(before, items, !next);
+  const merged = merge(pages.items);
+  const isGap = items.length >= LIMIT && !merged.slice(0, items.length).some((item) => pages.items.includes(item));
+  if (isGap || (!next && pages.next)) {
+    await pages.reload(); // more new items may exist between this page and the list, or the list has become short
+    return true;
+  }
+  const isSame = merged.every((item, index) => item === pages.items[index]);
+  if (isSame && merged.length === pages.items.length) return false;
+  pages.change(merge);
+  return true;
+}
+
+// Whether the pointer has moved over the list in the last second. No row moves meanwhile, because a person may be about
+// to click, and the button of another row would then be below the pointer.
+function usePointer() {
+  const lastMove = useRef(-REST_MS);
+  const onPointerMove = () => { lastMove.current = performance.now(); };
+  const isMoving = () => performance.now() < lastMove.current + REST_MS;
+  return { handlers: { onPointerMove, onPointerDown: onPointerMove }, isMoving };
 }
 
 // Load the list again, page by page, until there are `count` requests, but at most MOST_REFRESHED. If the list shows
 // only one state, the first page is not enough, because any loaded request may have left this state.
 export async function loadAgain(load, count) {
-  const items = [];
-  let next;
-  do {
+  const first = await load();
+  const items = [...first.items];
+  let { next } = first;
+  while (next && items.length < Math.min(count, MOST_REFRESHED)) {
     const page = await load(next);
     items.push(...page.items);
     ({ next } = page);
-  } while (next && items.length < Math.min(count, MOST_REFRESHED));
-  return { items, next };
+  }
+  return { ...first, items, next };
 }
 
 // The requests that the person has picked, and the bar with buttons that retry or delete these requests. `picks` is
