@@ -177,6 +177,26 @@ def test_a_key_works_as_soon_as_a_page_is_visible(site: str, browser: Chromium) 
     assert "Replace" in browser.driver.find_element(By.CSS_SELECTOR, "dialog[open] h2").text
 
 
+# Clicks a link in the moment in which the browser has it but has not shown it yet, and counts the loaded documents.
+CLICK_AT_ONCE = """
+sessionStorage.documents = Number(sessionStorage.documents ?? 0) + 1;
+new MutationObserver((_, observer) => {
+  const link = document.querySelector(".nav [href='/tags']");
+  if (!link) return;
+  observer.disconnect();
+  link.click();
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+def test_a_link_works_as_soon_as_it_is_visible(site: str, fresh: Chromium) -> None:
+    script = fresh.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": CLICK_AT_ONCE})
+    fresh.open(f"{site}/")
+    find(fresh, ".tagtable")
+    assert fresh.driver.execute_script("return sessionStorage.documents") == "1", "a new document would end the log-in"
+    fresh.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
 def test_the_link_to_the_shown_page_loads_it_again(system: DevServer, site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     shows(browser, "Note 1")
