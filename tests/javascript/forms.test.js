@@ -241,7 +241,7 @@ test("a refreshed list keeps what is unchanged, takes changes and new requests",
 test("lines of an import are counted by what became of them", () => {
   const lines = [{ state: "stored" }, { state: "duplicate" }, { state: "failed", memories: 1200 },
     { state: "incomplete", memories: 0 }];
-  assert.deepEqual(countsOf(lines), { stored: 1, known: 1, failed: 1200 });
+  assert.deepEqual(countsOf(lines), { stored: 1, duplicates: 1, failed: 1200 });
 });
 for (const [state, expected] of Object.entries({
   stored: false, duplicate: false, deleted: false, failed: true, incomplete: true, dead_lettered: true, unknown: true,

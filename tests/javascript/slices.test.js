@@ -13,12 +13,12 @@ test("parts keep the order of the items, and none has more than 24", () => {
 });
 
 test("each item stays in its part, and no two parts have the same key, while items are added and removed", () => {
-  const known = new Map();
-  const before = keyById(partsOf(list(100, 200), known));
+  const keys = new Map();
+  const before = keyById(partsOf(list(100, 200), keys));
   const lists = [list(100, 300), list(99, 300), list(40, 300), list(40, 300).filter((_, index) => index % 7),
     [...list(40, 150), { id: "between" }, ...list(150, 400)], list(0, 400)];
   for (const items of lists) {
-    const parts = partsOf(items, known);
+    const parts = partsOf(items, keys);
     assert.deepEqual(parts.flatMap((part) => part.items), items);
     assert.equal(new Set(parts.map(({ key }) => key)).size, parts.length);
     const after = keyById(parts);

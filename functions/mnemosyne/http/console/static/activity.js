@@ -157,8 +157,8 @@ function usePicks({ requests, may, redriving, onChanged }) {
 export function mergeRequests(before, newest, isWhole) {
   const old = new Map(before.map((request) => [request.request_id, request]));
   const changed = newest.map((request) => {
-    const known = old.get(request.request_id);
-    return known && known.updated_at === request.updated_at && known.state === request.state ? known : request;
+    const earlier = old.get(request.request_id);
+    return earlier && earlier.updated_at === request.updated_at && earlier.state === request.state ? earlier : request;
   });
   const ids = new Set(newest.map(({ request_id: id }) => id));
   const end = isWhole ? before.length : before.findLastIndex((request) => changed.includes(request)) + 1;

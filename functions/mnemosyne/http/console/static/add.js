@@ -243,11 +243,11 @@ function Entry({ entry, may }) {
     added.set(added.get().filter((other) => other !== entry));
   };
   const again = () => {
-    const typed = draft.get();
+    const current = draft.get();
     draft.set(entry.form);
     go("/add");
-    if (!typed?.content.trim()) return;
-    showToast("The text that you had typed was replaced.", { onAction: () => draft.set(typed) });
+    if (!current?.content.trim()) return;
+    showToast("The text that you had typed was replaced.", { onAction: () => draft.set(current) });
   };
   const isStored = state === "stored";
   const queued = may.has("ingest_status") ? "Waiting to be stored" : "Sent to be stored";

@@ -43,14 +43,14 @@ export function Audit({ address, may }) {
 }
 
 function Filters({ filters, isFiltered, may }) {
-  const [typed, setTyped] = useState(filters);
+  const [values, setValues] = useState(filters);
   const submit = (event) => {
     event.preventDefault();
-    go(auditAddress(typed));
+    go(auditAddress(values));
   };
   const field = (name, label, rest = {}) => html`<div class="field"><label for=${`audit-${name}`}>${label}</label>
-    <input class="input" id=${`audit-${name}`} value=${typed[name] ?? ""} ...${rest}
-      onInput=${(event) => setTyped({ ...typed, [name]: event.target.value })} /></div>`;
+    <input class="input" id=${`audit-${name}`} value=${values[name] ?? ""} ...${rest}
+      onInput=${(event) => setValues({ ...values, [name]: event.target.value })} /></div>`;
   return html`<form class="panel pad stack" aria-label="Filters" onSubmit=${submit}>
     <div class="cols">${field("person", "Person or key", { placeholder: "ada@example.com" })}
       ${field("action", "Action", { placeholder: "delete_memory", list: "audit-actions" })}

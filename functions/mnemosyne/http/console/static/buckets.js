@@ -46,13 +46,13 @@ export const timeFilters = (start, end) => ({
 // MOST_BUCKETS periods, add none.
 export function fillBuckets({ per, buckets }) {
   const counts = new Map(buckets.map(({ start, memories }) => [midnight(start), memories]));
-  const known = [...counts.keys()];
-  const last = known.at(-1);
+  const starts = [...counts.keys()];
+  const last = starts.at(-1);
   const filled = [];
-  for (let time = known[0]; time <= last && filled.length < MOST_BUCKETS; time = bucketEnd(time, per)) {
+  for (let time = starts[0]; time <= last && filled.length < MOST_BUCKETS; time = bucketEnd(time, per)) {
     filled.push(time);
   }
-  const times = filled.at(-1) === last ? filled : known;
+  const times = filled.at(-1) === last ? filled : starts;
   return times.map((time) => ({ time, memories: counts.get(time) ?? 0 }));
 }
 

@@ -97,13 +97,13 @@ export function groupName(timestamp, now = new Date()) {
 
 // Cache of the names of groups by item. While a long list grows, its items are put in groups again at each frame. The
 // names are relative to today, so the cache is emptied when a new day begins.
-const known = { day: 0, names: new WeakMap() };
+const cache = { day: 0, names: new WeakMap() };
 
-function knownName(item, now) {
+function nameInCache(item, now) {
   const day = midnight(now).getTime();
-  if (known.day !== day) Object.assign(known, { day, names: new WeakMap() });
-  const name = known.names.get(item) ?? groupName(item.timestamp, now);
-  known.names.set(item, name);
+  if (cache.day !== day) Object.assign(cache, { day, names: new WeakMap() });
+  const name = cache.names.get(item) ?? groupName(item.timestamp, now);
+  cache.names.set(item, name);
   return name;
 }
 
@@ -111,7 +111,7 @@ function knownName(item, now) {
 export function groupsOf(items, now = new Date()) {
   const groups = [];
   for (const item of items) {
-    const name = knownName(item, now);
+    const name = nameInCache(item, now);
     if (groups.at(-1)?.name === name) groups.at(-1).items.push(item);
     else groups.push({ name, items: [item] });
   }

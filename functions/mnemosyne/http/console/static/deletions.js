@@ -84,7 +84,7 @@ export async function bringBack(ids, callTool) {
 export async function deleteAll(ids, callTool) {
   const left = [...ids];
   const replaced = new Set();
-  const result = (error, kept) => ({ left: kept, replaced: [...replaced].filter((id) => !ids.includes(id)), error });
+  const result = (error, rest) => ({ left: rest, replaced: [...replaced].filter((id) => !ids.includes(id)), error });
   try {
     while (left.length) {
       const { still_superseded: hidden } = await remove(left.slice(0, MOST_IDS), callTool);

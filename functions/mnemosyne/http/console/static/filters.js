@@ -65,22 +65,22 @@ const submitting = (action) => (event) => {
 };
 
 function TimeDialog({ form, choose, onClose }) {
-  const [typed, setTyped] = useState({ time: form.time, after: form.after, before: form.before });
-  const change = (name) => (event) => setTyped({ ...typed, [name]: event.target.value });
-  const use = submitting(() => choose({ ...form, ...typed }));
+  const [values, setValues] = useState({ time: form.time, after: form.after, before: form.before });
+  const change = (name) => (event) => setValues({ ...values, [name]: event.target.value });
+  const use = submitting(() => choose({ ...form, ...values }));
   const words = (text) => html`<button class="chip" type="button"
     onClick=${() => choose({ ...form, time: text, after: "", before: "" })}>${text}</button>`;
   return html`<${Dialog} title="When" onClose=${onClose}><form class="stack" onSubmit=${use}>
     <div class="btns" role="group" aria-label="Common times">${WORDS.map(words)}</div>
     <div class="field"><label for="time">In words</label>
-      <input class="input" id="time" value=${typed.time} placeholder="between March and May"
+      <input class="input" id="time" value=${values.time} placeholder="between March and May"
         onInput=${change("time")} /></div>
     <div class="cols">
       <div class="field"><label for="after">From</label>
-        <input class="input" id="after" type="date" value=${typed.after.slice(0, 10)}
+        <input class="input" id="after" type="date" value=${values.after.slice(0, 10)}
           onInput=${change("after")} /></div>
       <div class="field"><label for="before">To</label>
-        <input class="input" id="before" type="date" value=${typed.before.slice(0, 10)}
+        <input class="input" id="before" type="date" value=${values.before.slice(0, 10)}
           onInput=${change("before")} /></div>
     </div>
     <div class="btns"><${Button} class="btn main" type="submit">Apply</></div></form></>`;
@@ -88,19 +88,19 @@ function TimeDialog({ form, choose, onClose }) {
 
 // A list of options, and a field that filters the list.
 function Choices({ label, options, counting, onChoose }) {
-  const [typed, setTyped] = useState("");
-  const shown = options.filter(({ name }) => name.toLowerCase().includes(typed.trim().toLowerCase()));
-  const use = submitting(() => typed.trim() && onChoose(shown.length === 1 ? shown[0].name : typed.trim()));
+  const [text, setText] = useState("");
+  const shown = options.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase()));
+  const use = submitting(() => text.trim() && onChoose(shown.length === 1 ? shown[0].name : text.trim()));
   return html`<form class="stack" onSubmit=${use}>
-    <input class="input" aria-label=${label} placeholder=${label} value=${typed} autofocus
-      onInput=${(event) => setTyped(event.target.value)} />
+    <input class="input" aria-label=${label} placeholder=${label} value=${text} autofocus
+      onInput=${(event) => setText(event.target.value)} />
     <ul class="facet choices">${shown.map(({ name, count, isOn }) => html`<li>
       <button type="button" aria-pressed=${String(Boolean(isOn))} onClick=${() => onChoose(name)}><span>${name}</span>
         <span class="num">${number(count)}</span></button></li>`)}</ul>
     <${LoadProblem} error=${counting.error} onRetry=${counting.run} />
     ${!shown.length && html`<p class="help">
       ${options.length ? "None in this list." : counting.done && "None yet."}
-      ${typed.trim() && ` Press Enter to filter by “${typed.trim()}”.`}</p>`}</form>`;
+      ${text.trim() && ` Press Enter to filter by “${text.trim()}”.`}</p>`}</form>`;
 }
 
 function TagsDialog({ form, counting, choose, onClose }) {
@@ -119,19 +119,19 @@ function SessionDialog({ form, counting, choose, onClose }) {
 }
 
 function MoreDialog({ form, choose, onClose }) {
-  const [typed, setTyped] = useState({ mode: form.mode, quality: form.quality, old: form.old });
-  const change = (name) => (event) => setTyped({ ...typed, [name]: event.target.value });
-  const setOld = (event) => setTyped({ ...typed, old: event.target.checked ? "yes" : "" });
+  const [values, setValues] = useState({ mode: form.mode, quality: form.quality, old: form.old });
+  const change = (name) => (event) => setValues({ ...values, [name]: event.target.value });
+  const setOld = (event) => setValues({ ...values, old: event.target.checked ? "yes" : "" });
   const option = ([value, name]) => html`<option value=${value}>${name}</option>`;
-  const use = submitting(() => choose({ ...form, ...typed }));
+  const use = submitting(() => choose({ ...form, ...values }));
   return html`<${Dialog} title="More filters" onClose=${onClose}><form class="stack" onSubmit=${use}>
-    <label class="check"><input type="checkbox" checked=${typed.old === "yes"} onChange=${setOld} />
+    <label class="check"><input type="checkbox" checked=${values.old === "yes"} onChange=${setOld} />
       ${" "}Include replaced memories</label>
     <div class="cols">
-      <div class="field"><label for="mode">Search by</label><select class="input" id="mode" value=${typed.mode}
+      <div class="field"><label for="mode">Search by</label><select class="input" id="mode" value=${values.mode}
         onChange=${change("mode")}>${Object.entries(MODES).map(option)}</select></div>
       <div class="field"><label for="quality">Weight of quality</label><select class="input" id="quality"
-        value=${typed.quality} onChange=${change("quality")}>${QUALITY.map(option)}</select></div></div>
+        value=${values.quality} onChange=${change("quality")}>${QUALITY.map(option)}</select></div></div>
     <p class="help">Both choices apply to searches with a query.</p>
     <div class="btns"><${Button} class="btn main" type="submit">Apply</></div></form></>`;
 }

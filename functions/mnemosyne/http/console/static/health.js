@@ -35,8 +35,8 @@ export function setFailures({ failed = 0, dead_lettered: given = 0 }, isSeen = f
 }
 
 // Number of failures that the person has not seen: the badge of Activity.
-export const countUnseen = (counts, known) =>
-  (counts ? Math.max(0, counts.failed - known.failed) + Math.max(0, counts.dead_lettered - known.dead_lettered) : 0);
+export const countUnseen = (counts, before) =>
+  (counts ? Math.max(0, counts.failed - before.failed) + Math.max(0, counts.dead_lettered - before.dead_lettered) : 0);
 
 export function forgetFailures() {
   failures.set(null);

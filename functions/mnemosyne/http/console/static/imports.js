@@ -43,9 +43,9 @@ const isHidden = ({ name, webkitRelativePath: path }) =>
 // Import the files of a folder that have a known extension, such as .md, and return their number. Hidden files are
 // skipped.
 export function importFolder(files) {
-  const known = [...files].filter((file) => isKnown(file.name) && !isHidden(file));
-  importFiles(known);
-  return known.length;
+  const candidates = [...files].filter((file) => isKnown(file.name) && !isHidden(file));
+  importFiles(candidates);
+  return candidates.length;
 }
 
 // Resume an import at the request of the person who is logged in.
@@ -90,9 +90,9 @@ export const isFailure = ({ state }) => !["stored", "duplicate", "deleted"].incl
 
 // Number of memories by outcome.
 export function countsOf(lines) {
-  const counts = { stored: 0, known: 0, failed: 0 };
+  const counts = { stored: 0, duplicates: 0, failed: 0 };
   for (const line of lines) {
-    const kind = isFailure(line) ? "failed" : line.state === "stored" ? "stored" : "known";
+    const kind = isFailure(line) ? "failed" : line.state === "stored" ? "stored" : "duplicates";
     counts[kind] += line.memories ?? 1;
   }
   return counts;

@@ -35,19 +35,19 @@ export function Memories({ address, may }) {
   const [times, setTimes] = useState(null); // the window that the server understood
   useEffect(() => setTimes(null), [address.search]);
   const name = form.query ? `Results for: ${form.query}` : "Memories";
-  const [typed, setTyped] = useState(null); // the text of the search field, if it was changed
-  useEffect(() => setTyped(null), [address.search]);
-  const { answer, problem } = useTyping(form, typed);
+  const [input, setInput] = useState(null); // the text of the search field, if it was changed
+  useEffect(() => setInput(null), [address.search]);
+  const { answer, problem } = useTyping(form, input);
   const body = form.query ? Results : Recent;
-  const isShown = answer && (typed !== null || isAnswerTo(form, answer)); // after Enter, until the search has answered
-  const typedResults = isShown && html`<${TypedResults} ...${{ form, answer, may }} isSearching=${typed === null} />`;
+  const isShown = answer && (input !== null || isAnswerTo(form, answer)); // after Enter, until the search has answered
+  const typedResults = isShown && html`<${TypedResults} ...${{ form, answer, may }} isSearching=${input === null} />`;
   return html`<${Heading} class="sr">${name}</>
     <div class="with-rail"><div>
       ${may.has("memory_search") && html`<${SearchField} key=${address.search} form=${form}
-        onType=${setTyped} />`}
+        onType=${setInput} />`}
       ${problem && html`<p class="help" role="status">${problem}</p>`}
       <${Filters} ...${{ form, counting, times }} />
-      ${typed !== null && typedResults ? typedResults : html`<${body} key=${address.search} ...${{ form, may, facets }}
+      ${input !== null && typedResults ? typedResults : html`<${body} key=${address.search} ...${{ form, may, facets }}
         onTimes=${setTimes} before=${typedResults || null} />`}
     </div><${Rail} form=${form} counting=${counting} /></div>`;
 }

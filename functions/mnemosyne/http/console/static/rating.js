@@ -20,11 +20,11 @@ export function useRatings(id, history, may) {
   const rating = useChange("Rating", async (value) => {
     const isSame = counts.mine === value;
     const answer = await call("rate_memory", { id, rating: isSame ? "none" : value });
-    const known = countRatings(history?.ratings);
+    const before = countRatings(history?.ratings);
     setChanged({
       mine: answer.rating === undefined ? value : answer.rating,
-      helped: answer.helped ?? known.helped + (value === 1 ? 1 : 0),
-      misled: answer.misled ?? known.misled + (value === -1 ? 1 : 0),
+      helped: answer.helped ?? before.helped + (value === 1 ? 1 : 0),
+      misled: answer.misled ?? before.misled + (value === -1 ? 1 : 0),
     });
   });
   const mayRate = may.has("rate_memory");

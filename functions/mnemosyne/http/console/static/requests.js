@@ -50,14 +50,15 @@ function ImportRows({ group, may, redriving, picks }) {
   const [isOpen, setIsOpen] = useState(false);
   const { name, requests } = group;
   const count = (states) => requests.filter(({ state }) => states.includes(state)).length;
-  const [stored, known, failed] = [count(["stored"]), count(["duplicate"]), requests.filter(isFailure).length];
+  const [stored, duplicates, failed] = [count(["stored"]), count(["duplicate"]), requests.filter(isFailure).length];
   const letters = requests.map(({ dead_letter: letter }) => letter).filter(Boolean);
   const main = failed ? "failed" : count(["queued"]) ? "queued" : "stored";
   return html`<tr><td><${Pick} requests=${requests} name=${name} picks=${picks} />
       <${State} state=${stored ? "stored" : main}>${stored ? `${number(stored)} stored` : null}</></td>
     <td><button class="expand" aria-expanded=${String(isOpen)} onClick=${() => setIsOpen(!isOpen)}>
       <${Icon} name="right" small />${name}</button>${" "}
-      <span class="sub">${known > 0 && `${number(known)} already known`}${known > 0 && failed > 0 && ", "}
+      <span class="sub">${duplicates > 0 && `${number(duplicates)} already known`}
+        ${duplicates > 0 && failed > 0 && ", "}
         ${failed > 0 && html`<span class="reason-in">${number(failed)} not stored</span>`}</span></td>
     <td class="sub wide from">Import, ${quantity(requests.length, "line")}</td>
     <td class="num sub"><${Time} at=${requests[0].updated_at} name=${momentName} /></td>

@@ -46,8 +46,8 @@ function useRows({ at, picked, setAt, pick }) {
   latest.current = { setAt, pick };
   return (id) => {
     const [isAt, isPicked] = [id === at, picked.has(id)];
-    const known = rows.current.get(id);
-    if (known?.isAt === isAt && known.isPicked === isPicked) return known;
+    const before = rows.current.get(id);
+    if (before?.isAt === isAt && before.isPicked === isPicked) return before;
     const onFocus = () => latest.current.setAt(id);
     const onPick = (event) => latest.current.pick(id, event.shiftKey);
     const row = { isAt, isPicked, onFocus, onPick };

@@ -26,8 +26,8 @@ export function useElements(make) {
   if (cache.current.day !== day) cache.current = { day, elements: new WeakMap() };
   const { elements } = cache.current;
   return (item, state) => {
-    const known = elements.get(item);
-    if (known?.state === state) return known.element;
+    const entry = elements.get(item);
+    if (entry?.state === state) return entry.element;
     const element = make(item, state);
     elements.set(item, { state, element });
     return element;
@@ -35,26 +35,26 @@ export function useElements(make) {
 }
 
 // Divide a list into parts for the CSS property `content-visibility`. The browser skips each part that is outside the
-// window, so a frame takes no longer when the list grows. `known` maps the id of each item to its part. An item stays
+// window, so a frame takes no longer when the list grows. `keys` maps the id of each item to its part. An item stays
 // in its part. Otherwise its row would be created again and lose the focus.
-export function partsOf(items, known) {
-  const isKnown = ({ id }) => known.has(id);
+export function partsOf(items, keys) {
+  const hasKey = ({ id }) => keys.has(id);
   const counts = new Map();
   const count = (key) => counts.set(key, (counts.get(key) ?? 0) + 1);
-  for (const item of items.filter(isKnown)) count(known.get(item.id));
-  const [first, last] = [items.findIndex(isKnown), items.findLastIndex(isKnown)];
-  const top = known.get(items[first]?.id);
+  for (const item of items.filter(hasKey)) count(keys.get(item.id));
+  const [first, last] = [items.findIndex(hasKey), items.findLastIndex(hasKey)];
+  const top = keys.get(items[first]?.id);
   const isRoom = counts.get(top) + first <= MOST_PART; // whether the new items above fit
   const parts = [];
   items.forEach((item, index) => {
     const key = parts.at(-1)?.key ?? (isRoom ? top : undefined);
     const isWithin = first < index && index < last;
-    if (!isKnown(item)) {
+    if (!hasKey(item)) {
       const joined = key !== undefined && (isWithin || counts.get(key) < MOST_PART) ? key : item.id;
-      known.set(item.id, joined);
+      keys.set(item.id, joined);
       count(joined);
     }
-    if (known.get(item.id) !== parts.at(-1)?.key) parts.push({ key: known.get(item.id), items: [] });
+    if (keys.get(item.id) !== parts.at(-1)?.key) parts.push({ key: keys.get(item.id), items: [] });
     parts.at(-1).items.push(item);
   });
   return parts;
@@ -62,6 +62,6 @@ export function partsOf(items, known) {
 
 // Make a function that divides a list into parts, and keeps each item in its part.
 export function useParts() {
-  const known = useRef(new Map());
-  return (items) => partsOf(items, known.current);
+  const keys = useRef(new Map());
+  return (items) => partsOf(items, keys.current);
 }

@@ -25,13 +25,13 @@ const skeleton = (tag) => tag.normalize("NFKD").toLowerCase().replace(IGNORED, "
 
 // Pairs of tags that look alike. The tag with more memories is kept.
 export function lookAlikes(tags) {
-  const kept = new Map();
+  const byKey = new Map();
   const pairs = [];
   for (const { tag } of tags.toSorted((one, other) => other.memories - one.memories)) {
     const key = skeleton(tag);
     if (!key) continue;
-    if (kept.has(key)) pairs.push({ tag, to: kept.get(key) });
-    else kept.set(key, tag);
+    if (byKey.has(key)) pairs.push({ tag, to: byKey.get(key) });
+    else byKey.set(key, tag);
   }
   return pairs;
 }
@@ -119,12 +119,12 @@ async function changeTag(args, onProgress = () => {}) {
 }
 
 // A dialog that changes tags, and shows how many memories are done.
-function Change({ title, action, kind = "main", calls, said, onClose, onDone, children }) {
+function Change({ title, action, kind = "main", calls, messageOf, onClose, onDone, children }) {
   const [count, setCount] = useState(0);
   const changing = useChange(action, async () => {
     let total = 0;
     for (const args of calls()) total += await changeTag(args, (done) => setCount(total + done));
-    showToast(said(total));
+    showToast(messageOf(total));
     onDone();
     return true;
   });
@@ -149,7 +149,7 @@ function Rename({ tags: [tag], memories, onClose, onDone }) {
     return [{ tag, to: name.trim() }];
   };
   return html`<${Change} title=${`Rename ${tag}`} action="Rename" ...${{ calls, onClose, onDone }}
-    said=${(count) => `${countMemories(count)} now ${count === 1 ? "has" : "have"} the tag ${name.trim()}.`}>
+    messageOf=${(count) => `${countMemories(count)} now ${count === 1 ? "has" : "have"} the tag ${name.trim()}.`}>
     <div class="field"><label for="name">New name</label><input class="input" id="name" ref=${field}
       value=${name} autofocus
       onInput=${(event) => setName(event.target.value)} />
@@ -159,18 +159,18 @@ function Rename({ tags: [tag], memories, onClose, onDone }) {
 }
 
 function Merge({ tags, to = tags[0], onClose, onDone }) {
-  const [kept, setKept] = useState(to);
-  const calls = () => tags.filter((tag) => tag !== kept).map((tag) => ({ tag, to: kept }));
+  const [target, setTarget] = useState(to);
+  const calls = () => tags.filter((tag) => tag !== target).map((tag) => ({ tag, to: target }));
   return html`<${Change} title=${`Merge ${tags.length} tags`} action="Merge" ...${{ calls, onClose, onDone }}
-    said=${(count) => `Merged into ${kept}: ${countMemories(count)} changed.`}>
+    messageOf=${(count) => `Merged into ${target}: ${countMemories(count)} changed.`}>
     <fieldset class="field plain"><legend class="label">Keep</legend>${tags.map((tag) => html`<label class="check">
-      <input type="radio" name="kept" checked=${tag === kept}
-        onChange=${() => setKept(tag)} /> ${tag}</label>`)}</fieldset></>`;
+      <input type="radio" name="target" checked=${tag === target}
+        onChange=${() => setTarget(tag)} /> ${tag}</label>`)}</fieldset></>`;
 }
 
 const Remove = ({ tags: [tag], memories, onClose, onDone }) => html`<${Change} title=${`Delete the tag ${tag}?`}
   action="Delete the tag" kind="danger" calls=${() => [{ tag, delete: true }]} ...${{ onClose, onDone }}
-  said=${(count) => `Tag ${tag} removed from ${countMemories(count)}.`}>
+  messageOf=${(count) => `Tag ${tag} removed from ${countMemories(count)}.`}>
   <p>${countMemories(memories)} ${memories === 1 ? "loses" : "lose"} this tag. The memories stay.</p></>`;
 
 const dialogs = { rename: Rename, merge: Merge, remove: Remove };

@@ -54,11 +54,11 @@ const isAllStored = ({ state, lines }) => state === "Done." && countsOf(lines).f
 
 // One line for an import that has finished without failures.
 function DoneEntry({ entry: { name, lines, total }, onOpen }) {
-  const { stored, known } = countsOf(lines);
+  const { stored, duplicates } = countsOf(lines);
   return html`<div class="panel-head"><${Icon} name="file" />
     <div class="grow"><strong>${name}</strong> <span class="soft small num">${countMemories(total)}</span></div>
     ${stored > 0 && html`<${State} state="stored">${`${number(stored)} stored`}</>`}
-    ${known > 0 && html`<${State} state="duplicate">${`${number(known)} already known`}</>`}
+    ${duplicates > 0 && html`<${State} state="duplicate">${`${number(duplicates)} already known`}</>`}
     <${Button} class="btn quiet small" aria-label=${`Details of ${name}`} onClick=${onOpen}>Details</></div>`;
 }
 
@@ -95,10 +95,10 @@ function FullEntry({ entry }) {
 }
 
 function Counts({ lines }) {
-  const { stored, known, failed } = countsOf(lines);
+  const { stored, duplicates, failed } = countsOf(lines);
   const count = (value, state, name) => value > 0 && html`<${State} state=${state}>
     <span class="num">${`${number(value)} ${name}`}</span></>`;
-  return html`<p class="counts">${count(stored, "stored", "stored")}${count(known, "duplicate", "already known")}
+  return html`<p class="counts">${count(stored, "stored", "stored")}${count(duplicates, "duplicate", "already known")}
     ${count(failed, "failed", "not stored")}</p>`;
 }
 

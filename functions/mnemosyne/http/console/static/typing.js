@@ -21,9 +21,9 @@ export function pauseAfter(starts, refusedUntil, now) {
 
 // Arguments of memory_search for a query that is still being typed. The result is null if the query is too short. In
 // the mode `exact`, the result is also null, because this mode searches only after Enter.
-export function typingArguments(form, typed) {
-  if (typed.trim().length < LEAST || form.mode === "exact") return null;
-  const args = { query: typed.trimStart(), typing: true, limit: LIMIT, matches: true, ...filtersOf(form) };
+export function typingArguments(form, input) {
+  if (input.trim().length < LEAST || form.mode === "exact") return null;
+  const args = { query: input.trimStart(), typing: true, limit: LIMIT, matches: true, ...filtersOf(form) };
   return form.old ? { ...args, include_superseded: true } : args;
 }
 
@@ -50,23 +50,23 @@ async function search(args, signal) {
 
 // Search for the typed text. `answer` has `query`, `filters` and `memories`, or is null. When the text changes, the
 // running request is aborted. `problem` says why there is no answer, or is empty.
-export function useTyping(form, typed) {
+export function useTyping(form, input) {
   const [answer, setAnswer] = useState(null);
   const [problem, setProblem] = useState("");
   const latest = useRef(0);
   useEffect(() => {
     latest.current += 1;
     const number = latest.current;
-    const args = typed === null || typed.trim() === form.query ? null : typingArguments(form, typed);
+    const args = input === null || input.trim() === form.query ? null : typingArguments(form, input);
     if (!args) {
-      if (typed !== null) setAnswer(null);
+      if (input !== null) setAnswer(null);
       return setProblem("");
     }
     const leave = new AbortController();
     const show = (next) => number === latest.current && setAnswer(next);
     const timer = setTimeout(async () => {
       try {
-        show({ ...(await search(args, leave.signal)), query: typed, filters: JSON.stringify(filtersOf(form)) });
+        show({ ...(await search(args, leave.signal)), query: input, filters: JSON.stringify(filtersOf(form)) });
         setProblem("");
       } catch (error) {
         if (leave.signal.aborted) return;
@@ -79,6 +79,6 @@ export function useTyping(form, typed) {
       clearTimeout(timer);
       leave.abort();
     };
-  }, [typed]);
+  }, [input]);
   return { answer, problem };
 }
