@@ -234,33 +234,6 @@ def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: DevS
     shows(fresh, "Your key does not have the scope for this page.")
 
 
-# Records the names of the tools whose calls the server refuses.
-WATCH_REFUSALS = """
-const real = window.fetch;
-window.refusals = [];
-window.fetch = async (...asked) => {
-  const answer = await real(...asked);
-  if (answer.status === 403) window.refusals.push(JSON.parse(asked[1].body).params.name);
-  return answer;
-};
-"""
-
-
-def test_with_only_the_write_scope_the_page_add_calls_only_tools_that_the_key_may_call(
-    guarded: DevServer, fresh: Chromium
-) -> None:
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, make_key(guarded, "write"))
-    find(fresh, "#content")
-    fresh.driver.execute_script(WATCH_REFUSALS)
-    type_into(fresh, "content", "The hinges of the gate are of brass.")
-    type_into(fresh, "add-tags", "gate,")
-    type_into(fresh, "when", "2026-05-01")
-    press(fresh, "Add")
-    shows(fresh, "Sent to be stored")
-    assert fresh.driver.execute_script("return window.refusals") == []
-
-
 def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _log_in(guarded, fresh)
