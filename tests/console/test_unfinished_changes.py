@@ -13,8 +13,16 @@ from tests.waiting import wait_until
     ("path", "first", "text", "button", "tool", "leave", "name"),
     [
         ("/tags", "[aria-label='Rename tin']", "zinc", "dialog .main", "change_tag", ".dialog-foot .btn", "Rename"),
-        ("/memories/ID", "h1", "", "[aria-label='Remove tin']", "update_memory", "[aria-label='Remove iron']", "Tags"),
-        ("/memories/ID", "h1", "", "[aria-label=Rate] .btn", "rate_memory", ".nav [href='/']", "Rating"),
+        (
+            "/memories/ID",
+            ".sheet .meta",
+            "",
+            "[aria-label='Remove tin']",
+            "update_memory",
+            "[aria-label='Remove iron']",
+            "Tags",
+        ),
+        ("/memories/ID", ".sheet .meta", "", "[aria-label=Rate] .btn", "rate_memory", ".nav [href='/']", "Rating"),
         ("/memories/ID/edit", "#title", "Kettle", ".bar-top .main", "update_memory", "main [data-up]", "Save"),
         ("/add", "#content", "The kettle leaks.", "form .main", "ingest_memory", ".nav [href='/tags']", "Add"),
     ],
