@@ -90,6 +90,24 @@ def test_wrong_credentials_are_counted_and_logged_by_address(
 
 
 @pytest.mark.usefixtures("clock")
+def test_wrong_secrets_of_a_cached_key_are_limited_like_wrong_secrets_of_an_unknown_key(
+    opened: Any, services: Any
+) -> None:
+    key, token = new_key(name="n", namespace="ada", scopes=BOTH, created_at=NOW, expires_at=None)
+    keys = ApiKeyAuthenticator(lambda key_id: key if key_id == key.id else None, lambda: NOW)
+    client = opened(services, proxies=0, credentials=keys)
+
+    def status(token: str, address: str) -> int:
+        return int(client.post("/mcp", json=LIST, headers=headers(token, **{"X-Forwarded-For": address})).status_code)
+
+    assert status(token, "203.0.113.9") == 200  # the key is cached now
+    limited = [401] * REJECTED_PER_MINUTE + [429] * 5
+    for guess, address in ((f"mnk_{key.id}_{'x' * 43}", "203.0.113.9"), (f"mnk_{'z' * 12}_{'x' * 43}", "198.51.100.9")):
+        assert [status(guess, address) for _ in limited] == limited, guess
+    assert status(token, "203.0.113.9") == 200
+
+
+@pytest.mark.usefixtures("clock")
 def test_wrong_credentials_do_not_lock_out_valid_callers_or_callers_without_credentials(
     opened: Any, services: Any
 ) -> None:

@@ -41,8 +41,7 @@ LOOKUPS_PER_NETWORK = 2
 """Maximum number of credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
 VALID_CREDENTIALS = 10_000
 VALID_SECONDS = 3600.0
-"""Seconds for which a credential that was valid is exempt from the limit on rejected credentials. It is still
-verified."""
+"""Seconds for which a credential that was valid is verified without the limit on rejected credentials."""
 REJECTED_PER_MINUTE = 30
 """Maximum number of rejected credentials per minute from one network. Further unknown credentials get 429."""
 CHALLENGE_SCOPES = f"{Scope.READ} {Scope.WRITE}"
@@ -80,18 +79,18 @@ class Access:
         if isinstance(self._authenticator, NoAuthenticator):
             own, _ = scope.get("server") or ("", 0)
             return LOCAL if _is_loopback(own) else error_response(403, "AUTH_MODE=none serves this machine only")
+        address = client_address(scope, headers, self._proxies)
         try:
-            return self._cached_principal(headers) or await self._look_up(headers, self._address(scope, headers))
+            return self._cached_principal(headers) or await self._look_up(headers, address)
         except Unauthorized as exc:
-            address = self._address(scope, headers)
-            if "authorization" in headers:  # a request without a credential does not count as a guess
-                self._rejected.spend(address)
+            credential = headers.get("authorization")  # a request without a credential does not count as a guess
+            if credential and (seconds := self._rejected.spend(address)) and hash_secret(credential) not in self._valid:
+                return _reject_guess(headers, address, seconds)
             _log_rejected(headers, address, str(exc))
             error = ', error="invalid_token"' if "authorization" in headers else ""
             return error_response(401, str(exc), headers={"WWW-Authenticate": self._challenge(scope, headers) + error})
         except OverBudget as exc:
-            _log_rejected(headers, self._address(scope, headers), "rate")
-            return error_response(429, str(exc), headers={"Retry-After": str(exc.seconds)})
+            return _reject_guess(headers, address, exc.seconds)
         except ServiceError as exc:
             log.fault("authentication_unavailable", exc)
             message = "your credential cannot be verified at the moment: try again"
@@ -99,9 +98,6 @@ class Access:
         except Exception:  # a bug must not admit the caller, nor show its traceback
             log.exception("authentication_crashed")
             return error_response(503, "your credential cannot be verified: the server's log has the reason")
-
-    def _address(self, scope: AsgiScope, headers: Headers) -> str:
-        return client_address(scope, headers, self._proxies)
 
     def _cached_principal(self, headers: Headers) -> Principal | None:
         # Reject X-Serverless-Authorization only if Cloud Run would check it instead of Authorization. Otherwise ignore
@@ -116,7 +112,7 @@ class Access:
         credential_hash = hash_secret(authorization or "")
         # Credentials that were valid are exempt, so that one user's guesses do not lock out other users of the address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
-            raise OverBudget(f"too many wrong credentials came from {address}: try again in {seconds} s", seconds)
+            raise OverBudget("too many wrong credentials", seconds)
         network, _ = rate_limit.networks_of(address)
         limiter = self._network_lookups.setdefault(network, anyio.CapacityLimiter(LOOKUPS_PER_NETWORK))
         async with limiter:
@@ -233,6 +229,12 @@ class Access:
         name, _, port = host.rpartition(":")
         any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
         return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts
+
+
+def _reject_guess(headers: Headers, address: str, seconds: int) -> Response:
+    _log_rejected(headers, address, "rate")
+    message = f"too many wrong credentials came from {address}: try again in {seconds} s"
+    return error_response(429, message, headers={"Retry-After": str(seconds)})
 
 
 def _log_rejected(headers: Headers, address: str, reason: str) -> None:
