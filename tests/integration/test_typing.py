@@ -55,6 +55,13 @@ def test_a_rare_word_is_completed_among_more_memories_than_are_read(services: Fa
     assert _typed(services, "zepp") == ["The zeppelin left."]
 
 
+def test_the_beginning_of_a_very_frequent_word_finds_memories(services: FakeServices) -> None:
+    store(services.memories, *(request(f"Ada drinks tea number {n}.") for n in range(2_100)))
+    assert {query: len(_typed(services, query)) for query in ("drin", "drinks te", "drinks", "xylo")} == {
+        "drin": 10, "drinks te": 10, "drinks": 10, "xylo": 0,
+    }  # fmt: skip
+
+
 def test_filters_apply_to_a_query_that_is_being_typed(services: FakeServices) -> None:
     store(services.memories, request("The printer of Ada.", tags=("office",)), request("The printer of Bob."))
     assert _typed(services, "prin", tags=["office"]) == ["The printer of Ada."]

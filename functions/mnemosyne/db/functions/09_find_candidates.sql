@@ -179,6 +179,12 @@ BEGIN
             SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows)
             WHERE few_match OR keys IS NULL
         ) AS w;
+        -- Words that no memory contains are rare words, too. If a search by words alone finds only such words, compare
+        -- the common words of the newest memories. Otherwise "gard" would find nothing if "garden" is a common word.
+        IF lexical_ids IS NULL AND query_vector IS NULL AND keys IS NOT NULL AND NOT few_match THEN
+            SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores
+            FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows) AS w;
+        END IF;
     END IF;
     -- Refuse the search if the memories of the time `as_of` are not completely known, for example because one of them
     -- has been deleted since then. This check is at the end, so that it notices a deletion that happened during the
