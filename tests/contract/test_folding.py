@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mnemosyne.adapters.database.memories import MemoryStore
+from mnemosyne.domain.candidates import Candidates
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters, Hit, SearchMode
 from tests.memories import search, store_content, store_contents
@@ -68,6 +69,28 @@ def test_a_page_of_results_is_full_despite_merged_near_duplicates(
         assert len(hits) == limit
         assert len({hit.content for hit in hits}) == limit
         assert len(other_ids & {hit.id for hit in hits}) == limit - 2
+
+
+@pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SEMANTIC])
+def test_a_page_of_sentences_that_each_occur_in_many_sessions_needs_few_look_ups(
+    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch, mode: SearchMode
+) -> None:
+    # The more other words a sentence has, the less similar it is to the query.
+    others = [chr(ord("a") + n) * 5 for n in range(16)]
+    sentences = [f"Ada sends the report {' '.join(others[:n])}" for n in range(16)]
+    for session in range(110):
+        store_contents(memories, *sentences, session=f"day {session}")
+    numbers: list[int] = []
+    look_up = memories.find_candidates
+
+    def count_look_up(*arguments: Any, count: int, **others: Any) -> Candidates:
+        numbers.append(count)
+        return look_up(*arguments, count=count, **others)
+
+    monkeypatch.setattr(memories, "find_candidates", count_look_up)
+    hits = search(memories, sentences[0], mode=mode, limit=16)
+    assert {hit.content for hit in hits} == set(sentences)
+    assert len(numbers) <= 6, numbers
 
 
 def test_a_memory_names_the_memories_that_it_superseded(memories: MemoryStore) -> None:

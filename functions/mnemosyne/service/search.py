@@ -27,6 +27,9 @@ CANDIDATES = 100
 """Minimum number of candidates that a search looks up by vector, and again by words. If the query has a high limit, the
 number is three times this limit. In the benchmark "many turns" (docs/benchmarks.md), recall@10 was .59 with 100
 candidates, .57 with 75 and .53 with 40."""
+MOST_CANDIDATES = 2_000
+"""Maximum number of candidates to which a repeated look-up doubles the number of the look-up before. A look-up of 2,000
+candidates takes five times as long as one of 100."""
 COMPLETIONS = 8
 """Maximum number of words that complete the last word of a query."""
 RERANKED = 50
@@ -154,6 +157,7 @@ def rank(
         if len(ordered_entries) >= query.limit or not candidates.full or not new_statements:
             break
         statements |= new_statements
+        count = min(2 * count, max(count, MOST_CANDIDATES))
     for entry in ordered_entries:
         entry.folded = duplicates.get(entry.candidate.id, ())
     return ordered_entries, candidates
