@@ -11,6 +11,11 @@ const TEXTS = {
   "spaces within a line": ["a", " ", "b"],
   "empty lines": ["a", "\n", "b"],
   "spaces within a heading": ["# a", " ", "b"],
+  "tabs before a line separator in a heading": ["# ", "\t", "\u2028b"],
+  "tabs before a line separator in an item": ["- ", "\t", "\u2028b"],
+  "tabs in the divider of a table": ["a|b\n-", "\t", "b"],
+  "tabs between tildes and a backtick": ["~~~", "\t", "`"],
+  "tildes before a backtick": ["a\n~~~", "~", "`"],
 };
 const context = vm.createContext({ format: (text) => parseMarkdown(bodyOf(text)) });
 

@@ -5,13 +5,16 @@ import { parseInline } from "./markdown_inline.js";
 
 export const MOST_CHARACTERS = 100_000; // longer texts are shown as source only
 const MOST_DEPTH = 8;
-const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,40})[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
+// After each run of characters, a look-ahead excludes a shorter run. Otherwise the time for a line that does not match
+// would grow with the square of its length, and the tab would not respond. Any text can have such a line, because "."
+// does not match the line ends \r and U+2028.
+const FENCE = /^ {0,3}(`{3,}|~{3,}(?!~))[ \t]*(?![ \t])([\w+#.-]{0,40})[^`]*$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(?![ \t])(.*)$/;
 const CLOSING = /[ \t]#+$/; // marks at the end of a heading
 const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
-const ITEM = /^( *)(?:([-*+])|(\d{1,9})[.)])(?:[ \t]+(.*)|)$/;
+const ITEM = /^( *)(?:([-*+])|(\d{1,9})[.)])(?:[ \t]+(?![ \t])(.*)|)$/;
 const QUOTE = /^ {0,3}>[ ]?(.*)$/;
-const DIVIDER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const DIVIDER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$/;
 const MOST_COLUMNS = 30;
 
 const isBlank = (line) => !line.trim();
