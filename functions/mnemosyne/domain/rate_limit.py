@@ -66,8 +66,8 @@ def cost_of_search(arguments: Mapping[str, Any]) -> float:
     earlier = COUNTING if arguments.get("as_of") else 0.0
     if not arguments.get("query"):
         return max(earlier, cost_of_list(arguments))
-    cost = earlier + SEARCH.get(mode if isinstance(mode, str) else "hybrid", 0.0)
-    return min(cost, TYPING) if arguments.get("typing") is True else cost
+    cost = SEARCH.get(mode if isinstance(mode, str) else "hybrid", 0.0)
+    return earlier + (min(cost, TYPING) if arguments.get("typing") is True else cost)
 
 
 def cost_of_list(arguments: Mapping[str, Any]) -> float:

@@ -55,6 +55,14 @@ def test_each_value_that_metadata_are_compared_with_costs_a_part_of_a_unit(
     assert _units(tool, **arguments, metadata=MANY) == pytest.approx(base + 500 / VALUES)
 
 
+@pytest.mark.parametrize(
+    "arguments", [{}, {"mode": "exact"}, {"mode": "semantic"}, {"typing": True}, {"typing": "true", "limit": 3}]
+)
+def test_a_search_of_an_earlier_time_costs_as_much_more_as_counting(arguments: dict[str, Any]) -> None:
+    present = _units("memory_search", query="tea", **arguments)
+    assert _units("memory_search", query="tea", as_of="2026-05-20", **arguments) == present + COUNTING
+
+
 def test_a_page_of_markdown_costs_more_than_a_page_of_json_lines() -> None:
     assert _units("export_memories", format="jsonl") == 0
     assert _units("export_memories", format="Markdown", tags=["tea"]) == MARKDOWN_PAGE + COUNTING
