@@ -9,6 +9,8 @@ from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from mnemosyne.app.migrate import log_failure
+from mnemosyne.domain.message import decode, encode
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http import push
 from mnemosyne.http.admin import app as admin
@@ -25,7 +27,7 @@ from mnemosyne.service.authenticate import (
 )
 from mnemosyne.service.callers import check_secret
 from tests.abuse.conftest import headers
-from tests.fakes import NOW, FakeServices
+from tests.fakes import NOW, FakeServices, request
 from tests.mcp_app import BOTH, CALLERS, LIST, ByName, mcp_app
 from tests.memories import store_content
 from tests.waiting import wait_until
@@ -64,6 +66,22 @@ def test_a_namespace_from_a_token_must_be_printable_and_short(name: Any) -> None
     claims = {"sub": name}
     with pytest.raises(Unauthorized):
         OidcAuthenticator(Verifier(), "namespace").authenticate("Bearer x")
+
+
+@pytest.mark.parametrize(("length", "is_accepted"), [(195, True), (196, False), (200, False)])
+def test_a_subject_that_names_the_namespace_leaves_it_at_most_200_characters(length: int, is_accepted: bool) -> None:
+    class Verifier:
+        def verify(self, token: str) -> dict[str, Any]:
+            return {"sub": "s" * length}
+
+    if is_accepted:
+        namespace = OidcAuthenticator(Verifier(), "namespace").authenticate("Bearer x").namespace
+        data, attributes = encode(namespace, [request("tea")], "")
+        message = decode(Published(message_id="1", data=data, attributes=attributes))
+        assert (message.namespace, len(message.requests)) == (namespace, 1)
+    else:
+        with pytest.raises(Unauthorized, match="namespace cannot be used"):
+            OidcAuthenticator(Verifier(), "namespace").authenticate("Bearer x")
 
 
 @pytest.mark.usefixtures("clock")

@@ -203,11 +203,12 @@ class OidcAuthenticator:
         return None
 
     def _namespace(self, claims: Mapping[str, Any]) -> str:
-        namespace = claims.get(self._claim)
-        if namespace is None:
-            return f"{SUBJECT_NAMESPACE}{claims['sub']}"
+        claim = claims.get(self._claim)
+        namespace = f"{SUBJECT_NAMESPACE}{claims['sub']}" if claim is None else claim
         if not is_usable(namespace):
             raise Unauthorized("the token's namespace cannot be used: it must be 1 to 200 printable characters")
+        if claim is None:
+            return namespace
         if namespace.startswith(SUBJECT_NAMESPACE):
             raise Unauthorized(f"the token's namespace cannot be used: it must not begin with {SUBJECT_NAMESPACE}")
         if self._claim == "email" and not verified_email(claims):
