@@ -105,11 +105,16 @@ def text_of_number(value: object) -> object:
 
 
 def _split_tags(value: object) -> object:
-    """Convert tags in a text to a list. The text is a JSON array, or the tags are separated by commas."""
+    """Convert tags in a text to a list. The text is a JSON array, or the tags are separated by commas.
+
+    An array that is not JSON, such as `['a', 'b']`, is returned unchanged, so that the validation rejects it.
+    """
     if not isinstance(value, str):
         return value
-    items = _parse_json(value) if value.lstrip().startswith("[") else None
-    return items if isinstance(items, list) else [tag.strip() for tag in value.split(",") if tag.strip()]
+    if value.lstrip().startswith("["):
+        items = _parse_json(value)
+        return value if items is None else items
+    return [tag.strip() for tag in value.split(",") if tag.strip()]
 
 
 def object_of_text(value: object) -> object:

@@ -136,6 +136,16 @@ def test_an_ambiguous_argument_is_not_converted_and_is_refused_by_name(written: 
     assert error_of(FakeServices(), "memory_search", query="tea", **written).startswith(name)
 
 
+@pytest.mark.parametrize("tags", ["['ada', 'tea']", "[ada, tea]", '["ada", "tea"', "[ada]", " ['ada']"])
+@pytest.mark.parametrize("tool", ["memory_search", "ingest_memory", "ingest_memories", "update_memory"])
+def test_tags_in_a_text_that_begins_with_a_bracket_but_is_no_json_are_refused_by_every_tool(
+    tool: str, tags: str
+) -> None:
+    others = {"memory_search": {"query": "tea"}, "ingest_memory": MEMORY, "update_memory": {"id": ID}}
+    arguments = {"memories": [MEMORY | {"tags": tags}]} if tool == "ingest_memories" else others[tool] | {"tags": tags}
+    assert "tags must be an array of strings" in error_of(FakeServices(), tool, **arguments)
+
+
 def test_an_unknown_argument_is_refused_even_if_it_is_empty() -> None:
     values: list[object] = ["", [], "x"]
     for value in values:
