@@ -45,6 +45,8 @@ def problem(payload: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) ->
         return "id must be a string or an integer"
     if not isinstance(payload.get("method"), str) and not is_answer:
         return "method must be a string"
+    if "id" not in payload and not is_answer and not payload["method"].startswith("notifications/"):
+        return 'id is required, such as "id": 1; a request without an id is not run'
     params = payload.get("params")
     if reason := _params_problem(payload.get("method"), {} if params is None else params):
         return reason

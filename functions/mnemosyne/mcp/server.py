@@ -7,14 +7,16 @@ from typing import Any, TypeAlias
 
 import mcp_types
 from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ValidationError
 
 import mnemosyne
 from mnemosyne.domain.argument_rules import closest_name
+from mnemosyne.domain.parsing import invalid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp import app, prompts, resources
 from mnemosyne.mcp.confirmation import answer_of, can_answer, has_agreed, question
@@ -40,7 +42,7 @@ class IdentifiedServer(Server[Any]):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         # The SDK's middleware makes tracing spans, which cost CPU time even if no tracer is configured.
-        self.middleware.clear()
+        self.middleware[:] = [_name_invalid_params]
         self.add_request_handler("server/discover", mcp_types.RequestParams, self._answer_discover)
 
     @property
@@ -61,6 +63,15 @@ class IdentifiedServer(Server[Any]):
 
 
 Context: TypeAlias = ServerRequestContext[Any]
+
+
+async def _name_invalid_params(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Name the invalid parameters of a request. The SDK would answer "Invalid request parameters" without a name."""
+    try:
+        return await call_next(ctx)
+    except ValidationError as exc:
+        raise MCPError(mcp_types.INVALID_PARAMS, f"Invalid request: {invalid(exc, BaseModel, of='')}") from exc
+
 
 PUBLISHING_THREADS = 32
 WEBSITE = "https://github.com/mnemosyne-serverless/mnemosyne"

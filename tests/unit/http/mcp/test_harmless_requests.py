@@ -46,6 +46,26 @@ def test_null_params_in_a_batch_are_treated_as_absent(client: TestClient) -> Non
     assert all("result" in answer for answer in answers)
 
 
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("method", ["tools/call", "tools/list", "ping", "nope", "initialize"])
+def test_a_request_without_an_id_is_refused_and_not_accepted_without_being_run(
+    client: TestClient, method: str, revision: str
+) -> None:
+    params = {"name": "ingest_memory", "arguments": {"content": "tea"}, "protocolVersion": revision}
+    request = {"jsonrpc": "2.0", "method": method, "params": params}
+    headers = {"MCP-Protocol-Version": revision, "Mcp-Method": method, "Mcp-Name": "ingest_memory"}
+    response = post(client, request, **headers)
+    assert (response.status_code, response.json()["error"]["code"]) == (400, -32600)
+    assert "id is required" in response.json()["error"]["message"]
+
+
+def test_a_request_without_an_id_in_a_batch_gets_an_error(client: TestClient) -> None:
+    without_id = {"jsonrpc": "2.0", "method": "tools/list"}
+    refused, listed = post(client, [without_id, LIST], **{"MCP-Protocol-Version": "2025-03-26"}).json()
+    assert (refused["id"], listed["id"]) == (None, "list-1")
+    assert "id is required" in refused["error"]["message"]
+
+
 @pytest.mark.parametrize("params", [[], [1], "x", 0, False])
 def test_params_that_are_not_an_object_are_refused(client: TestClient, params: object) -> None:
     answer = post(client, LIST | {"params": params})
@@ -104,6 +124,35 @@ def test_the_error_about_a_missing_or_wrong_parameter_names_it(
     response = post(client, LIST | {"method": method, "params": params})
     assert (response.status_code, response.json()["id"]) == (400, "list-1")
     assert message in response.json()["error"]["message"]
+
+
+HANDSHAKE: dict[str, object] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "x", "version": "1"},
+}
+INVALID: list[tuple[str, dict[str, object], str]] = [
+    ("initialize", HANDSHAKE | {"capabilities": []}, "params.capabilities must be an object, got []"),
+    ("initialize", HANDSHAKE | {"clientInfo": "x"}, 'params.clientInfo must be an object, got "x"'),
+    ("initialize", HANDSHAKE | {"clientInfo": {"version": 1}}, "params.clientInfo.version must be a string, got 1"),
+    ("initialize", HANDSHAKE | {"capabilities": {"roots": True}}, "params.capabilities.roots must be an object"),
+    ("tools/list", {"cursor": 5}, "params.cursor must be a string, got 5"),
+    ("tools/call", {"name": "who_am_i", "_meta": []}, "params._meta must be an object, got []"),
+    ("tools/call", {"name": "who_am_i", "_meta": {"progressToken": 1.5}}, "_meta.progressToken.str must be a string"),
+    ("tools/call", {"name": "who_am_i", "_meta": {"progressToken": None}}, "_meta.progressToken.str must be a string"),
+    ("tools/call", {"name": "who_am_i", "task": "x"}, 'params.task must be an object, got "x"'),
+]
+
+
+@pytest.mark.parametrize("accept", [JSON, "text/event-stream"])
+@pytest.mark.parametrize(("method", "params", "message"), INVALID)
+def test_the_error_about_a_parameter_that_the_sdk_rejects_names_it(
+    client: TestClient, method: str, params: dict[str, object], message: str, accept: str
+) -> None:
+    response = post(client, LIST | {"method": method, "params": params}, Accept=accept)
+    error = json.loads(response.text[response.text.index("{") :])["error"]
+    assert error["code"] == -32602
+    assert message in error["message"]
 
 
 @pytest.mark.parametrize(
