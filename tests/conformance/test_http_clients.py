@@ -85,6 +85,24 @@ def test_an_offer_of_http2_is_ignored_however_the_request_arrives(dev: DevServer
             assert answer.startswith(b"HTTP/1.1 200")
 
 
+TLS_HELLO = bytes.fromhex("16030102000100") + b"\x01\xfc\x03\x03"
+NO_HTTP = {"https": TLS_HELLO, "one byte": b"\x16", "json": LIST.encode() + b"\n", "text": b"hello\r\n"}
+
+
+@pytest.mark.parametrize("sent", NO_HTTP.values(), ids=NO_HTTP)
+def test_what_is_not_http_is_refused_instead_of_awaiting_the_end_of_a_request(dev: DevServer, sent: bytes) -> None:
+    """A client with `https://` in its configuration gets an error of TLS, instead of a timeout."""
+    with socket.create_connection(("127.0.0.1", dev.port), timeout=30) as connection:
+        connection.sendall(sent)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400")
+
+
+def test_a_request_with_bare_line_feeds_is_refused(dev: DevServer) -> None:
+    with socket.create_connection(("127.0.0.1", dev.port), timeout=30) as connection:
+        connection.sendall(b"POST /mcp HTTP/1.1\nHost: 127.0.0.1\n\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400")
+
+
 def test_a_server_with_api_keys_accepts_any_host_name(own_dev: DevServer) -> None:
     own_dev.arguments = ("--host", "0.0.0.0", "--auth-mode", "api_key")
     own_dev.start()

@@ -10,6 +10,7 @@ from typing import Any
 
 HEAD_BYTES = 64 * 1024
 """Maximum number of bytes of a request head that is searched for an offer. The server rejects longer heads."""
+_HEAD_END = re.compile(rb"\n\r?\n")
 _OFFER = re.compile(rb"^upgrade:[ \t]*h2c[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -42,10 +43,11 @@ def _protocol_class(base: Any) -> Any:
                 super().data_received(data)
                 return
             data, self.incomplete_head = self.incomplete_head + data, b""
-            head, end, _ = data.partition(b"\r\n\r\n")
-            if not end and len(data) < HEAD_BYTES:
+            end = _HEAD_END.search(data)
+            # Only wait for the rest of a request. Other data, such as a TLS handshake, is refused at once.
+            if not end and len(data) < HEAD_BYTES and data[:1].isupper():
                 self.incomplete_head = data
-            elif _OFFER.search(head):
+            elif _OFFER.search(data, 0, end.start() if end else len(data)):
                 self._unset_keepalive_if_required()
                 self.connections.discard(self)
                 h11 = H11Protocol(config=self.config, server_state=self.server_state, app_state=self.app_state)
