@@ -99,13 +99,15 @@ def _between(bounds: Mapping[str, object]) -> str:
     return f"at least {bounds['ge']}" if "ge" in bounds else f"at most {bounds['le']}"
 
 
-CLOSE = 0.7
+CLOSE = 0.8
+"""Minimum similarity of a suggested name. Less similar names are other words, such as `ttl` and `title`."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 NAME_LENGTH = 60
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "query": ("q", "text", "search", "question", "content", "prompt", "keywords", "search_query"),
     "content": ("text", "memory", "body", "fact", "note", "message", "data"),
-    "memories": ("items", "documents", "contents", "texts", "entries"),
+    "memories": ("items", "documents", "contents", "texts", "entries", "memory"),
+    "ids": ("memory_ids", "uuids"),
     "id": ("memory_id", "uuid", "memory", "doc_id", "document_id"),
     "request_ids": ("ids", "id", "requests"),
     "n_results": ("limit", "k", "top_k", "n", "count", "max_results", "num_results"),
@@ -122,6 +124,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "metadata": ("filter", "filters", "where", "meta", "properties"),
     "session": ("session_id", "conversation", "conversation_id", "thread", "thread_id"),
     "cursor": ("page", "offset", "next_cursor", "page_token"),
+    "ttl": ("expires_in", "expires_after", "lifetime", "time_to_live", "ttl_seconds"),
+    "expires_at": ("ttl", "expires", "expiry", "expiration", "expires_on", "expiration_date", "valid_until"),
     "superseded_by": ("replaced_by", "successor", "superseded"),
     "rating": ("score", "value", "vote", "feedback"),
     "ingest_memory": ("remember", "save", "store", "add", "add_memory", "save_memory", "store_memory", "create_memory",

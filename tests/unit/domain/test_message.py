@@ -288,6 +288,7 @@ def test_unknown_fields_are_ignored() -> None:
             r'content is required; "text\u0000\ud800" is not read: rename it to content',
         ),
         ({**GOOD, "content": None, "x": 1}, "content is required"),
+        ({**GOOD, "content": None, "content_hash": "9f", "content_type": "text/plain"}, "content is required"),
         ({**GOOD, "content": 7, "text": "tea"}, "content must be a string, got 7"),
     ],
 )

@@ -40,7 +40,11 @@ class MemoryArguments(MemoryInput):
     """One memory as an agent sends it. The timestamp is optional."""
 
     example = '{"content": "Ada prefers tea to coffee."}'
-    instead = {"memories": "ingest_memories takes them"}  # noqa: RUF012 - a constant of the class
+    instead = {"memories": "ingest_memories takes them"} | dict.fromkeys(
+        ("supersedes", "replaces", "superseded_by"),
+        "store this memory, then call update_memory with the id of the older memory, and with superseded_by, the "
+        "memory_id of this one",
+    )
 
     timestamp: Annotated[
         datetime | None,

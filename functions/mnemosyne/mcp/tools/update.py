@@ -84,6 +84,8 @@ class UpdateArguments(Input):
         ("content", "text", "new_content", "memory"),
         "a content never changes: store the new one with ingest_memory, then call update_memory with superseded_by, "
         "the new memory's id",
+    ) | dict.fromkeys(
+        ("supersedes", "replaces"), "give the id of the older memory as id, and of the newer one as superseded_by"
     )
 
     id: Annotated[Id, Field(description="Its id.")]
