@@ -22,9 +22,13 @@ PNG = (
 
 
 def icons() -> list[mcp_types.Icon]:
-    """Return the icon as PNG and SVG."""
+    """Return the icon as PNG and SVG.
+
+    `sizes` is left out, because it is a text for the SDKs of September 2025 (TypeScript 1.18, Python 1.15) and an array
+    for newer ones. An SDK that expects the other type fails to connect.
+    """
     svg = base64.b64encode(SVG.encode()).decode()
     return [
-        mcp_types.Icon(src=f"data:image/png;base64,{PNG}", mime_type="image/png", sizes=["48x48"]),
-        mcp_types.Icon(src=f"data:image/svg+xml;base64,{svg}", mime_type="image/svg+xml", sizes=["any"]),
+        mcp_types.Icon(src=f"data:image/png;base64,{PNG}", mime_type="image/png"),
+        mcp_types.Icon(src=f"data:image/svg+xml;base64,{svg}", mime_type="image/svg+xml"),
     ]

@@ -168,6 +168,14 @@ def test_initialize_needs_no_complete_description_of_the_client(client: TestClie
     assert response.json()["result"]["protocolVersion"] == "2025-06-18"
 
 
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_the_icons_have_only_fields_whose_type_is_the_same_in_all_sdks(client: TestClient, revision: str) -> None:
+    params = HANDSHAKE | {"protocolVersion": revision}
+    answer = post(client, LIST | {"method": "initialize", "params": params}).json()["result"]
+    assert answer["protocolVersion"] == revision
+    assert [set(icon) for icon in answer["serverInfo"]["icons"]] == [{"src", "mimeType"}] * 2
+
+
 def test_the_case_of_the_host_is_ignored(client: TestClient) -> None:
     """A host name has no case (RFC 9110, section 4.2.3), and programs send it as their user has typed it."""
     assert post(client, LIST, Host="TestServer").status_code == 200
