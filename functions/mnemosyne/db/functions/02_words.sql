@@ -54,7 +54,6 @@ RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
 
 -- Return the text in the Unicode normal form NFKC, with a space on both sides of each character of a script that has no
 -- spaces between words (Thai, Lao, Burmese, Khmer, kana, Han). Each such character then counts as a word.
---
 -- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
 -- PostgreSQL's parser they are letters.
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text

@@ -67,8 +67,8 @@ def _whole_units(match: re.Match[str]) -> str:
 def _replace_number_words(text: str) -> str:
     """Replace words with digits: years, days of a month, ordinals above four, and hours or years with a half.
 
-    Examples are "nineteen ninety", "may third", "fifth" and "two and a half hours". A day is recognised by the name of a
-    month next to it.
+    Examples are "nineteen ninety", "may third", "fifth" and "two and a half hours". A day is recognised by the name of
+    a month next to it.
     """
     patterns = _patterns()
     if " and a half" in text:
