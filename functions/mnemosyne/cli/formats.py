@@ -20,7 +20,9 @@ from mnemosyne.formats.item import FAILURE, Item, left_out, valid_unicode
 
 FORMATS = (*reading.FORMATS, JSON_LIST)
 _FOREIGN = {"memory_type", "created_at", "created_at_iso", "content_hash", "updated_at", "updated_at_iso", FAILURE}
-_TIMES = ("timestamp", "created_at_iso", "created_at")
+_TIMES = ("timestamp", "created_at", "created_at_iso")
+"""Names of the time in an export of mcp-memory-service, the preferred one first. `created_at` is a number of seconds,
+but `created_at_iso` may be a local time without an offset."""
 EMPTY = "files without a memory"
 
 

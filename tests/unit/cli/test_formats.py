@@ -149,6 +149,21 @@ def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path, m
     assert bad.problem == 'a memory must be a JSON object, got "nonsense"'
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"created_at": 1716200000.5, "created_at_iso": "2024-05-20T10:13:20.500000Z"},
+        {"created_at": 1716200000.5, "created_at_iso": "2024-05-20T12:13:20.500000"},
+        {"created_at": None, "created_at_iso": "2024-05-20T12:13:20.500000+02:00"},
+        {"timestamp": 1716200000.5, "created_at": 1716200000.5, "created_at_iso": "2024-05-20T12:13:20.500000"},
+    ],
+)
+def test_an_mcp_memory_service_export_is_read_with_its_exact_time(tmp_path: Path, times: dict[str, Any]) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"memories": [{"content": "c", **times}]}))
+    (item,) = _read(tmp_path / "x.json", None)
+    assert rfc3339(_request(item).timestamp) == "2024-05-20T10:13:20.500000Z"
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("name", ["x.json", "X.JSON.GZ"])
 def test_an_mcp_memory_service_export_is_read_compressed_and_in_each_unicode_encoding(
