@@ -67,7 +67,7 @@ def yaml_characters(text: str) -> int:
 
 
 def _parse_toml(block: str) -> Properties | None:
-    """Parse a block of TOML. If the block is invalid, parse each line separately."""
+    """Parse a block of TOML; None if no property is valid. If the block is invalid, parse each line separately."""
     lines = {
         match[1].strip("\"'"): number
         for number, line in enumerate(block.splitlines(), 2)
@@ -84,7 +84,7 @@ def _parse_toml(block: str) -> Properties | None:
             match = _TOML_LINE.match(line)
             name = match[1].strip("\"'") if match else "text"
             properties.notices.append(f"line {number}: {name} (not TOML)")
-    return properties if lines else None
+    return properties if properties.values else None
 
 
 # A key of more than LEVELS parts, such as a.b.c. `tomllib` needs quadratic time for such a key.

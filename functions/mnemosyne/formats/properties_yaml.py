@@ -34,7 +34,7 @@ _YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionErr
 
 
 def read(block: str) -> Properties | None:
-    """Parse a block of YAML; None if it is not a mapping.
+    """Parse a block of YAML; None if it is not a mapping, such as prose that begins with a word and a colon.
 
     If the block is invalid, each property is parsed separately. An invalid property on one line is taken as text
     (`title: Draft: second try`). An invalid property of several lines is omitted with a notice.
@@ -104,7 +104,7 @@ def _load_one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) 
             properties.values[name] = _remove_quotes(match[2].strip())
         else:
             properties.notices.append(f"line {line}: {name or 'text'} (not YAML)")
-    return properties
+    return properties if properties.values else None
 
 
 def _split_properties(block: str) -> Iterator[tuple[str, str, int]]:

@@ -143,6 +143,15 @@ def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str
         ("+++\ntitle = 'note'\nbroken = = 1\n+++\n", "note", "x"),
         ("{ not json\n", "Note", "{ not json\nx"),
         *(
+            (text, "Note", f"{text}x")
+            for text in (
+                "---\nDear Ada: thank you for the tea\nand for the cake.\n---\n",
+                "---\r\nDear Ada: thank you\r\n\r\nand for the cake.\r\n---\r\n",
+                "+++\nDear Ada = thank you\n+++\n",
+                "---\nlist: [1,\n  2\n---\n",
+            )
+        ),
+        *(
             (text := f'{{"{name}": {"[" * 900}{"]" * 900}}}\n', "Note", f"{text}x")
             for name in ("a", "tags", "content_hash")
         ),
