@@ -106,7 +106,8 @@ def time_text(text: str) -> str | None:
     year, times with am and pm, and links to a page whose name is a date (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026
     are accepted, but not 05/06/2026, because day and month are ambiguous.
     """
-    text = text.strip().removeprefix("[[").removesuffix("]]").strip().strip("\"'")
+    text = " ".join(text.split())  # Unicode's data for English has U+202F between a time and AM or PM
+    text = text.removeprefix("[[").removesuffix("]]").strip().strip("\"'")
     text = text.partition("|")[0]
     try:
         event_time(int(text) if text.isascii() and text.isdigit() else text)
