@@ -58,6 +58,9 @@ _BY_BEGINNING: Final = (
     (b"fLaC", "flac"), (b"\xd0\xcf\x11\xe0", "doc"), (b"RIFF", "wav"),
 )  # fmt: skip
 _RTF: Final = b"{\\rtf1\\"
+_JOPLIN_NAME = re.compile(r"[0-9a-f]{32}\.md")
+_JOPLIN_END = re.compile(rb"\ntype_: \d+\s*\Z")
+"""End of each item in Joplin's RAW format, which is also the format of the files on a synchronisation target."""
 _IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
 _IS_CHAT = re.compile(r"(^|/)conversations(-\d+)?\.json$")
 """ChatGPT writes a large export as `conversations-000.json`, `conversations-001.json`, …"""
@@ -96,6 +99,8 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         return _BY_EXTENSION["enex"]
     if extension not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
         return _BY_EXTENSION["html"]
+    if _JOPLIN_NAME.fullmatch(path.name) and _JOPLIN_END.search(_beginning(path, ITEM_BYTES)):
+        return "an item of Joplin's RAW format", _BY_EXTENSION["jex"][1]
     packed = GZIP if is_packed else ""
     if (extension in ("txt", "text", "") or format_of(path.name) == "jsonl") and re.match(rb"\[\s*\{\s*\"", start):
         return "a JSON array", f"name it .json{packed}, or write one JSON object a line"

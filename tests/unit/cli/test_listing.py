@@ -20,6 +20,7 @@ from mnemosyne.formats.chronicle import END, START
 from mnemosyne.formats.item import Item
 
 CHATGPT = [{"title": "T", "create_time": 1.0, "mapping": {"a": {"message": None}}}]
+JOPLIN_ID = "0123456789abcdef0123456789abcdef"
 CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
 
 
@@ -69,6 +70,16 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("a.gz", gzip.compress(b'{"content": "x"}\n', mtime=0), "JSON lines"),
         ("a.zip", b"PK\x03\x04 a part of a download", "a ZIP archive that may be damaged"),
         ("a.zip", b"", "an empty file"),
+        (
+            f"{JOPLIN_ID}.md",
+            f"Tea\n\nSteep it.\n\nid: {JOPLIN_ID}\ntype_: 1".encode(),
+            "an item of Joplin's RAW format",
+        ),
+        (
+            f"{JOPLIN_ID}.md",
+            f"id: {JOPLIN_ID}\r\nis_shared: 0\r\ntype_: 13\r\n".encode(),
+            "an item of Joplin's RAW format",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
@@ -89,6 +100,7 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
             for word in ("ID3", "RIFF", "OggS", "fLaC", "GIF89a", "BZh", "PAR1", "Rar!", "%PDF-1.7", "{\\rtf1")
         ),
         '# Evernote\nThe root element of an export is `<en-export export-date="…">`.',
+        "Tea\n\nSteep it.\n\ntype_: 1",
     ],
 )
 def test_a_note_that_quotes_the_beginning_of_another_kind_of_file_is_imported(
