@@ -37,21 +37,24 @@ def read(block: str) -> Properties | None:
     """Parse a block of YAML; None if it is not a mapping, such as prose that begins with a word and a colon.
 
     If the block is invalid, each property is parsed separately. An invalid property on one line is taken as text
-    (`title: Draft: second try`). An invalid property of several lines is omitted with a notice.
+    (`title: Draft: second try`). An invalid property of several lines is omitted with a notice, and so is a property
+    that is repeated below.
     """
     block = re.sub(r"^\t+", lambda match: "  " * len(match[0]), block.replace("\r\n", "\n"), flags=re.MULTILINE)
     block = _quote_hash_tags(block)
     chunks = list(_split_properties(block))
     lines = {name: line for name, _, line in chunks if name}
+    repeated = {name: line for name, _, line in chunks if name and line != lines[name]}
+    notices = [f"line {line}: {name} (line {lines[name]} has this property again)" for name, line in repeated.items()]
     try:
         document = _load(block)
     except _yaml_errors():
-        return _load_one_by_one(chunks, lines)
+        return _load_one_by_one(chunks, lines, notices)
     if document is None:
         return Properties()
     if not isinstance(document, dict):
         return None
-    return Properties({str(name): _to_json_value(value) for name, value in document.items()}, lines)
+    return Properties({str(name): _to_json_value(value) for name, value in document.items()}, lines, notices)
 
 
 def _quote_hash_tags(block: str) -> str:
@@ -87,10 +90,12 @@ def _lines_within_texts(block: str) -> set[int]:
     return within
 
 
-def _load_one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Properties | None:
+def _load_one_by_one(
+    chunks: list[tuple[str, str, int]], lines: dict[str, int], notices: list[str]
+) -> Properties | None:
     if not chunks or not chunks[0][0]:
         return None
-    properties = Properties(lines=lines)
+    properties = Properties(lines=lines, notices=notices)
     for name, text, line in chunks:
         try:
             document = _load(text)

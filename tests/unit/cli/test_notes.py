@@ -185,6 +185,10 @@ def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(bloc
         ("---\ndate: next tuesday\n---\n", 'Note.md, line 2: date ("next tuesday" is not a time; kept as metadata)'),
         ("---\na: 1\nlist: [1,\n  2\nb: 2\n---\n", "Note.md, line 3: list (not YAML)"),
         (f"---\ntags: [{'x' * 101}]\n---\n", "Note.md, line 2: tags (a tag of 101 characters)"),
+        *(
+            (f"---\n{block}\n---\n", "Note.md, line 2: tags (line 4 has this property again)")
+            for block in ("tags: a\nb: 1\ntags: c", "tags:\n- a\n'tags': [c]", "tags: [a]\nb: x: y\ntags: c")
+        ),
     ],
 )
 def test_a_property_that_is_not_used_is_reported_with_its_line(block: str, notice: str) -> None:
