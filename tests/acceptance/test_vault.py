@@ -173,6 +173,18 @@ def test_a_record_whose_memory_was_deleted_is_counted_as_not_stored(dev: DevServ
     assert _import(source, *where).stdout == "0 stored, 0 duplicate, 0 failed, 1 deleted.\n"
 
 
+def test_the_advice_for_a_record_that_has_expired_stores_it(dev: DevServer, tmp_path: Path) -> None:
+    source = tmp_path / "rows.jsonl"
+    row = {"content": "The marquee is booked.", "source": "garden", "key": "2"}
+    where = ("--data-dir", dev.directory / "data")
+    source.write_text(json.dumps({**row, "timestamp": "2026-05-20", "expires_at": "2026-05-21"}))
+    expired = _import(source, *where)
+    assert expired.stdout == "0 stored, 0 duplicate, 0 failed, 1 not stored.\n"
+    assert "to store it, give a later timestamp and expires_at" in expired.stderr
+    source.write_text(json.dumps({**row, "timestamp": "2026-05-22", "expires_at": "2099-05-21"}))
+    assert _import(source, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+
+
 @pytest.mark.parametrize("token", [{}, {"MNEMOSYNE_TOKEN": "mnk_x"}])
 def test_an_import_without_a_target_creates_no_system(tmp_path: Path, token: dict[str, str]) -> None:
     source = tmp_path / "a.md"

@@ -173,7 +173,7 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
     totals = journal.totals()
     if kept_out := totals.states[importer.NOT_STORED]:
         number = f"{plain(path.name)}: {quantity(kept_out, 'memory', 'memories')} not stored"
-        say(f"{number}: each was deleted or has expired; to store it, give it a later timestamp", err=True)
+        say(f"{number}: each was deleted or has expired; to store it, give a later timestamp and expires_at", err=True)
     _print_notices(listing, totals.left_out)
     for notice in listing.notices():
         say(f"{plain(path.name)}: {notice}", err=True)
