@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne.cli import importer
+from mnemosyne.cli import importer, post_import_updates
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
@@ -80,7 +80,7 @@ def _import(system: System, path: Path) -> list[ExportedMemory]:
     journal = Journal(path, destination.name)
     importer.run(read(path), Source.at(path), destination, journal, lambda count: None)
     system.deliver()
-    importer.apply_post_import_updates([journal], destination)
+    post_import_updates.apply([journal], destination)
     assert journal.totals().states["failed"] == 0, list(journal.failures())
     journal.finish()
     return list(system.memories.export(100))

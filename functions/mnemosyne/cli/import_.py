@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import click
 
 from mnemosyne.app.operations.export import LINES, RestoreLines
 from mnemosyne.app.operator import SystemOperator
-from mnemosyne.cli import destinations, formats, importer
+from mnemosyne.cli import destinations, formats, importer, post_import_updates
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.listing import Listing, check_notes, list_files
@@ -96,7 +96,7 @@ def import_(
         index = SeenRequests()
         for path, listing in listings.items():
             _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path], index)
-        importer.apply_post_import_updates(list(journals.values()), destination)
+        post_import_updates.apply(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
             has_failures |= _report(path, journal, listings[path])
@@ -150,11 +150,8 @@ def _import(
                 rate, last, since = f"{since / max(now - last, 0.001):,.0f}/s", now, 0
             bar.update(count, rate)
 
-        try:
+        with closing(journal):
             importer.run(formats.read_files(listing), source, destination, journal, progress, index)
-        except BaseException:
-            journal.close()
-            raise
 
 
 def _report(path: Path, journal: Journal, listing: Listing) -> bool:

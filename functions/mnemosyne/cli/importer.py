@@ -17,7 +17,6 @@ from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import NO_REQUEST
-from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.service.seen_requests import SeenRequests
 
@@ -130,7 +129,7 @@ def run(
     A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
     sent, so that after a crash the next run finds their outcomes or sends the same requests again. `progress` is called
     with the number of new outcomes. `index` has the requests of earlier files. After all files, call
-    `apply_post_import_updates` and finish the journals.
+    `post_import_updates.apply` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
 
@@ -265,36 +264,3 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination, in
             batch = _Batch(batch.number + 1)
     if batch.records:
         yield batch
-
-
-def apply_post_import_updates(journals: Sequence[Journal], destination: Destination) -> None:
-    """Set the exact tags and the successors of memories, which an ingest request cannot express.
-
-    A change that the destination rejects is recorded as a failure.
-    """
-
-    def stored(content: str) -> tuple[UUID, bool] | None:
-        return next((memory for journal in journals if (memory := journal.stored(content))), None)
-
-    for journal in journals:
-        journal.forget_update_failures()
-        for update in list(journal.updates()):
-            memory = stored(update.content)
-            if memory is None:
-                continue
-            memory_id, is_new = memory
-            changes = [MemoryChange(tags=update.tags)] if update.tags is not None and is_new else []
-            if update.successor:
-                if successor := stored(update.successor):
-                    changes.append(MemoryChange(superseded_by=successor[0]))
-                else:
-                    journal.add_update_failure(
-                        update.source,
-                        "stored, but its successor is not in these files: set superseded_by with update_memory",
-                    )
-            for change in changes:
-                try:
-                    destination.change(memory_id, change)
-                except (InvalidRequest, NotFound, Conflict) as exc:
-                    error = f"stored, but its tags or successor could not be set: {exc}"
-                    journal.add_update_failure(update.source, error)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -87,6 +88,8 @@ class Journal:
     """The journal of importing one source to one destination.
 
     The memory consumption of a journal does not depend on the size of the import. Only one thread may use it at a time.
+    The file is open from the first use of the journal until `close`, so that an import of many files, each with its
+    journal, does not have all of them open.
     """
 
     def __init__(self, source: Path, destination: str) -> None:
@@ -95,20 +98,25 @@ class Journal:
         for name in ("-wal", "-shm", "-journal"):
             require_own(Path(f"{self.path}{name}"), "the journal")
         create_own(self.path, "the journal")
+        self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
+        self.close()
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
         try:
-            self._database = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
-            (version,) = self._database.execute("PRAGMA user_version").fetchone()
+            database = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+            (version,) = database.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise InvalidRequest(
                     f"the journal {self.path} is of version {version}, this program knows {VERSION}: finish the import "
                     "with the newer program, or delete the journal to start again"
                 )
-            self._database.executescript(_SCHEMA)
+            database.executescript(_SCHEMA)
         except sqlite3.Error as exc:
             if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise self._write_error(exc) from exc
             raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to start again") from exc
-        self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
+        return database
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -248,8 +256,9 @@ class Journal:
         )
 
     def close(self) -> None:
-        """Close the journal's file and keep it, so that a later run can resume."""
-        self._database.close()
+        """Close the journal's file and keep it, so that a later run can resume. The next use opens it again."""
+        if database := self.__dict__.pop("_database", None):
+            database.close()
 
     def finish(self) -> None:
         """Delete the journal's file, so that the next import of the same source starts from the beginning."""

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import psutil
 import pytest
 
-from mnemosyne.cli import importer
+from mnemosyne.cli import import_, importer, post_import_updates
 from mnemosyne.cli.formats import read_files
 from mnemosyne.cli.import_source import Record, Source
-from mnemosyne.cli.importer import Destination, apply_post_import_updates
+from mnemosyne.cli.importer import Destination
 from mnemosyne.cli.importer import run as run_one
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.listing import list_files
@@ -118,7 +119,7 @@ class Ended:
 
 
 def _end(journals: list[Journal], destination: Destination) -> Ended:
-    apply_post_import_updates(journals, destination)
+    post_import_updates.apply(journals, destination)
     ended = Ended(Counter(), [], Counter())
     for journal in journals:
         ended.states.update({state: count for state, count in journal.totals().states.items() if count})
@@ -424,6 +425,20 @@ def test_supersession_is_restored_across_files_and_a_missing_successor_is_report
     assert [source for source, _ in ended.failures] == [lone.source]
 
 
+def test_an_import_of_many_files_does_not_keep_their_journals_open(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    paths = [tmp_path / f"{number}.md" for number in range(20)]
+    for path in paths:
+        path.write_text(f"note {path.stem}")
+    before = psutil.Process().num_fds()
+    journals = [Journal(path, "here") for path in paths]
+    assert psutil.Process().num_fds() == before
+    for path, journal in zip(paths, journals, strict=True):
+        import_._import(list_files(path, None), FILE, 1, destination, journal, SeenRequests())
+    assert psutil.Process().num_fds() == before
+    assert _end(journals, destination).states == {"stored": 20}
+
+
 @small_batches
 def test_a_memory_of_an_earlier_run_is_superseded_by_one_of_this_run(tmp_path: Path) -> None:
     items = [*_items("old"), *_numbered(60), *_items("new")]
@@ -541,7 +556,7 @@ def test_an_import_killed_at_any_point_and_continued_has_the_same_result(tmp_pat
         journal = MortalJournal(tmp_path / f"j{kills}", first)
         try:
             run_one(items, FILE, destination, journal, lambda count: None)
-            apply_post_import_updates([journal], destination)
+            post_import_updates.apply([journal], destination)
         except Killed:
             journal.close()
             destination.steps = second

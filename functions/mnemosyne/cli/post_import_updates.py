@@ -1,0 +1,51 @@
+"""Changes of memories that an import makes after it has stored all memories."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from uuid import UUID
+
+from mnemosyne.cli.importer import Destination
+from mnemosyne.cli.journal import Journal, PostImportUpdate
+from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.errors import Conflict, InvalidRequest, NotFound
+
+
+def apply(journals: Sequence[Journal], destination: Destination) -> None:
+    """Set the exact tags and the successors of memories, which an ingest request cannot express.
+
+    A change that the destination rejects is recorded as a failure.
+    """
+    contents: set[str] = set()
+    for journal in journals:
+        with closing(journal):
+            journal.forget_update_failures()
+            for update in journal.updates():
+                contents |= {update.content, update.successor or update.content}
+    stored: dict[str, tuple[UUID, bool]] = {}
+    for journal in reversed(journals):
+        with closing(journal):
+            stored |= {content: memory for content in contents if (memory := journal.stored(content))}
+    for journal in journals:
+        with closing(journal):
+            for update in list(journal.updates()):
+                for error in _apply_one(update, stored, destination):
+                    journal.add_update_failure(update.source, error)
+
+
+def _apply_one(
+    update: PostImportUpdate, stored: Mapping[str, tuple[UUID, bool]], destination: Destination
+) -> Iterator[str]:
+    """Change a stored memory, and yield the errors. A memory that is not in `stored` is left out."""
+    if update.content not in stored:
+        return
+    memory_id, is_new = stored[update.content]
+    changes = [MemoryChange(tags=update.tags)] if update.tags is not None and is_new else []
+    if update.successor and update.successor in stored:
+        changes.append(MemoryChange(superseded_by=stored[update.successor][0]))
+    elif update.successor:
+        yield "stored, but its successor is not in these files: set superseded_by with update_memory"
+    for change in changes:
+        try:
+            destination.change(memory_id, change)
+        except (InvalidRequest, NotFound, Conflict) as exc:
+            yield f"stored, but its tags or successor could not be set: {exc}"
