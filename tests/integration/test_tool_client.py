@@ -1,6 +1,7 @@
 """The client of a server's tools: certificates, proxies and keys."""
 
 import http.server
+import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import ClassVar
 import pytest
 import trustme
 
+from mnemosyne.cli import tool_client
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unauthorized, Unavailable
 from tests.fakes_wire.http import served
@@ -58,6 +60,12 @@ def test_a_server_with_a_certificate_of_a_trusted_authority_is_asked(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
     with pytest.raises(InvalidRequest, match="memory_stats"):
         ToolClient(url).call("memory_stats", {})
+
+
+def test_a_server_that_leaves_a_tls_handshake_unanswered_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_client, "CONNECT_SECONDS", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unavailable, match="timed out"):
+        ToolClient(f"https://127.0.0.1:{silent.getsockname()[1]}/mcp").call("memory_stats", {})
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -25,6 +25,8 @@ from mnemosyne.errors import (
     UncertainCommit,
 )
 
+CONNECT_SECONDS = 10.0
+"""Maximum seconds to connect to a server, including TLS. A server without TLS may leave a TLS handshake unanswered."""
 PATIENCE_SECONDS = 60.0
 """Maximum Retry-After in seconds for which the client waits."""
 _HEADER = re.compile(r"^(authorization:\s*)?bearer\s+", re.IGNORECASE)
@@ -52,7 +54,7 @@ class ToolClient:
         self.url = url
         # For http, do not read the certificates of public authorities, because this takes 35 ms.
         self._client = httpx2.Client(
-            timeout=60,
+            timeout=httpx2.Timeout(60, connect=CONNECT_SECONDS),
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
             verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.lower().startswith("http:") else True,
             # Call servers on this machine without the proxy of the environment, which cannot reach them.
