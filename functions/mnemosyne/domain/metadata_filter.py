@@ -78,9 +78,10 @@ def texts_of(value: str) -> list[str]:
 
 
 def _split_path(path: str) -> tuple[str, ...]:
-    """Split a path such as `project.name`. A backslash escapes a dot within a name."""
+    """Split a path such as `project.name` or `$.project.name`. A backslash escapes a dot within a name."""
     if len(path) > PATH_LIMIT:
         raise ValueError(f"path must have at most {PATH_LIMIT} characters, got {len(path)}")
+    path = path.removeprefix("$.")  # the root in JSONPath, which callers often write
     names = _NAME.findall(path)
     if not names or ".".join(names) != path:
         raise ValueError(f"path must be names with dots between them, such as project.name, got {path!r}")

@@ -28,7 +28,8 @@ _CHANGE = (
 )  # fmt: skip
 _MUST_BE_TIMES = {*_HAPPENED, "updated", "updatedat", "lastmod", "modified"}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_NAME = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+# "marraskuuta" is November in Finnish. Longer names of other languages, such as "marzo", are the same months.
+_NAME = r"(?P<month>jan|feb|mar(?!ras)|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _CLOCK = (
     r"(?:,?[ tT]+(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"
     r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d))?)?"

@@ -75,7 +75,7 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
         for alias in texts
     ]
     tags = unite_tags(_take_tags(values, places, note), inline_tags(body, path))
-    _take_record_fields(values, note)
+    _take_record_fields(values, places, note)
     name = stem_of(path)
     note.fields["title"] = _title_with_aliases(
         title[:TITLE_LIMIT] or _title_of_name(name), [name, rest_of_name, *aliases], body
@@ -140,7 +140,7 @@ def _split_tags(value: Any) -> Iterator[str]:
             yield tag
 
 
-def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
+def _take_record_fields(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> None:
     """Move session, lifetime, timezone, source and key from the properties to the fields.
 
     Properties with invalid values remain metadata.
@@ -156,8 +156,8 @@ def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
         try:
             zone(timezone)
             note.fields["timezone"] = values.pop("timezone")
-        except InvalidRequest:
-            pass
+        except InvalidRequest as exc:
+            note.notices.append(f"{places.get('timezone', '')}{exc}; kept as metadata")
     name = {part: values.get(part) for part in ("source", "key")}
     try:  # Source and key identify the record only together. A source alone is usually the URL of a clipped page.
         note.fields |= {

@@ -137,15 +137,15 @@ variable "sql_tier" {
   default     = "db-g1-small"
 
   validation {
-    condition     = can(regex("^db-(f1-micro|g1-small|custom-.*|perf-optimized-N-[0-9]+)$", var.sql_tier))
-    error_message = "sql_tier must be db-f1-micro, db-g1-small, db-custom-CPUS-MB such as db-custom-2-8192, or db-perf-optimized-N-CPUS, got ${var.sql_tier}."
+    condition     = can(regex("^db-(f1-micro|g1-small|custom-[0-9]+-[0-9]+|perf-optimized-N-(2|4|8|16|32|48|64|80|96|128))$", var.sql_tier))
+    error_message = "sql_tier must be db-f1-micro, db-g1-small, db-custom-CPUS-MB such as db-custom-2-8192, or db-perf-optimized-N-CPUS with 2 to 128 CPUs, got ${var.sql_tier}."
   }
   # https://cloud.google.com/sql/docs/postgres/create-instance#machine-types
   validation {
-    condition = !can(regex("^db-custom-[0-9]", var.sql_tier)) || try(alltrue([
+    condition = !can(regex("^db-custom-[0-9]+-[0-9]+$", var.sql_tier)) || try(alltrue([
       for memory, cpus in { (tonumber(split("-", var.sql_tier)[3])) = tonumber(split("-", var.sql_tier)[2]) } :
-      (cpus == 1 || cpus % 2 == 0) && memory % 256 == 0 && memory >= max(3840, 921.6 * cpus) && memory <= 6656 * cpus
+      (cpus == 1 || cpus % 2 == 0) && cpus <= 96 && memory % 256 == 0 && memory >= max(3840, 921.6 * cpus) && memory <= 6656 * cpus
     ]), false)
-    error_message = "sql_tier must be db-custom-CPUS-MB with 1 or an even number of CPUs and a multiple of 256 MB, at least 3840 MB and 0.9 to 6.5 GB for each CPU, such as db-custom-2-8192, got ${var.sql_tier}."
+    error_message = "sql_tier must be db-custom-CPUS-MB with 1 or an even number of up to 96 CPUs and a multiple of 256 MB, at least 3840 MB and 0.9 to 6.5 GB for each CPU, such as db-custom-2-8192, got ${var.sql_tier}."
   }
 }

@@ -183,6 +183,10 @@ def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(bloc
     ("block", "notice"),
     [
         ("---\ndate: next tuesday\n---\n", 'Note.md, line 2: date ("next tuesday" is not a time; kept as metadata)'),
+        (
+            "---\ntimezone: CEST\n---\n",
+            "Note.md, line 2: timezone must be an IANA name such as UTC or Europe/Berlin, got 'CEST'; kept as metadata",
+        ),
         ("---\na: 1\nlist: [1,\n  2\nb: 2\n---\n", "Note.md, line 3: list (not YAML)"),
         (f"---\ntags: [{'x' * 101}]\n---\n", "Note.md, line 2: tags (a tag of 101 characters)"),
         *(
@@ -399,6 +403,7 @@ def test_paths_longer_than_a_key_have_different_keys() -> None:
         ("20.05.2026", "2026-05-20"), ("12/25/2026", "2026-12-25"), ("05/06/2026", None), ("2026", None), ("May", None),
         ("2026-05-20 2:30 AM", "2026-05-20T02:30:00"), ("13:00 pm", None), ("31.02.2026", None),
         ("2026-05-2014:30", None), ("May 3, 2026, 9:41\u202fAM", "2026-05-03T09:41:00"),
+        ("5. marraskuuta 2023", None), ("5 marzo 2023", "2023-03-05"), ("1 March 2023", "2023-03-01"),
         ("3\u00a0May\u00a02026", "2026-05-03"), ("Sun, May  3 2026 at\t09:41", "2026-05-03T09:41:00"),
     ],
 )  # fmt: skip

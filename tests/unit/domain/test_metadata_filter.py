@@ -12,6 +12,7 @@ EQUAL = Operator.EQUAL
     ("condition", "echoed"),
     [
         (condition("project.name", EQUAL, ["apollo", "gemini"]), "project.name = apollo, gemini"),
+        (condition("$.project.name", EQUAL, ["apollo"]), "project.name = apollo"),
         (condition("size", Operator.AT_LEAST, ["3.0"]), "size >= 3.0"),
         (condition("due", Operator.EXISTS, []), "due exists"),
     ],
