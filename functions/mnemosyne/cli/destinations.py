@@ -78,7 +78,10 @@ class PubSubDestination(_PollingDestination):
 
 
 class McpDestination(_PollingDestination):
-    """Sends memories by calling a server's tools. The token must also allow reading, because outcomes are read."""
+    """Sends memories by calling a server's tools.
+
+    The token needs the scope `read` as well as `write`, because the outcomes of requests are read.
+    """
 
     def __init__(self, url: str, place: str = "") -> None:
         """Check that the server accepts the token.
@@ -147,7 +150,7 @@ class McpDestination(_PollingDestination):
 
 
 def _failure_fields(failure: FailedRequest) -> dict[str, str]:
-    """Return source and key of an invalid record, and the error."""
+    """Return the request id and error of an invalid record, and its source and key if it has them."""
     name = {"source": failure.external_id.source, "key": failure.external_id.key} if failure.external_id else {}
     return {"request_id": str(failure.request_id), "error": failure.error[:ERROR_CHARACTERS], **name}
 
@@ -159,6 +162,7 @@ def _line(record: Record) -> str:
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
         values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
     if isinstance(record.reading, Deletion):
-        # A deletion without a time gets the modification time of the file, which the server does not know.
+        # Send the time, too. In a record without a time, it is the modification time of the file, which the server
+        # does not know.
         values["timestamp"] = rfc3339(record.reading.timestamp)
     return json.dumps(values | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

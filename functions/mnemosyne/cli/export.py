@@ -35,8 +35,9 @@ Record = dict[str, Any]
 def export(format_: str, output: Path | None, namespace: str, **target_values: Any) -> None:
     """Write all memories of a namespace, oldest first, with their versions and ratings.
 
-    A JSONL file also has the records of publishers and the outcomes of requests. `mnemosyne import --restore` restores
-    all of this; Markdown files have the memories only, and need a new or empty directory.
+    A JSONL file also has the outcomes of requests and the records (the source and key by which a publisher names a
+    memory). `mnemosyne import --restore` restores all of this. Markdown files have the memories only, and need a new or
+    empty directory.
     """
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")

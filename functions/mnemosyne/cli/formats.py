@@ -63,7 +63,7 @@ def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Ite
 def _modified(file: Path) -> datetime | None:
     """Return the time at which the file was last modified, or None if the year is not between 1 and 9999.
 
-    Some programs write such a time, for example milliseconds instead of seconds.
+    Some programs set such a time by mistake, for example by writing milliseconds instead of seconds.
     """
     try:
         return datetime.fromtimestamp(file.stat().st_mtime, UTC)

@@ -75,7 +75,7 @@ def import_(
     timezone: str,
     as_json: bool,
 ) -> None:
-    """Ingest memories from FILES and follow each to its outcome. An interrupted import continues where it stopped."""
+    """Ingest memories from FILES, and wait for their outcomes. A repeated command continues an interrupted import."""
     files = _distinct_files(files)
     if restore:
         if url or via or source or format_ not in (None, "jsonl"):
@@ -178,10 +178,10 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
-    """Print the left-out fields: unknown fields, each with its memory count, and unreadable properties of notes."""
+    """Print what was left out: unknown fields, with the numbers of memories, and unreadable properties of notes."""
     path, notes = listing.root, {unpacked_name(listing.relative_path(file)) for file, _ in listing.files}
 
-    def is_notice(text: str) -> bool:  # a notice begins with a note's path, then a comma or bracket
+    def is_notice(text: str) -> bool:  # a notice begins with the path of a note, then `, ` or ` (`
         return any(text[: match.start()] in notes for match in re.finditer(r", | \(", text))
 
     names = {name: count for name, count in left_out.items() if not is_notice(name)}
@@ -283,9 +283,9 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
 
 @contextmanager
 def _owners_system(data_dir: str | None) -> Iterator[System]:
-    """Yield a system for operations as the role that owns the schema.
+    """Yield a system whose operations run as the role that owns the schema.
 
-    Without `data_dir`, this is the system of the settings or, without settings, the user's local system.
+    Without `data_dir`, it is the system that the environment's settings name or else the user's local system.
     """
     if settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))

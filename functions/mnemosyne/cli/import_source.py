@@ -70,7 +70,7 @@ class Record:
 
     @property
     def names_request(self) -> bool:
-        """Whether the record states its request id. Another record may state the same id."""
+        """Whether the record itself contains a request id, which another record may contain, too."""
         return bool(self.item.fields and self.item.fields.get("request_id"))
 
     @property

@@ -128,8 +128,8 @@ def run(
 
     A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
     sent, so that after a crash the next run finds their outcomes or sends the same requests again. `progress` is called
-    with the number of new outcomes. `index` has the requests of earlier files. After all files, call
-    `post_import_updates.apply` and finish the journals.
+    with the number of new outcomes. `index` has the request ids of the files that this import has already read. After
+    the last file, the caller must call `post_import_updates.apply` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
 

@@ -78,7 +78,7 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Number of outcomes by state, and of unknown fields by name, in all batches."""
+    """Totals of all batches: the outcomes by state, and the memories that have unknown fields, by field name."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -214,7 +214,10 @@ class Journal:
             )
 
     def forget_batches(self, number: int) -> None:
-        """Delete the batches from this number on. An earlier run recorded them, when the source was longer."""
+        """Delete the batches with this number or a higher one.
+
+        An earlier run has recorded these batches, because the source was longer then.
+        """
         with self._transaction() as database:
             database.execute("DELETE FROM batches WHERE number >= ?", (number,))
             database.execute("DELETE FROM failures WHERE batch >= ?", (number,))
@@ -231,13 +234,13 @@ class Journal:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 
     def updates(self) -> Iterator[PostImportUpdate]:
-        """Yield the changes of tags and successors that follow when all memories are stored."""
+        """Yield the changes of tags and successors that must be made after all memories are stored."""
         rows = self._database.execute("SELECT DISTINCT content, source, successor, tags FROM later")
         for content, source, successor, tags in rows:
             yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))
 
     def stored(self, content: str) -> tuple[UUID, bool] | None:
-        """Return the id of the memory with the content hash, and whether this import has stored it."""
+        """Return the id of the memory with this content hash, and whether this import has created the memory."""
         row = self._database.execute("SELECT memory_id, is_new FROM stored WHERE content = ?", (content,)).fetchone()
         return (UUID(bytes=row[0]), bool(row[1])) if row else None
 

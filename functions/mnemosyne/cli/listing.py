@@ -90,7 +90,10 @@ def check_notes(listings: Iterable[Listing]) -> None:
 
 
 def _may_be_note(place: str, format_: str) -> bool:
-    """Whether a file is Markdown or a text file. A text file may have chronicles (another format) instead."""
+    """Whether a file can be a note: a Markdown file or a text file.
+
+    A text file can have chronicles (memories as marked blocks of lines) instead, which this function does not check.
+    """
     return format_ == "markdown" or place.lower().endswith(reading.TEXT)
 
 
@@ -165,7 +168,10 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
 
 
 def _skip_reserved(listing: Listing) -> None:
-    """Skip the files with reserved names if the folder is a bundle of Open Knowledge Format."""
+    """Skip index.md and log.md if the folder is a bundle of Open Knowledge Format, which reserves these names.
+
+    A file that has other properties than `okf_version` is not skipped.
+    """
     reserved_files = [file for file, _ in listing.files if file.name in _RESERVED]
     notes = [file for file, format_ in listing.files if format_ == "markdown" and file not in reserved_files]
     if not reserved_files or not notes:

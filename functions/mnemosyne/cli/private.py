@@ -62,7 +62,10 @@ def private_path(path: Path, suffix: str) -> Path:
 
 
 def _short_name(name: str, directory: Path) -> str:
-    """Return the name, or a shorter one with its hash if no suffix of SUFFIX_BYTES can follow it in the directory."""
+    """Return the file name, shortened if it would be too long with a suffix of SUFFIX_BYTES in this directory.
+
+    A shortened name begins with a hash of the whole name.
+    """
     longest, name_bytes = os.pathconf(directory, "PC_NAME_MAX") - SUFFIX_BYTES, os.fsencode(name)
     if len(name_bytes) <= longest:
         return name
@@ -71,7 +74,7 @@ def _short_name(name: str, directory: Path) -> str:
 
 
 def require_own(path: Path, label: str) -> None:
-    """Raise InvalidRequest if the path exists and is not a file that belongs to the user alone."""
+    """Raise InvalidRequest if the path exists, and is not a regular file of the user with a single hard link."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -84,9 +87,9 @@ def require_own(path: Path, label: str) -> None:
 
 
 def create_own(path: Path, label: str) -> None:
-    """Create a file that only the user may read, or restrict an existing one.
+    """Create a file that only the user may read, or remove the rights of others to an existing file.
 
-    Raises InvalidRequest if the existing file does not belong to the user alone.
+    Raises InvalidRequest if `require_own` refuses the existing file, or if the file cannot be written.
     """
     require_own(path, label)
     try:
