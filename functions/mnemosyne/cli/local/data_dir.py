@@ -159,7 +159,10 @@ def _path(directory: str | None) -> Path:
 
 
 def _local_systems() -> set[Path]:
-    """Return the user's data directory if it has a local system, and the data directories whose PostgreSQL runs."""
+    """Return the known data directories that have a local system.
+
+    They are the user's data directory, if it has a system, and all data directories whose PostgreSQL server runs.
+    """
     default = _path(None)
     systems = {default} if (default / "postgres" / "PG_VERSION").exists() else set()
     for process in psutil.process_iter(["cmdline"]):
@@ -170,9 +173,10 @@ def _local_systems() -> set[Path]:
 
 
 def _has_queue(directory: Path) -> bool:
-    """Whether the directory has the queue of a local system. False if this user may not find out.
+    """Whether the directory has the queue of a local system. False if this user has no right to find out.
 
-    The path may come from a process of another user or program. It may then be closed to this user, or be no path.
+    The path comes from the arguments of a process, which may belong to another user or to another program than
+    PostgreSQL. So this user may have no access to the directory, or the argument may not be a path.
     """
     try:
         return directory.is_absolute() and (directory / "queue.db").exists()

@@ -33,7 +33,7 @@ def remove_stale_locks(cluster: Path) -> None:
         try:
             lines = [line.strip() for line in pid_file.read_text().splitlines()]
         except FileNotFoundError:
-            lines = []  # in a copied directory, the socket's lock file may exist alone: it is removed below
+            lines = []  # a copied directory may have only the lock file of the socket, which is removed below
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
             # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket. In a
@@ -65,8 +65,8 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
                 return True
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # The process belongs to another user, because every user can read the working directories of their own
-            # processes. In a container, even root may be unable to read them. So root assumes that the process is the
+            # A user is denied access only to processes of other users, which are no servers of this user's cluster. In
+            # a container, even root may be denied access to any process. So root assumes that the process is the
             # cluster's server.
             return is_root()
     return False

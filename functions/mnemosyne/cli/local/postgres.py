@@ -110,7 +110,7 @@ class EmbeddedPostgres:
 
 
 def start(directory: DataDir) -> EmbeddedPostgres:
-    """Start the server of the data directory, or use the running server. Raises Misconfigured.
+    """Start the server of the data directory, or use the running server. Raises Misconfigured if this fails.
 
     PostgreSQL refuses to run as root. If this process is root, a system user `pgserver` is created, and PostgreSQL runs
     as this user. Only this user gets the right to traverse the directories above the cluster.
@@ -256,10 +256,10 @@ def _socket_directory(cluster: Path, runtime: Path) -> Path:
 
 
 def _start(server: "PostgresServer") -> None:
-    """Start the server, or use the running server. A signal meanwhile, such as Ctrl-C, stops the server again.
+    """Start the server, or use the running server. If a signal such as Ctrl-C arrives meanwhile, stop it again.
 
-    The start runs in a thread, which signals do not interrupt. A start that is interrupted halfway would leave a server
-    that no process stops.
+    The start runs in a thread, which signals do not interrupt, because an interrupted start would leave a server that
+    no process stops.
     """
     try:
         with ThreadPoolExecutor(1) as thread:

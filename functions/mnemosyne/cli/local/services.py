@@ -1,4 +1,4 @@
-"""Start the services of a local system, and the pushes of its messages."""
+"""Start the services of a local system, and push the messages of its queue to them."""
 
 import os
 import threading
@@ -105,7 +105,10 @@ def serve(
 
 
 def may_wait(directory: DataDir) -> bool:
-    """Whether messages may be waiting in the directory's queue. Always true if the Pub/Sub emulator is used."""
+    """Whether the directory's queue has messages, as far as this function can find out.
+
+    True if the queue's file cannot be read. Also true with the Pub/Sub emulator, whose queue cannot be read here.
+    """
     if os.environ.get("PUBSUB_EMULATOR_HOST"):
         return True
     queue = LocalQueue(directory.queue)
@@ -118,7 +121,7 @@ def may_wait(directory: DataDir) -> bool:
 
 
 def start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
-    """Start services, and wait until they answer. At the end, stop them."""
+    """Start services, and wait until they answer. When `exits` is closed, stop them."""
     for function in processes:
         exits.callback(function.stop)
         function.start()

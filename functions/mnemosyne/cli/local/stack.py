@@ -49,7 +49,7 @@ class Stack:
                 expired_at = time.monotonic()
                 from mnemosyne.app.operator import expire_memories  # slow to import
 
-                # If the database does not respond, the next run removes the same rows.
+                # Ignore an unavailable database, because the next repetition removes the same expired memories.
                 with suppress(Unavailable):
                     expire_memories(connection_factory(self.database.url(postgres.OWNER)))
             if not self.database.running:
@@ -112,7 +112,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
         case "offline":
             return variables | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
-            return variables | {"OMP_WAIT_POLICY": "passive"}  # otherwise idle threads of OpenMP use CPU time
+            return variables | {"OMP_WAIT_POLICY": "passive"}  # idle threads of OpenMP then sleep and use no CPU time
     return variables | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 
@@ -123,7 +123,7 @@ def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterato
     A new database is created for the embedding space `space`. Raises Misconfigured if an existing database has another
     space.
     """
-    with fasteners.InterProcessLock(directory.starting):  # two processes may start at once
+    with fasteners.InterProcessLock(directory.starting):  # two processes may start the database at the same time
         server = postgres.start(directory)
         try:
             postgres.prepare(server, space or SPACE)
@@ -170,7 +170,7 @@ def full_stack(
 
 @contextmanager
 def ingest_stack(directory: DataDir) -> Iterator[Settings]:
-    """Yield the settings for tools in this process, with the database and the `ingest` function running."""
+    """Run the database and the function `ingest`, and yield the settings with which this process uses them."""
     with ExitStack() as exits:
         server = exits.enter_context(database(directory))
         variables = environment(directory, server, access=_access_of_dev(directory))
@@ -189,7 +189,10 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
 
 @contextmanager
 def reading_stack(directory: DataDir) -> Iterator[Settings]:
-    """Yield the settings for tools in this process, with the database running. Queued messages stay in the queue."""
+    """Run the database, and yield the settings with which this process uses it.
+
+    Messages in the queue stay there, because no function stores them.
+    """
     with database(directory) as server:
         variables = environment(directory, server, access=_access_of_dev(directory))
         yield Settings.from_environment({**os.environ, **variables})
