@@ -47,9 +47,9 @@ choice_options = options(
 
 
 def choice(younger_than: int | None, older_than: int | None, cause: str | None) -> dict[str, Any]:
-    """Return the chosen ages and cause of dead letters as arguments of an operation.
+    """Return the options that select dead letters by age and cause, as arguments of an operation.
 
-    Options without a value are left out.
+    An option that the user has not given is left out.
     """
     values = {"younger_than": younger_than, "older_than": older_than, "cause": cause}
     return {name: value for name, value in values.items() if value is not None}
@@ -75,7 +75,11 @@ def list_(
     as_json: bool,
     **target_values: Any,
 ) -> None:
-    """Show a line per letter: message id, first failure, memories, failures, next redrive, cause."""
+    """Show one line for each dead letter: message id, time of the first failure, number of memories, and cause.
+
+    After a redrive (a repeated publication), the line also has the number of failures and the time from which the dead
+    letter can be redriven again.
+    """
     criteria = choice(younger_than, older_than, cause) | {"namespace": namespace}
     count = 0
     with memory_system(**target_values, delivers=False) as system:
@@ -97,9 +101,9 @@ def list_(
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
 def show(message_id: str, namespace: str, **target_values: Any) -> None:
-    """Write a message's data to standard output, and its attributes, times and cause to standard error.
+    """Write a dead letter's data to standard output, and its attributes, times and cause to standard error.
 
-    The data are unchanged bytes, unless standard output is a terminal.
+    The data are unchanged bytes. Only for a terminal, control characters are escaped.
     """
     with memory_system(**target_values, delivers=False) as system:
         answer = system.run(ShowDeadLetter(namespace=namespace, message_id=message_id))
@@ -130,9 +134,9 @@ def drop(
     namespace: str,
     **target_values: Any,
 ) -> None:
-    """Delete messages permanently: by id, age or cause, or all. The outcomes of their requests stay.
+    """Delete dead letters permanently: by message id, age or cause, or all of them.
 
-    No confirmation is asked for message ids.
+    The outcomes of their requests are kept. The command asks for confirmation, unless message ids are given.
     """
     criteria = choice(younger_than, older_than, cause)
     if everything == bool(message_ids or criteria):

@@ -49,8 +49,9 @@ def forget(
 ) -> None:
     """Delete selected memories for good, with all their texts in the database.
 
-    The command deletes memories, embeddings, words, ratings, dead letters and texts of requests. Messages that were
-    sent before do not store the memories again. If a legal hold keeps one of the memories, the command is refused.
+    The command deletes the memories, their embeddings, ratings and words (the index for searches by words), and their
+    texts in dead letters and requests. Messages that were sent earlier do not store the memories again. If a legal hold
+    keeps one of the memories, the command fails and deletes nothing.
     """
     target_values = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
     namespace = options["namespace"]
@@ -101,7 +102,7 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     if number := preview["memories"]:
         count = quantity(number, "memory", "memories")
         question = f"Forget {count} for good? Messages that were sent before will not store them again."
-    else:  # ask nevertheless, because matching messages may still be in the queue
+    else:  # no stored memory matches, but ask, because the queue may still have messages with matching memories
         question = "No stored memory matches. Forget the matching memories of messages that were sent before?"
     click.confirm(question, abort=True)
 

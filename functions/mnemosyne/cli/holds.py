@@ -48,7 +48,10 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
 @click.option("--reason", required=True, help="Shown to everybody whose deletion it prevents.")
 @target(DATA_DIR, PROJECT)
 def place_(reason: str, **options: Any) -> None:
-    """Keep selected memories, also those that are stored later, until the hold is released."""
+    """Place a legal hold: selected memories are kept until the hold is released.
+
+    The hold also keeps memories that match the selection and are stored later.
+    """
     target_values = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
     with owners_system(**target_values) as system:
         hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
@@ -67,7 +70,8 @@ def release(hold: UUID, namespace: str, **target_values: Any) -> None:
         missing: NotFound | None = None
         try:
             system.run(ReleaseHold(namespace=namespace, id=hold))
-        except NotFound as exc:  # continue, because an earlier run may have been interrupted after the release
+        except NotFound as exc:
+            # An earlier run may have released the hold and been interrupted before the next line, so continue.
             missing = exc
         count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     if missing and not count:

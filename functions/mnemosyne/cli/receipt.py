@@ -23,7 +23,7 @@ from mnemosyne.errors import InvalidRequest
 
 @click.group(cls=FullHelpGroup)
 def receipt() -> None:
-    """Show and verify signed receipts of forgettings."""
+    """Show and verify signed receipts of forgettings (permanent deletions, as by `mnemosyne forget`)."""
 
 
 @receipt.command()
@@ -31,7 +31,7 @@ def receipt() -> None:
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
 def show(forgetting: UUID, namespace: str, **target_values: Any) -> None:
-    """Write the receipt of a finished forgetting as JSON."""
+    """Write the receipt of a finished forgetting (permanent deletion) to standard output, as JSON."""
     with memory_system(**target_values) as system:
         say(json.dumps(fetch_receipt(system, namespace, forgetting), indent=1))
 
@@ -40,7 +40,7 @@ def show(forgetting: UUID, namespace: str, **target_values: Any) -> None:
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
 def list_(namespace: str, **target_values: Any) -> None:
-    """List the latest 100 forgettings, also those that were interrupted."""
+    """List the latest 100 forgettings (permanent deletions), also unfinished ones."""
     with memory_system(**target_values) as system:
         forgettings = system.run(ListForgettings(namespace=namespace))["forgettings"]
     for forgetting in forgettings:
@@ -56,7 +56,7 @@ def list_(namespace: str, **target_values: Any) -> None:
 @receipt.command()
 @target(DATA_DIR, PROJECT)
 def key(**target_values: Any) -> None:
-    """Print the public keys that sign receipts, as a JWK Set."""
+    """Print the public keys that verify receipts, as a JWK Set."""
     with memory_system(**target_values) as system:
         say(json.dumps(system.run(ListReceiptKeys()), indent=1))
 
@@ -67,7 +67,7 @@ def key(**target_values: Any) -> None:
     "--key", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="The output of `mnemosyne receipt key`."
 )
 def verify(file: Path, key: Path | None) -> None:
-    """Check offline that a receipt and its ids are as they were signed."""
+    """Check offline that a receipt and its list of ids have not changed since the receipt was signed."""
     from mnemosyne.adapters.signing.receipts import verify as verified
 
     document = _json(file)
@@ -80,7 +80,7 @@ def verify(file: Path, key: Path | None) -> None:
 
 
 def fetch_receipt(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
-    """Return the receipt of a forgetting, with the ids of the forgotten memories."""
+    """Return the receipt of a forgetting (permanent deletion), with the ids of the deleted memories."""
     document = system.run(IssueReceipt(namespace=namespace, id=forgetting))
     listing = pages(system, ListForgotten(namespace=namespace, id=forgetting))
     return document | {"ids": [memory_id for page in listing for memory_id in page["ids"]]}

@@ -41,15 +41,15 @@ def redrive(
     as_json: bool,
     **target_values: Any,
 ) -> None:
-    """Publish dead letters again: all that are due, or by age and cause. Each at most once.
+    """Publish dead letters again, each at most once: all that are due, or only those of an age or cause.
 
-    A letter stays until its message has an outcome. If it fails again, it backs off: for 10 minutes after its first
-    redrive, and twice as long after each further one, up to a day. While it is in flight it is left alone, until it
-    fails or for 24 hours.
+    A dead letter is kept until its message has an outcome. If the message fails again, the dead letter is due again 10
+    minutes after this failure. This wait doubles with each further redrive, up to a day. A dead letter in flight (its
+    message is published again and has no outcome yet) is due again only when the message fails, or after 24 hours.
 
     `--namespace ""` selects the messages without a namespace; --into names the namespace to store them in.
 
-    Exits with 1 if a letter could not be published.
+    Exits with 1 if a dead letter could not be published.
     """
     _check_target(namespace, into)
     criteria = choice(younger_than, older_than, cause) | {"namespace": namespace}

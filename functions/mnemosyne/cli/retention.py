@@ -41,7 +41,7 @@ def retention() -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **target_values: Any) -> None:
-    """Show the lifetimes, and how many memories expire."""
+    """Show the lifetimes of each namespace's memories, and how many of these memories expire."""
     with owners_system(**target_values) as system:
         namespaces = system.run(ListRetention())["namespaces"]
     if as_json:
@@ -64,7 +64,8 @@ def list_(as_json: bool, **target_values: Any) -> None:
 def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **target_values: Any) -> None:
     """Set the default and the maximum lifetime, for new and for stored memories.
 
-    A lifetime without its option is removed. A lifetime begins when the memory was last sent.
+    If only one of the two options is given, the other lifetime is removed. A lifetime is counted from the last time at
+    which the content of the memory was sent.
     """
     if default is None and maximum is None:
         raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")
@@ -82,7 +83,10 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
 @namespace_or_all(help="The namespace [default: the lifetimes of all without their own].")
 @target(DATA_DIR, PROJECT)
 def clear(namespace: str, **target_values: Any) -> None:
-    """Remove the lifetimes, also of stored memories. Then the lifetimes of all namespaces apply, if there are any."""
+    """Remove the lifetimes of a namespace, for new and for stored memories.
+
+    Then the lifetimes that were set for all namespaces apply to this namespace, if there are any.
+    """
     with owners_system(**target_values) as system:
         system.run(ClearRetention(namespace=namespace))
         _apply_retention(system, namespace)
