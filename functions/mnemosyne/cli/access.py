@@ -39,7 +39,10 @@ _options = options(
 @click.command()
 @_options
 def access(**values: Any) -> None:
-    """Show what a key, a person, a client or a grant read and changed: times, ids and counts, no contents."""
+    """Show the accesses by a key, a person, a client or a grant, or the accesses to a namespace.
+
+    The output has the times of reads and changes, ids and counts, but no contents.
+    """
     if not any(values[name] for name in ("key", "person", "client", "grant", "namespace")):
         raise click.UsageError("name --key, --person, --client, --grant or --namespace; `mnemosyne audit` shows all")
     _print_events(**values)

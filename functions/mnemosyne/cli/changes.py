@@ -26,8 +26,10 @@ def changes(
 ) -> None:
     """Print the changes of memories: created, updated, superseded, rated, expired, deleted or forgotten.
 
-    Each change is printed once; the changes of a memory are in their order. With --follow, a change is printed as soon
-    as it is committed. Turn the feed on with `mnemosyne change-feed on`. All times are in UTC by the database's clock.
+    Each change is printed once. The changes of one memory are printed in the order in which they were made. With
+    --follow, a change is printed as soon as it is committed. All times are in UTC by the database's clock.
+
+    A namespace records changes only while its change feed is on. `mnemosyne change-feed on` turns it on.
     """
     listing = ListChanges(namespace=namespace, after=ChangeCursor(since=seconds_since(since, timezone)))
     with memory_system(**target_values, delivers=follow) as system:
@@ -86,7 +88,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
 @click.option("--contents", is_flag=True, help="Events have the content, title, tags and metadata of the memory.")
 @target(DATA_DIR, PROJECT)
 def on(namespace: str, contents: bool, **target_values: Any) -> None:
-    """Record the changes of memories from now on."""
+    """Turn the change feed on: from now on, record each change of a memory."""
     _set_feed(target_values, SetFeed(namespace=namespace, enabled=True, contents=contents))
 
 
@@ -94,7 +96,10 @@ def on(namespace: str, contents: bool, **target_values: Any) -> None:
 @namespace_or_all(help="The namespace [default: all without a setting of their own].")
 @target(DATA_DIR, PROJECT)
 def off(namespace: str, **target_values: Any) -> None:
-    """Record no further changes. Recorded ones are still published and listed."""
+    """Turn the change feed off: record no further changes.
+
+    Changes that are already recorded are still published and listed.
+    """
     _set_feed(target_values, SetFeed(namespace=namespace, enabled=False))
 
 

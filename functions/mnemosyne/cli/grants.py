@@ -48,7 +48,10 @@ def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **target_values: Any) -> None:
-    """Revoke grants, within 30 seconds. A person who is not blocked may log in again."""
+    """Revoke grants, which end within 30 seconds.
+
+    The person can log in again and give a new grant, unless the person is locked out.
+    """
     if not ids and person is None:
         raise click.UsageError("name at least one ID, or --person")
     with owners_system(**target_values) as system:

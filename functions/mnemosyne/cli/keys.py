@@ -107,7 +107,7 @@ def _state(key: dict[str, Any], now: str) -> str:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def revoke(key_id: str, as_json: bool, **target_values: Any) -> None:
-    """Revoke a key, within 30 seconds (10 minutes while the database cannot be reached)."""
+    """Revoke a key. It is refused within 30 seconds (10 minutes while the database cannot be reached)."""
     with owners_system(**target_values) as system:
         system.run(RevokeKey(id=key_id))
     say(json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it is refused within 30 seconds.")

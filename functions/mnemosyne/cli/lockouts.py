@@ -19,9 +19,10 @@ _WHO = click.argument("who", metavar="WHO")
 
 @click.group(cls=FullHelpGroup)
 def lockouts() -> None:
-    """Lock out a person, an OAuth client or an API key everywhere, and let them in again.
+    """Lock out a person, an OAuth client or an API key in all namespaces, or undo a lock-out.
 
-    WHO is an address or a subject of the identity provider, the id of a client in `grants list`, or the id of a key.
+    WHO is a person's address or subject at the identity provider, a client's id (`grants list --json` shows it), or the
+    id of a key.
     """
 
 
@@ -47,10 +48,11 @@ def list_(as_json: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
-    """Lock out a person, a client or a key, within 30 seconds (10 minutes while the database cannot be reached).
+    """Lock out a person, a client or a key.
 
-    A person's log-ins are refused although an access rule admits them, and their grants end. A client gets no code and
-    no token, and its grants end. A key is refused. API keys of a locked-out person are not affected.
+    The lock-out takes effect within 30 seconds (10 minutes while the database cannot be reached). A locked-out person
+    cannot log in, even if an access rule admits them, and their grants end. A locked-out client gets no code and no
+    token, and its grants end. A locked-out key is refused. API keys that a locked-out person uses keep working.
     """
     with owners_system(**target_values) as system:
         answer = system.run(LockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it

@@ -36,8 +36,8 @@ def outcomes(
 ) -> None:
     """Print the outcome of each request: stored, duplicate, deleted, failed or dead_lettered, with its cause.
 
-    Outcomes are in the order of the transactions that set them. With --follow, each is shown as soon as it is
-    committed. All times are in UTC by the database's clock.
+    The outcomes are printed in the order of the database transactions that recorded them. With --follow, an outcome is
+    printed as soon as it is committed. All times are in UTC by the database's clock.
 
     A message that cannot be read is shown as dead_lettered under its message id, because it has no request.
     """

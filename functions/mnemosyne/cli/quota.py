@@ -27,7 +27,7 @@ class _Limit(click.ParamType[int]):
     name = "N|any|default"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
-        word = str(value).lower()  # click shows the choices in upper case
+        word = str(value).lower()  # --help shows the words in upper case, so accept both cases
         words = {"any": ANY_NUMBER, "default": DEFAULT}
         if word not in words and not (word.isdecimal() and len(word) <= MOST_DIGITS):
             self.fail(f"must be a number of at most {MOST_DIGITS} digits, `any` or `default`, got {str(value)[:60]!r}")
@@ -63,9 +63,9 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def set_(namespace: str, as_json: bool, **options: Any) -> None:
-    """Set limits. Limits without an option do not change.
+    """Set the limits of a namespace, or the default limits. A limit whose option is missing does not change.
 
-    `any` means no limit, `default` the default of all namespaces.
+    The value `any` means no limit. The value `default` means the default limit of all namespaces.
     """
     values = {name: options.pop(name) for name in LIMITS}
     limits = {name: None if limit == DEFAULT else limit for name, limit in values.items() if limit is not None}
