@@ -71,7 +71,10 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
 
 
 def command() -> str:
-    """Return the command to type in this directory: `mnemosyne`, with a path if PATH does not lead to it."""
+    """Return the command that starts this program from the working directory.
+
+    It is `mnemosyne`, or the path of this program if a shell would not find this program in PATH.
+    """
     program = Path(sys.argv[0]).absolute()
     if program.name != "mnemosyne":
         return "mnemosyne"

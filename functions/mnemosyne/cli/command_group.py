@@ -1,4 +1,4 @@
-"""Groups of commands whose modules are imported on first use, and whose `--help` does not shorten descriptions."""
+"""Groups of commands: each command's module is imported on first use, and `--help` shortens no description."""
 
 from collections import UserDict
 from importlib import import_module

@@ -53,7 +53,7 @@ class Deployment:
         return answer
 
     def _request_part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
-        """Request one part of the answer. Return the part and the number of parts."""
+        """Request one part of the answer to a call. Return this part and the number of parts of the whole answer."""
         for _ in range(ATTEMPTS):
             sealed = {}
             if self._server:
@@ -115,7 +115,10 @@ class Deployment:
 
 
 def _error(name: str, message: str) -> MnemosyneError:
-    """Return an error of the class that the deployment has named, or Unavailable if this version lacks the class."""
+    """Return the error that the deployment has reported, as an exception.
+
+    `name` is the name of its class. The exception is Unavailable if this version of Mnemosyne has no such class.
+    """
     kind = getattr(errors, name, Unavailable)
     return kind(message) if kind in _RAISED else Unavailable(message)
 

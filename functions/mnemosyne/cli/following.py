@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 def following_options(rows: str) -> Decorator:
-    """Return a decorator that adds the options of a listing.
+    """Return a decorator that adds the options of a command that prints a listing, such as --follow.
 
     `rows` is the plural noun for the rows of the listing, such as "changes".
     """

@@ -17,7 +17,7 @@ from mnemosyne.cli.times import minute
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @target(PROJECT)
 def migrate(status: bool, as_json: bool, **target_values: Any) -> None:
-    """Apply pending migrations, and restore functions and rights, as the role that owns the schema."""
+    """Apply pending migrations, and restore SQL functions and access rights, as the role that owns the schema."""
     with owners_system(**target_values) as system:
         if not status:
             system.run(Migrate())

@@ -24,7 +24,10 @@ def owner_settings() -> Settings:
 
 
 def settings_of_a_system() -> list[str]:
-    """Return the names of the environment's variables that are settings of a system."""
+    """Return the names of the environment variables that are set and are settings of a system.
+
+    MNEMOSYNE_LOG_LEVEL is left out, because it names no system.
+    """
     variables = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
     return sorted(name for name in variables if name.startswith(PREFIX) and name in os.environ)
 
@@ -35,11 +38,13 @@ def open_services(
 ) -> Iterator[ConfiguredServices]:
     """Yield the system that a command works on. A local system is started if necessary.
 
-    The command works on the local system in `data_dir`. Without `data_dir`, it works on the system of the settings or,
-    without settings, on the user's local system. If `create` is true, a missing system in `data_dir` is created.
+    The command works on the local system in `data_dir`. Without `data_dir`, it works on the system that the
+    environment's settings name or, without settings, on the user's local system. If `create` is true, a missing system
+    in `data_dir` is created.
 
     If `delivers` is false, only the database of a local system is started. This suits commands that only read, and
-    saves seconds. If `any_space` is true, the memories may be in another embedding space than the settings name.
+    saves seconds. If `any_space` is true, it is no error if the memories are in another embedding space than the
+    settings name.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:

@@ -59,7 +59,7 @@ def reembed(
 
 
 def _embed_and_switch(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:
-    """Embed all memories, build the indexes and switch.
+    """Embed all memories in the new space, build its indexes, and switch searches to the new embeddings.
 
     Each round embeds the memories that were stored during the previous round.
 

@@ -105,8 +105,8 @@ def search(
 ) -> None:
     """Find memories by meaning and words, best first, with their confidence: strong, related or weak.
 
-    Without a query, list the newest memories with a tag or of a time. Notes on stderr say if no result is close to the
-    query, and if only words were searched, and why.
+    Without a query, list the newest memories that match --tag and --when. Notes on stderr say if no result is close to
+    the query, and if the search used only words instead of meaning, and why.
     """
     if not (query or tags or when):
         raise click.UsageError("give a query, --tag or --when")
@@ -145,6 +145,6 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
 
 
 def _labels(memory: dict[str, Any]) -> list[str]:
-    """Return the confidence of a hit, if it has one, and its tags. A blank query gives no confidence."""
+    """Return the confidence of a search result and its tags. Without a query, results have no confidence."""
     confidence = [memory["confidence"]] if memory.get("confidence") else []
     return confidence + [f"#{tag}" for tag in memory["tags"]]

@@ -64,9 +64,9 @@ def selection(
     metadata: Sequence[str],
     everything: bool,
 ) -> dict[str, Any]:
-    """Return the selection of memories by `selection_options` as arguments of an operation.
+    """Return the values of `selection_options` as arguments of an operation that selects memories.
 
-    Options without a value are left out.
+    An option that the user has not given is left out.
     """
     if sum((bool(ids), bool(tags or session or after or before or metadata), everything)) != 1:
         raise click.UsageError("give either --id, or --tag, --session, --after, --before and --metadata, or --all")

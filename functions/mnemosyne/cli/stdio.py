@@ -32,7 +32,10 @@ events = EventLog("mnemosyne.stdio")
     help="The memories' directory [default: the user's data directory].",
 )
 def stdio(data_dir: str | None) -> None:
-    """Serve the tools over standard input and output, on the same memories as `dev`. Both can run at once."""
+    """Serve the tools over standard input and output, on the same memories as `mnemosyne dev`.
+
+    `stdio` and `dev` can run at the same time.
+    """
     from mnemosyne.cli.local.data_dir import DataDir
 
     directory = DataDir.at(data_dir)

@@ -24,7 +24,7 @@ encrypted JSON."""
 
 
 class System(Protocol):
-    """A system that runs an operator's operations."""
+    """Runs the operations of an operator's command, in a deployment or in this process."""
 
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation and return its answer. Raises the errors of `mnemosyne.errors`."""
@@ -55,7 +55,7 @@ def _user() -> str:
 def owners_system(
     *, project: str | None, region: str, deployment: str, data_dir: str | None = None, create: bool = False
 ) -> Iterator[System]:
-    """Yield a system for operations as the role that owns the schema.
+    """Yield a system whose operations run as the role that owns the schema.
 
     If `create` is true, a missing local system in `data_dir` is created.
     """
@@ -76,8 +76,9 @@ def memory_system(
 ) -> Iterator[System]:
     """Yield a system for operations on memories and messages.
 
-    The system uses the database user of the settings or, without settings, the user `mnemosyne`. If `delivers` is
-    false, only the database of a local system is started, because commands that read need no queue.
+    The operations use the database user that the environment's settings name or, without settings, the user
+    `mnemosyne`. If `delivers` is false, only the database of a local system is started, because commands that only read
+    need no queue.
     """
     if project is not None:
         yield Deployment(project, region, deployment)
@@ -87,7 +88,10 @@ def memory_system(
 
 
 def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
-    """Yield all pages of a listing operation. The last page has no `after`, from which a next page would start."""
+    """Run an operation for each of its pages, and yield the pages.
+
+    `after` in a page is the position at which the next page starts. The last page has none.
+    """
     while True:
         page = system.run(operation)
         yield page
@@ -97,5 +101,5 @@ def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
 
 
 def slices(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Return the texts in lists that fit into one operation."""
+    """Split the texts into lists, each short enough for the arguments of one operation."""
     return batches(texts, len, most=SLICE, largest=SLICE_CHARACTERS)

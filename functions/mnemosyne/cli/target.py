@@ -29,15 +29,15 @@ Command = Callable[..., None]
 
 
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
-    """Add the options that name a command's target (the system to work on), and check and pass their values.
+    """Return a decorator that adds the options for a command's target (the system that the command works on).
 
-    `ways` are the options that the command supports and `--help` shows. An unsupported option is an error that names
-    the supported options. Two options together are an error, too. If `by_settings` is false, the command does not
-    support the system that the settings in the environment name. Then the command needs an option if there are such
-    settings.
+    The decorated command checks the values of these options. `ways` are the options that the command supports and
+    `--help` shows. Another option is an error, which names the supported options. Two options together are an error,
+    too. If `by_settings` is false, the command does not support the system that the settings in the environment name.
+    Then it is an error if there are such settings and no option.
 
-    The command raises Misconfigured if neither an option nor the settings name a target, and the command cannot use a
-    local system.
+    The command raises Misconfigured if neither an option nor the settings name a target, and the command does not
+    support local systems or there is none in the user's data directory.
     """
 
     usable = [*(_NAMES[way] for way in ways), *([SETTINGS] if by_settings else [])]

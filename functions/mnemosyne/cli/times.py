@@ -38,7 +38,7 @@ _DATABASE: Final = "zoneinfo/"
 def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
     """Return the IANA name of this machine's time zone, from TZ or from the system's settings.
 
-    The default is UTC, with a message if TZ has another form, such as CET-1CEST.
+    If neither has an IANA name, return UTC. If TZ has another form, such as CET-1CEST, also print a message.
     """
     candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
     if variable := os.environ.get("TZ", "").removeprefix(":"):

@@ -104,7 +104,10 @@ class ToolClient:
 
 
 def _seconds(retry_after: str) -> float:
-    """Return the seconds to wait: a number of seconds or a date in a Retry-After header (RFC 9110, 10.2.3), else 1."""
+    """Return the seconds to wait before the next attempt, from 1 to PATIENCE_SECONDS.
+
+    `retry_after` is the Retry-After header (RFC 9110, 10.2.3), a number of seconds or a date. Otherwise, wait 1 second.
+    """
     try:
         if retry_after.strip().isdecimal():
             seconds = float(retry_after)
@@ -139,7 +142,10 @@ def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
 
 
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
-    """Return the response as a JSON object. Raises an error for any other response, which an MCP server never gives."""
+    """Return the JSON object in the response.
+
+    Raises Unauthorized or Unavailable if the response is none, because then no MCP server has answered.
+    """
     try:
         answer = response.json()
     except ValueError:
@@ -147,7 +153,7 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
     problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
-    if response.status_code in (401, 403):  # refused by a proxy such as Cloud Run, if auth_mode is iam
+    if response.status_code in (401, 403):  # from a proxy, such as Cloud Run if auth_mode is iam
         raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
     if response.has_redirect_location:
         raise Unavailable(f"{problem}; it redirects to {response.headers['location']}: give this address with --url")
