@@ -1,1 +1,1 @@
-"""HTTP side of the `migrate` function: migrations of the database, and the operations of an operator."""
+"""HTTP side of the `migrate` function, which migrates the database and runs operations for the operator."""

@@ -1,10 +1,10 @@
-"""The `migrate` function: migrates the database, and runs the operations of operators.
+"""The `migrate` function: migrates the database, and runs operations for the operator.
 
-`POST /` migrates. `POST /operations` runs an operation, such as one on API keys, dead letters or quotas. Cloud
-Scheduler calls `POST /expire`, which removes expired memories, and `POST /announce`, which publishes changes of
-memories.
+`POST /` migrates the database. `POST /operations` runs one operation, for example a change of API keys, dead letters or
+quotas. Cloud Scheduler calls `POST /expire`, which removes expired memories, and `POST /announce`, which publishes
+events about changed memories.
 
-Only the deployment's own workflow may call the function, so error responses contain the cause.
+Error responses contain the cause, because only the deployment's own workflow and Cloud Scheduler can call the function.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,16 +39,18 @@ def build_app(
     identify: Callable[[str | None], None],
     report: Callable[[str, Exception], str],
 ) -> Starlette:
-    """Build the ASGI app. It runs one migration or operation at a time. Scheduled jobs do not wait for operations.
+    """Build the ASGI app of the `migrate` function.
 
-    An operation such as `reembed` may take half an hour. A request gets 429 if an earlier one of its kind does not end
-    within WAIT_SECONDS; nothing has been done then.
+    The app runs one migration or operation at a time, one expiry at a time, and one announcement at a time. An expiry
+    or announcement does not wait for operations, because an operation such as `reembed` can take half an hour. A
+    request that waits longer than WAIT_SECONDS for an earlier request gets 429, and its work is not begun.
 
     `migrate` applies migrations and returns the applied files. `run` runs an operation. `expire` removes expired
     memories. `announce` publishes changes of memories. `report` logs an error and returns its cause.
 
-    `identify` raises Unauthorized for every caller except the deployment's workflow. IAM rejects other callers too, but
-    a mistake in IAM must not expose the API keys of every namespace.
+    `identify` raises Unauthorized for every caller except the deployment's workflow and Cloud Scheduler, which have the
+    same service account. IAM also rejects other callers, but a mistake in IAM must not expose the API keys of every
+    namespace.
     """
     operations = SealedOperations(run, report)
     operation, expiry, announcement = anyio.Lock(), anyio.Lock(), anyio.Lock()

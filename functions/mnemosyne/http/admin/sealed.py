@@ -1,7 +1,8 @@
 """`POST /operations` of the `migrate` function: run an operator's operation, encrypted in both directions.
 
-Requests and answers pass through a workflow, and Google keeps them for 90 days. Therefore the operator's command and
-this function encrypt them for each other. Workflows also limit the size of a value, so a long answer is sent in parts.
+Requests and answers pass through a workflow, and Google keeps them for 90 days. Therefore the operator's command
+encrypts each request for this function, and this function encrypts each answer for the command. Workflows also limit
+the size of a value, so a long answer is sent in parts.
 """
 
 import gzip
@@ -62,14 +63,14 @@ class SealedOperations:
     def answer(self, body: bytes) -> dict[str, Any]:
         """Answer a request. Raises InvalidRequest if it cannot be decrypted or read."""
         envelope = parse(Envelope, parse_json(body, of="the request"), of="the request")
-        if envelope.server != self._keys.public:  # the caller has no key of this function, or an old key
+        if envelope.server != self._keys.public:  # the caller has no key or an old key, so return the key
             return {"server": self._keys.public}
         channel = self._keys.channel(envelope.client)
         data = gzip.decompress(channel.open(envelope.sealed, REQUEST))
         call = parse(Call, parse_json(data, of="the request"), of="the request")
         with self._lock:
             answer = self._answers.get((envelope.client, call.id))
-            if answer is None and call.part:  # The answer has expired. A second run could repeat a change.
+            if answer is None and call.part:  # the answer has expired: do not run the operation again
                 return {"server": self._keys.public}
             if answer is None:
                 answer = self._answers[envelope.client, call.id] = gzip.compress(
