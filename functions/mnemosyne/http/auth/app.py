@@ -92,7 +92,7 @@ class AuthHandlers:
     async def authorize(self, call: Call) -> Response:
         """Begin an authorization: RFC 6749, section 3.1.
 
-        A client's document is fetched on the event loop, so that a slow fetch holds no thread.
+        The client's metadata document is fetched on the event loop, so that a slow fetch occupies no thread.
         """
         request = OAuthRequest("GET", f"{self._issuer}/authorize", call.query)
         client, problem = None, None
@@ -147,15 +147,15 @@ class AuthHandlers:
         return page
 
     def log_in_page(self, call: Call) -> Response:
-        """Show the form for the code that the terminal prints."""
+        """Show the form for the log-in code, which a local server prints in its terminal."""
         id_ = call.parameter("request")
         return pages.log_in(self._issuer, id_, self._flow.redirect_uri(_flow_key(call.cookie, id_)))
 
     def log_in(self, call: Call) -> Response:
-        """Finish a log-in with the typed code, or at the identity provider's callback."""
+        """Finish a log-in: check the typed code, or the identity provider's answer at `/callback`."""
         key, cookie = _flow_key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
-            # The browser has sent the form twice, and is logged in already. Its cookie does not change.
+            # The browser has sent the form twice, and the person is logged in already. The browser keeps its cookie.
             return self._redirect_after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _flow_key(cookie, id_), dict([*call.query, *call.form]))
@@ -256,13 +256,16 @@ def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
 
 
 def _metadata_paths(prefix: str) -> list[str]:
-    """Paths of the metadata: RFC 8414 appends the issuer's path, OpenID prepends it. Each may end in a slash."""
+    """Return the paths of the metadata, each with and without a slash at the end.
+
+    RFC 8414 puts the path of the issuer's URL after the well-known path; OpenID puts it before the well-known path.
+    """
     paths = dict.fromkeys(path for name in METADATA_PATHS for path in (f"{name}{prefix}", f"{prefix}{name}"))
     return [f"{path}{slash}" for path in paths for slash in ("", "/")]
 
 
 def _flow_key(cookie: str, id_: str) -> str:
-    """Combine the browser's cookie and the id of the request. Only both together identify a request."""
+    """Build the key of an authorization request from its cookie and its id. Neither is enough alone."""
     return f"{cookie}.{id_}"
 
 

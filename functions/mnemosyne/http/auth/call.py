@@ -59,7 +59,7 @@ class Call:
 
     @property
     def id(self) -> str:
-        """Id of the authorization request, which an identity provider sends back as the state."""
+        """Id of the authorization request. An identity provider sends it back in the parameter `state`."""
         return self.parameter("request") or self.parameter("state")
 
     def parameter(self, name: str) -> str:
@@ -114,8 +114,8 @@ class Gateway:
     ) -> Callable[[Request], Awaitable[Response]]:
         """Wrap a handler: enforce its rate limit, and convert its errors to responses.
 
-        Errors become an HTML page for people (`as_page`) or JSON for clients. A function runs in a thread, and a
-        coroutine function runs on the event loop.
+        Errors become an HTML page for people (`as_page`) or JSON for clients. A handler that is a coroutine function
+        runs on the event loop, and any other handler runs in a thread.
         """
 
         async def in_thread(call: Call) -> Response:
@@ -163,16 +163,16 @@ class Gateway:
         return answer
 
     def spend(self, address: str, limit: EndpointLimit) -> None:
-        """Count a request from the address.
+        """Count a request against the rate limit of the network to which the address belongs.
 
-        Raises OverBudget if the requests of the address's network exceed the rate limit.
+        Raises OverBudget if the requests of this network exceed the rate limit.
         """
         budgets = self._budgets.setdefault(limit.name, NetworkBudgets(limit.per_minute))
         if seconds := budgets.spend(address):
             raise OverBudget(f"too many requests came from the network of {address}: try again in {seconds} s", seconds)
 
     async def in_thread(self, call: Call, work: Callable[[], Response]) -> Response:
-        """Run `work` in a thread, from a smaller pool if it may wait for the identity provider."""
+        """Run `work` in a thread. Work that may wait for the identity provider has a separate pool of threads."""
         limiters = _LIMITERS.get(None)
         if limiters is None:
             limiters = {True: anyio.CapacityLimiter(PROVIDER_THREADS), False: anyio.CapacityLimiter(THREADS)}

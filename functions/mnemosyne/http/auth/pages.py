@@ -57,7 +57,7 @@ def message(base: str, heading: str, text: str, status: int = 400, *, back: str 
 
 
 def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Response:
-    """Page with the form for the log-in code that the terminal prints.
+    """Page with the form for the log-in code, which a local server prints in its terminal.
 
     The page allows redirects to the client, because the browser may go there directly after the log-in.
     """
