@@ -34,9 +34,10 @@ async def read(receive: Receive, limit: int = BODY_BYTES) -> bytes | None:
 
 
 async def drain(receive: Receive) -> None:
-    """Read and discard the rest of the body, because many clients read the response only after sending it.
+    """Read and discard the rest of the body.
 
-    Stops after DRAIN_SECONDS or DRAINED_BYTES.
+    Many clients do not read the response until they have sent the whole body. The function stops after DRAIN_SECONDS or
+    DRAINED_BYTES.
     """
     bytes_left = DRAINED_BYTES
     with anyio.move_on_after(DRAIN_SECONDS):

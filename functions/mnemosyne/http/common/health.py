@@ -1,4 +1,4 @@
-"""Health checks of every function: the liveness probe, and reports of deeper checks."""
+"""Health checks of every function: the liveness probe, and deeper checks, for example of the database."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,9 +18,10 @@ https://cloud.google.com/run/docs/known-issues."""
 
 
 class SharedChecks:
-    """Runs checks once at a time. Callers that wait, or that come soon after a run, get the result of this run.
+    """Runs checks, but never twice at the same time, and shares the results between callers.
 
-    The result is shared for `passed_seconds` if all checks passed, else for `failed_seconds`.
+    A caller that arrives during a run, or soon after it, gets the results of this run. The results are valid for
+    `passed_seconds` if all checks passed, else for `failed_seconds`.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class SharedChecks:
         self._valid_until = float("-inf")
 
     async def run(self) -> Sequence[Check]:
-        """Return the checks of the latest run, or run them if it is too old."""
+        """Return the results of the latest run. If they are too old, run the checks again."""
         async with self._lock:
             if self._clock() >= self._valid_until:
                 self._checks = await anyio.to_thread.run_sync(self._check)
@@ -70,9 +71,9 @@ def report(checks: Sequence[Check], *, details: bool) -> Response:
 
 
 async def refusal(request: Request, identify: Callable[[str | None], None]) -> Response | None:
-    """Return an error response if the caller may not run checks, otherwise None.
+    """Return an error response if the caller is not allowed to run checks, otherwise None.
 
-    `identify` raises Unauthorized for such a caller.
+    `identify` raises Unauthorized if the caller is not allowed to run checks.
     """
     try:
         await anyio.to_thread.run_sync(identify, request.headers.get("authorization"))
@@ -86,7 +87,11 @@ async def refusal(request: Request, identify: Callable[[str | None], None]) -> R
 def deep_health(
     examine: Callable[[], Sequence[Check]], identify: Callable[[str | None], None]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Build the probe of an internal function. With `?deep=1`, an identified caller gets the results of checks."""
+    """Build the handler of `/health` for an internal function.
+
+    With `?deep=1`, a caller that `identify` accepts gets the results of the checks that `examine` runs. Other requests
+    are liveness probes.
+    """
 
     async def health(request: Request) -> Response:
         if not is_deep(request):

@@ -124,7 +124,8 @@ class LifespanApp(Response):
     async def _shut_down(self, stop_server: Any) -> None:
         """Stop accepting connections, let requests finish, send telemetry, and only then stop the server.
 
-        Uvicorn then closes each connection whose request it has not read, including newly accepted connections.
+        The server stops last, because Uvicorn then closes each connection whose request it has not read, even a
+        connection that it accepted just before.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._drain_seconds
@@ -156,7 +157,7 @@ def _keep_connections(server: Any) -> None:
 
 
 class _Exchange:
-    """One request's response, which may be replaced by a 503 until it starts."""
+    """The response to one request. Before the response starts, `give_up` can replace it by a 503."""
 
     def __init__(self, send: Send, *, closes: bool) -> None:
         self._send = send
@@ -175,7 +176,7 @@ class _Exchange:
         await self._send(message)
 
     async def give_up(self) -> None:
-        """Respond 503 instead of the app if its response has not started."""
+        """Respond 503 in place of the app, unless the app's response has already started."""
         if self._started:
             return
         self._given_up = True

@@ -72,7 +72,10 @@ class Budgets:
 
 
 class NetworkBudgets:
-    """Budgets of callers without a credential. Each small network and each large network has a budget."""
+    """Budgets of networks, for callers that are not authenticated.
+
+    Each small network (IPv4 address, IPv6 /64) and each large network (IPv4 /24, IPv6 /48) has a budget.
+    """
 
     def __init__(self, per_minute: int) -> None:
         self._small = Budgets(per_minute)
