@@ -110,7 +110,7 @@ class Access:
     async def _look_up(self, headers: Headers, address: str) -> Principal:
         authorization = headers.get("authorization")
         credential_hash = hash_secret(authorization or "")
-        # Credentials that were valid are exempt, so that one user's guesses do not lock out other users of the address.
+        # No limit for a recently valid credential: one user's guesses must not lock out other users of the address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
             raise OverBudget("too many wrong credentials", seconds)
         network, _ = rate_limit.networks_of(address)
@@ -170,13 +170,14 @@ class Access:
         )
 
     async def no_log_in(self, request: Request) -> Response:
-        """Return an OAuth error that names the credential which the server requires: RFC 6749, section 5.2."""
+        """Answer a client that looks for an authorization server: return an OAuth error (RFC 6749, section 5.2) that
+        names the credential which this server requires."""
         needs = f"this server issues no tokens and registers no clients: it requires {self._authenticator.credential}"
         where = f"; its issuer is {self.issuer}" if self.issuer else ""
         return JSONResponse({"error": "invalid_request", "error_description": needs + where}, status_code=404)
 
     def is_limited(self, principal: Principal) -> bool:
-        """Whether rate limits apply to the principal. The only user of a local server has none."""
+        """Whether rate limits apply to the principal. They do not apply to the only user of a local server."""
         return principal is not LOCAL and self.budgets.per_minute > 0
 
     def spend(
@@ -290,11 +291,11 @@ def _units(call: Any) -> float:
 def _is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(address).is_loopback
-    except ValueError:  # no IP address: the path of a socket, or a name in a test
+    except ValueError:  # not an IP address, but the path of a socket, or a name in a test
         return True
 
 
 def _origin(scope: AsgiScope, headers: Mapping[str, str]) -> str:
-    """Origin in the client's URL. TLS ends at a proxy, which sends the scheme in X-Forwarded-Proto."""
+    """Return the origin that the client called. A proxy ends TLS and sends the scheme in X-Forwarded-Proto."""
     proto = headers.get("x-forwarded-proto", "").split(",")[0].strip()
     return f"{proto if proto in ('http', 'https') else scope.get('scheme', 'http')}://{headers.get('host', '')}"

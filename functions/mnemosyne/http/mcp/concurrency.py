@@ -28,9 +28,9 @@ class ConcurrencyLimits:
 
     @asynccontextmanager
     async def acquire(self, principal: str) -> AsyncIterator[bool]:
-        """Count a request as running until the context ends.
+        """Wait if necessary, and then count the request as running until the `with` block ends.
 
-        Yields False if too many requests wait, or if this one has waited too long.
+        Yields False if too many requests of the principal wait, or if this request has waited too long.
         """
         semaphore = self._of.get(principal)
         if semaphore is None:

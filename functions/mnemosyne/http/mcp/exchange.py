@@ -36,7 +36,7 @@ _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 
 @dataclass(frozen=True)
 class Client:
-    """Revision and capabilities of a client."""
+    """Protocol revision and capabilities of the client that sent a request."""
 
     revision: str
     capabilities: mcp_types.ClientCapabilities | None
@@ -51,7 +51,8 @@ class Exchanges:
     async def answer(self, payload: Mapping[str, Any], headers: Mapping[str, str]) -> Response | None:
         """Return the response to a request; None if the SDK's transport must respond.
 
-        The SDK's transport responds to notifications and to requests that contradict their headers.
+        The SDK's transport responds to notifications and to `subscriptions/listen`. It also rejects requests whose
+        headers contradict their body.
         """
         if "id" not in payload or "method" not in payload or payload["method"] == SUBSCRIPTION:
             return None
@@ -74,7 +75,7 @@ class Exchanges:
         return Response(to_json(message), status, media_type="application/json")
 
     def client(self, payload: Mapping[str, Any], headers: Mapping[str, str]) -> "Client | None":
-        """Return the client of a request; None if the request contradicts its headers."""
+        """Return the client of a request; None if the headers of the request contradict its body."""
         revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
         if revision in HANDSHAKE_PROTOCOL_VERSIONS:
             return Client(revision, None)
@@ -83,7 +84,7 @@ class Exchanges:
             return None
         try:
             capabilities = mcp_types.ClientCapabilities.model_validate(route.client_capabilities, by_name=False)
-        except ValidationError:  # the SDK rejects the request when it validates `_meta`
+        except ValidationError:  # invalid capabilities: the SDK rejects the request when it validates `_meta`
             capabilities = None
         return Client(route.protocol_version, capabilities)
 

@@ -65,7 +65,7 @@ class McpMiddleware:
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request within its trace. Other paths go to the app unchanged."""
+        """Serve a request to `/mcp` within its trace. Pass requests to other paths on to the app unchanged."""
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
