@@ -1,6 +1,6 @@
 """Push endpoint of the functions that receive Pub/Sub messages, for raw messages and CloudEvents.
 
-Pub/Sub redelivers a message after any status other than success. Status 204 means that the message is finished.
+Pub/Sub redelivers a message after any status other than success. Status 204 acknowledges the message.
 """
 
 import base64
@@ -53,10 +53,11 @@ class _Envelope(BaseModel):
 
 
 def read_push(body: bytes, path: str) -> Push:
-    """Parse a push: a raw push, or a CloudEvent in binary mode (with the same body) or in structured mode.
+    """Parse a push: a raw push of Pub/Sub, or a CloudEvent in binary or structured mode.
 
-    The path names the namespace and the kind of message: `/namespaces/NAMESPACE` for memories of a publisher,
-    `/objects/NAMESPACE` for notifications of a bucket. Raises InvalidRequest.
+    A CloudEvent in binary mode has the same body as a raw push. The path names the namespace and the kind of message:
+    `/namespaces/NAMESPACE` for memories of a publisher, `/objects/NAMESPACE` for notifications of a bucket. Raises
+    InvalidRequest.
     """
     endpoint = _ENDPOINT.fullmatch(path)
     if endpoint and not endpoint[2].strip():
@@ -163,8 +164,8 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     try:
         push = read_push(body, path)
     except InvalidRequest as exc:
-        # The body is not a Pub/Sub message. It cannot be recorded, because it names no namespace, and a redelivery
-        # cannot succeed.
+        # The push is not a Pub/Sub message. No dead letter is stored, because the message's id and namespace cannot be
+        # read. A redelivery cannot succeed.
         log.error("push_malformed", cause="the push is not a message of Pub/Sub", error=str(exc), next_step=DEPLOY_PUSH)
         return JSONResponse({"error": str(exc)}, status_code=400)
     about: dict[str, object] = {
@@ -177,7 +178,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     with trace(push.message.attributes):
         try:
             handle(push, services)
-        except ServiceError as exc:  # Pub/Sub redelivers the message, even if it cannot succeed before an operator acts
+        except ServiceError as exc:  # Pub/Sub redelivers the message, even if only an operator can fix the fault
             log.fault("push_postponed", exc, **about, duration_ms=milliseconds(started))
             return _retry(503, str(exc))
         except Exception:  # a bug: log the traceback and let Pub/Sub redeliver
