@@ -1,4 +1,4 @@
-"""All tools: listed tools in their order, and unlisted tools for the console, hooks and old clients."""
+"""All tools: those that agents see in `tools/list`, in this order, and those for the console, hooks and old clients."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -50,7 +50,7 @@ def console_tools() -> tuple[Tool[Any], ...]:
 
 
 def find(name: str) -> Tool[Any] | None:
-    """Return the tool of that name, listed or not."""
+    """Return the tool of that name, whether `tools/list` contains it or not."""
     if name in CONSOLE_NAMES:
         return next(tool for tool in console_tools() if tool.name == name)
     return AGENT_TOOLS.get(name)

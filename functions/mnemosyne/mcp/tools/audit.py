@@ -34,9 +34,10 @@ class AuditArguments(Input):
 
 
 class ListedAuditEvent(Result):
-    """One call. `name` is the person's address or the name of the key. `memories` has the ids of existing memories.
+    """One call. `name` is the person's address or the name of the API key.
 
-    An event has at most 100 ids. `count` is the number of all ids.
+    `ids` has at most 100 ids of the objects that the call read or changed, and `count` is the number of all these
+    objects. `memories` has the ids in `ids` that belong to memories that still exist.
     """
 
     at: datetime

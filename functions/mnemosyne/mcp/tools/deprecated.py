@@ -22,14 +22,14 @@ Results = Annotated[int, Field(ge=1, le=100)]
 
 
 class RetrieveMemory(Input):
-    """`retrieve_memory(query, n_results=5)` and `debug_retrieve(query, n_results=5)`."""
+    """Arguments of `retrieve_memory(query, n_results=5)` and `debug_retrieve(query, n_results=5)`."""
 
     query: RequiredQuery
     n_results: Results = 5
 
 
 class RecallMemory(Input):
-    """`recall_memory(query?, time_expr?, timezone="UTC", n_results=5)`."""
+    """Arguments of `recall_memory(query?, time_expr?, timezone="UTC", n_results=5)`."""
 
     query: Query | None = None
     time_expr: Text | None = None
@@ -38,7 +38,7 @@ class RecallMemory(Input):
 
 
 class RecallByTimeframe(Input):
-    """`recall_by_timeframe(start_date?, end_date?, timezone="UTC", n_results=5)`."""
+    """Arguments of `recall_by_timeframe(start_date?, end_date?, timezone="UTC", n_results=5)`."""
 
     start_date: Text | None = None
     end_date: Text | None = None
@@ -47,7 +47,7 @@ class RecallByTimeframe(Input):
 
 
 class RetrieveWithQualityBoost(Input):
-    """`retrieve_with_quality_boost(query, n_results=10, quality_weight=0.3)`."""
+    """Arguments of `retrieve_with_quality_boost(query, n_results=10, quality_weight=0.3)`."""
 
     query: RequiredQuery
     n_results: Results = 10
@@ -55,7 +55,7 @@ class RetrieveWithQualityBoost(Input):
 
 
 class ExactMatchRetrieve(Input):
-    """`exact_match_retrieve(content)`."""
+    """Arguments of `exact_match_retrieve(content)`."""
 
     content: Annotated[Filled, Field(max_length=EXACT_LENGTH)]
 

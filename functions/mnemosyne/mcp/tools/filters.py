@@ -122,7 +122,7 @@ class FilterArguments(Input):
             raise InvalidRequest(f"{exc}; words such as 'yesterday' go into time_expr") from exc
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
-        """Build the filters from the arguments, the time window `within`, and further fields of Filters (`others`)."""
+        """Build the filters of a query from the arguments, a time window and `others`, further fields of Filters."""
         values = {
             field.name: getattr(self, field.name) for field in fields(Filters) if field.name in type(self).model_fields
         }

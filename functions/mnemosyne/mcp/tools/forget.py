@@ -60,7 +60,10 @@ class Preview(Result):
 
 
 class Forgotten(Result):
-    """State of a forgetting. Until `finished`, call again with `forgetting_id`."""
+    """Progress of a forgetting (the deletion of the selected memories).
+
+    Until `finished` is true, call the tool again with `forgetting_id` to continue.
+    """
 
     forgetting_id: UUID
     memories: int

@@ -98,8 +98,8 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
     """Return the time of the request's last outcome, so that the call waits for a later outcome.
 
     If the database is unavailable, return the current time, because the memory can be accepted without the database.
-    Raises InvalidRequest if the id already belongs to another request with a final outcome. Otherwise the new request
-    would become a dead letter, and the call would return the other request's outcome.
+    Raises InvalidRequest if the id already belongs to another request with a final outcome. Without this error, the new
+    request would become a dead letter, and the call would return the other request's outcome.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])

@@ -33,7 +33,7 @@ class StatusArguments(Input):
 
 
 class HintedMemory(Result):
-    """A memory that has nearly the same meaning as a new memory, or states another value of a fact."""
+    """A stored memory with nearly the same meaning as a new memory, or with another value of the same fact."""
 
     id: UUID
     title: str

@@ -1,4 +1,4 @@
-"""Tools for operators: list requests and dead letters, and redrive or drop dead letters."""
+"""Tools that list requests and dead letters, and that redrive (publish again) or drop (delete) dead letters."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -99,7 +99,8 @@ LIST_REQUESTS = Tool(
     arguments=RequestsArguments,
     result=RequestPage,
     returns_stored_text=True,
-    # A list of one state costs more: if few requests have the state, the query reads all requests of the namespace.
+    # A list of the requests in one state costs more. If few requests are in this state, the query reads all requests of
+    # the namespace.
     units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,
     run=_list_requests,
     read_only=True,

@@ -138,7 +138,7 @@ class UpdateArguments(Input):
 
 
 class TagsResult(Result):
-    """Number of memories whose tags changed, the ids of existing memories, and the ids that belong to no memory."""
+    """Number of memories whose tags changed, the given ids that belong to memories, and the other given ids."""
 
     changed: int
     ids: list[UUID]
@@ -237,7 +237,10 @@ class ChangeTagArguments(Input):
 
 
 class ChangedTagResult(Result):
-    """Number of changed memories, and of memories that still have the tag. Another call changes more memories."""
+    """Number of changed memories, and number of memories that still have the old tag.
+
+    One call changes at most TAGGED_AT_ONCE memories, so a caller may have to call again.
+    """
 
     changed: int
     remaining: int
