@@ -99,7 +99,10 @@ def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str]
 
 
 def _fenced_memories(text: str, schema: Mapping[str, Any]) -> list[Any] | None:
-    """Return the memories in a Markdown code block of JSON. Any other code block may be the content of a memory."""
+    """Return the memories from a Markdown code block that contains JSON, or None if the text is not such a block.
+
+    Other code blocks are not parsed, because they may be the content of a memory.
+    """
     opening, line_break, rest = text.strip().partition("\n")
     is_fenced = opening.rstrip() in (_FENCE, f"{_FENCE}json") and bool(line_break) and rest.endswith(_FENCE)
     value = _parse_json(rest.removesuffix(_FENCE)) if is_fenced and "content" in schema.get("required", ()) else None

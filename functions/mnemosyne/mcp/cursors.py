@@ -1,4 +1,4 @@
-"""Cursors of pages as clients see them, in URL-safe base64. Pure.
+"""Encode the cursors of pages for clients, and decode them. A cursor is text in URL-safe base64. Pure.
 
 A cursor identifies the last item of a page by its time and its id, number or text.
 """

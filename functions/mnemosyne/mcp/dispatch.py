@@ -72,7 +72,7 @@ def _run(
         parsed_arguments = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed_arguments, principal, services)
-        except EmbeddingModelChanged:  # run again: `services` now has the new embedder
+        except EmbeddingModelChanged:  # run again, because `services` now has the embedder of the new model
             reply = tool.run(parsed_arguments, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _handle_error(exc, tool, principal)

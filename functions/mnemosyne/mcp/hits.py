@@ -142,7 +142,7 @@ def shorten_contents(memories: Sequence[SearchHit], characters: int) -> list[Sea
     The length is measured in JSON, because JSON writes some characters as escapes of up to six characters.
     """
     costs = [_json_length(hit.content) for hit in memories]
-    # Up to a tenth more characters are accepted, because JSON adds quotes and writes line breaks as two characters.
+    # A tenth more than `characters` is accepted, because JSON adds quotes and writes line breaks as two characters.
     if sum(costs) <= characters * 1.1:
         return list(memories)
     share = characters // len(memories)

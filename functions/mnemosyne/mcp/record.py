@@ -1,4 +1,4 @@
-"""Results of tools that describe a memory."""
+"""Classes of results in which tools describe a memory."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

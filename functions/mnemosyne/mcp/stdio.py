@@ -53,7 +53,7 @@ class _Lines(io.TextIOWrapper):
     """Text stream whose only ends of lines are line feeds."""
 
     def write(self, text: str, /) -> int:
-        """Write JSON, with all other ends of lines escaped."""
+        """Write JSON. Escape characters, other than line feeds, that some programs read as the end of a line."""
         return super().write(text.translate(_LINE_ENDS))
 
 

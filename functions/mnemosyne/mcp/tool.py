@@ -171,7 +171,10 @@ SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "=
 
 
 def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
-    """Remove unlisted arguments, limits (BOUNDS) and default values (SAID_IN_WORDS) from a schema."""
+    """Remove unlisted arguments, limits and some default values from a schema, to save tokens.
+
+    BOUNDS names the limits, and SAID_IN_WORDS the default values.
+    """
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:

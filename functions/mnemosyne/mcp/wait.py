@@ -24,7 +24,10 @@ GROWTH = 1.5
 
 
 def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
-    """Return the argument `wait` of a call, in seconds, or 0 without this argument. All arguments must be valid."""
+    """Return the argument `wait` of a call, in seconds, or 0 if it is missing.
+
+    The tool must already have validated the arguments.
+    """
     return float(coerce_arguments(arguments, tool.schema).get("wait") or 0)
 
 

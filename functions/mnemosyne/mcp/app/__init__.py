@@ -1,6 +1,6 @@
 """The MCP App: a view of search results and single memories, for hosts that show views in the conversation.
 
-Other hosts show the texts of the tools. Specification: https://github.com/modelcontextprotocol/ext-apps, revision
+Other hosts show the tools' results as text. Specification: https://github.com/modelcontextprotocol/ext-apps, revision
 2026-01-26.
 """
 
