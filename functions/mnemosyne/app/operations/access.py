@@ -93,7 +93,7 @@ class LockOut(Operation):
 
     @property
     def name(self) -> str:
-        """The address, subject or id in the form in which it is stored."""
+        """The person's address or subject, or the id of the client or key, in the form in which it is stored."""
         return blocked_name(self.who) if self.kind == "person" else self.who
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:

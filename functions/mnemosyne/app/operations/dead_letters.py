@@ -1,4 +1,4 @@
-"""Operations on dead letters."""
+"""Operations on dead letters, which are stored messages that could not be processed."""
 
 import shlex
 import time
@@ -121,7 +121,7 @@ class DropDeadLetters(Operation):
 
 
 class RedriveDeadLetters(Operation):
-    """Publish dead letters again, each at most once, in the order of their ids."""
+    """Publish dead letters again, each at most once, the oldest first."""
 
     action = "redrive"
     changes = True

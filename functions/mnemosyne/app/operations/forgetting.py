@@ -28,7 +28,7 @@ SECONDS = 30.0
 
 
 class PreviewForgetting(Selecting):
-    """List the memories that a forgetting would delete, a page at a time.
+    """List, a page at a time, the memories that a forgetting (a deletion of selected memories) would delete.
 
     The answer also has a token, which identifies this set of memories. BeginForgetting requires the token as a
     confirmation.
@@ -39,7 +39,10 @@ class PreviewForgetting(Selecting):
     cursor: IdPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the token, the number of memories, the holds that keep some of them, and a page of memories."""
+        """Preview the forgetting, and return a page of the memories that it would delete.
+
+        The answer also has the token, the number of memories, and the legal holds that keep some of the memories.
+        """
         memories = operator.memories_of(self.namespace)
         preview = memories.preview_forgetting(self.selection, PAGE, after=self.cursor)
         return {
@@ -52,9 +55,9 @@ class PreviewForgetting(Selecting):
 
 
 class BeginForgetting(Selecting):
-    """Begin a forgetting of the memories that the token of a preview identifies.
+    """Begin a forgetting, which deletes the memories that the token of a preview identifies.
 
-    The caller must then call ContinueForgetting.
+    The caller must then call ContinueForgetting, which deletes the memories.
     """
 
     action = "forget"
@@ -63,7 +66,7 @@ class BeginForgetting(Selecting):
     token: Text
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the id of the forgetting.
+        """Begin the forgetting of the selected memories, and return the id of the forgetting.
 
         Raises Conflict if the selection now matches other memories than in the preview, or if a legal hold keeps a
         memory.
@@ -78,7 +81,7 @@ class BeginForgetting(Selecting):
 
 
 class ContinueForgetting(Operation):
-    """Continue a forgetting, a page at a time."""
+    """Continue a forgetting (a deletion of selected memories), a page at a time."""
 
     action = "forget_continue"
     changes = True
@@ -88,7 +91,10 @@ class ContinueForgetting(Operation):
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Delete more of the memories, and return the state. If `after` is set, the caller must call again."""
+        """Delete more of the memories, and return the state of the forgetting.
+
+        If `after` in the answer is true, the caller must call again.
+        """
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         _read(self.id, memories)
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
@@ -104,7 +110,10 @@ class ContinueForgetting(Operation):
 
 
 class IssueReceipt(Operation):
-    """Issue the signed receipt of a finished forgetting. The receipt does not have the ids of the memories."""
+    """Issue the signed receipt of a finished forgetting (a deletion of selected memories).
+
+    The receipt does not have the ids of the memories.
+    """
 
     action = "receipt"
 
@@ -112,9 +121,9 @@ class IssueReceipt(Operation):
     id: Id
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the receipt, its signature and the public key.
+        """Sign the receipt, and return the receipt, its signature and the public key.
 
-        Raises NotFound, and Conflict if the forgetting is not finished.
+        Raises NotFound if there is no such forgetting, and Conflict if the forgetting is not finished.
         """
         memories = operator.memories_of(self.namespace)
         state = _read(self.id, memories)
@@ -126,31 +135,37 @@ class IssueReceipt(Operation):
 
 
 class ListForgettings(Operation):
-    """List the latest forgettings of a namespace, at most 100, with the selection and state of each."""
+    """List the latest forgettings (deletions of selected memories) of a namespace, at most 100.
+
+    The list has the selection and the state of each forgetting.
+    """
 
     action = "forgettings"
 
     namespace: FilledName
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the forgettings, the latest first."""
+        """Return the forgettings (deletions of selected memories), the latest first."""
         names = ("id", "selection", "requested_by", "started_at", "finished_at", "memories", "left")
         states = operator.memories_of(self.namespace).forgettings(LIST_LIMIT)
         return {"forgettings": [{name: getattr(state, name) for name in names} for state in states]}
 
 
 class ListReceiptKeys(Operation):
-    """List the public keys that sign receipts."""
+    """List the public keys with which receipts of forgettings are verified."""
 
     action = "receipt_keys"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a JWK Set (RFC 7517)."""
+        """Return the public keys as a JWK Set (RFC 7517)."""
         return {"keys": operator.receipt_keys()}
 
 
 class ListForgotten(Operation):
-    """List the ids of the memories that a forgetting has deleted or will delete, a page at a time."""
+    """List the ids of the memories of one forgetting (a deletion of selected memories), a page at a time.
+
+    The list has the ids of the memories that are already deleted and of the memories that will be deleted.
+    """
 
     action = "forgotten_ids"
 
@@ -164,7 +179,10 @@ class ListForgotten(Operation):
 
 
 def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
-    """Return the SHA-256 of the ids of the memories of a forgetting, in order, each followed by a line feed."""
+    """Return the SHA-256 of the ids of the memories of a forgetting.
+
+    The ids are in ascending order, and a line feed follows each id.
+    """
     digest, after = sha256(), None
     while ids := memories.forgotten_ids(forgetting_id, IDS, after=after):
         digest.update("".join(f"{memory_id}\n" for memory_id in ids).encode())
@@ -173,7 +191,10 @@ def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
 
 
 def _read(forgetting_id: UUID, memories: MemoryStore) -> Forgetting:
-    """Return the state of a forgetting. Raises NotFound with the command that lists forgettings."""
+    """Read the state of a forgetting (a deletion of selected memories).
+
+    Raises NotFound, with the command that lists forgettings.
+    """
     try:
         return forgetting.read(forgetting_id, memories=memories)
     except NotFound as exc:

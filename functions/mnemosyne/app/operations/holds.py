@@ -36,7 +36,7 @@ class PlaceHold(Selecting):
     reason: Annotated[Filled, Field(max_length=REASON_LIMIT)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the id of the hold."""
+        """Store the legal hold, and return its id."""
         action = current_action()
         by = action.principal.id if action else ""
         return {"id": operator.holds.place(self.namespace, self.selection, self.reason, by)}
@@ -57,7 +57,10 @@ class SuspendExpiry(Operation):
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Suspend one page, and return the number of memories. `after` is true if the caller must call again."""
+        """Suspend the expiry of one page of memories, and return the number of these memories.
+
+        `after` in the answer is true if the caller must call again.
+        """
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 
@@ -76,7 +79,7 @@ class ReleaseHold(Operation):
     id: Id
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the id of the hold. Raises NotFound."""
+        """Release the legal hold, and return its id. Raises NotFound if the namespace has no such hold."""
         if not operator.holds.release(self.namespace, self.id):
             raise NotFound(f"namespace {self.namespace!r} has no hold {self.id}: see `mnemosyne holds list`")
         return {"id": self.id}

@@ -37,7 +37,8 @@ class Operation(Input):
     """Field of the answer from which the audit trail takes a count. The field is a number, or a list whose length is
     the count. If the name is empty, the audit trail records no count and no namespace."""
 
-    if not TYPE_CHECKING:  # hidden from type checkers, which would otherwise not check the fields as parameters
+    # Hidden from type checkers: because of `**values`, they would not check the fields as parameters.
+    if not TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None:
             """Build the operation from the values of its fields. Raises InvalidRequest."""
@@ -58,7 +59,10 @@ class Operation(Input):
         return type(self)(**dict(self) | {"after": after})
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
-        """Whether the audit trail records the operation. A poll without results is not recorded."""
+        """Whether the audit trail records the operation.
+
+        A subclass can return false, for example if a caller polls for new outcomes and there are none.
+        """
         return True
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +75,7 @@ class Operation(Input):
 
 
 class Condition(Input):
-    """A condition on metadata."""
+    """A condition on the metadata of memories: a path, a comparison and values."""
 
     path: Text
     op: Annotated[Comparison, Field(strict=False)] = Comparison.EQUAL
@@ -93,7 +97,7 @@ class Selecting(Operation):
 
     @property
     def selection(self) -> Selection:
-        """The selection that the fields describe. Raises InvalidRequest."""
+        """The memories that the fields of the operation select, as a `Selection`. Raises InvalidRequest."""
         filters = Filters(
             after=self.after,
             before=self.before,

@@ -52,7 +52,7 @@ class ListOutcomes(Operation):
 
 
 class ListOutcomesOfKeys(Operation):
-    """Return the latest outcome for each of several keys of a source."""
+    """Return the latest outcome of each record that has the source `source` and one of the keys `keys`."""
 
     action = "outcome_of_keys"
 
@@ -72,7 +72,7 @@ class ListOutcomesOfKeys(Operation):
 
 
 class CountWaiting(Operation):
-    """Count the requests that wait for another attempt."""
+    """Count the queued requests, which wait for another attempt to store them."""
 
     action = "outcome_waiting"
 
@@ -86,10 +86,10 @@ class CountWaiting(Operation):
 
 
 def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
-    """Return the row for an unreadable message, for the list of outcomes.
+    """Convert an unreadable message to a row in the list of outcomes.
 
-    The data of the message may be large. Therefore the data is read only if the list is filtered by `source`, and only
-    if the attributes of the message have no source.
+    The source of the message is in its attributes or in its data. The data may be large. Therefore the data is read
+    only if the list is filtered by `source` and the attributes have no source.
     """
     letter = None
     if source is not None and "source" not in dead_letter.attributes:

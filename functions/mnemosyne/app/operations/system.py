@@ -63,12 +63,15 @@ class MoveStep(Operation):
 
 
 class BeginMove(MoveStep):
-    """Begin a move, or continue a move that has begun."""
+    """Begin to move the memories to another embedding space, or continue a move that has begun."""
 
     action = "reembed_begin"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the current and the new embedding space, and the number of memories without a new embedding."""
+        """Begin the move.
+
+        Returns the current and the new embedding space, and the number of memories without a new embedding.
+        """
         current, target = operator.embedding_space(), operator.space_of(self.model, self.dimension)
         with operator.move_to(target) as move:
             move.begin()
@@ -76,7 +79,7 @@ class BeginMove(MoveStep):
 
 
 class FillMove(MoveStep):
-    """Compute the new embeddings of memories until the time limit of a step."""
+    """Compute the new embeddings of at most `limit` memories, and stop after SECONDS."""
 
     action = "reembed_fill"
 
@@ -85,7 +88,7 @@ class FillMove(MoveStep):
     """Maximum number of memories that this step embeds."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the number of memories that were embedded. Raises Unavailable if the first batch fails."""
+        """Embed memories, and return the number of these memories. Raises Unavailable if the first batch fails."""
         deadline, total = time.monotonic() + SECONDS, 0
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             while total < self.limit and time.monotonic() < deadline:
@@ -107,7 +110,7 @@ class IndexMove(MoveStep):
     action = "reembed_index"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Build the indexes. Searches and stores are not blocked."""
+        """Build the indexes of the new embeddings, without blocking searches and stores."""
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             move.index()
         return {}
@@ -119,20 +122,23 @@ class SwitchMove(MoveStep):
     action = "reembed_switch"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return whether the embeddings were replaced, and the number of memories without a new embedding."""
+        """Replace the old embeddings, unless too many memories have no new embedding.
+
+        Returns whether the embeddings were replaced, and the number of memories without a new embedding.
+        """
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             switched = move.switch()
             return {"switched": switched, "missing": 0 if switched else move.missing()}
 
 
 class AbandonMove(Operation):
-    """Abandon a move. The memories keep their old embeddings."""
+    """Abandon a move to another embedding space. The memories keep their old embeddings."""
 
     action = "reembed_abandon"
     changes = True
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Drop the new embeddings. Raises Conflict if there is no move."""
+        """Drop the new embeddings. Raises Conflict if no move to another embedding space has begun."""
         operator.abandon_move()
         return {}
