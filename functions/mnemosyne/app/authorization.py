@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
-    """Return the authorization flow and the OAuth clients. Raises Misconfigured with the names of missing settings."""
+    """Build the authorization flow and the OAuth clients. Raises Misconfigured with the names of missing settings."""
     names = ("oauth_issuer", "oauth_resources", "oauth_signing_key", "oauth_people")
     if missing := [f"MNEMOSYNE_{name.upper()}" for name in names if not getattr(settings, name)]:
         raise Misconfigured(f"the auth function needs {', '.join(missing)}")

@@ -55,8 +55,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    With `any_space`, the memories may have another embedding model than the settings name. Operators' commands set
-    `any_space`, so that these commands work in any case.
+    With `any_space`, settings without an embedder accept memories of every embedding model, not only of the default
+    model. Operators' commands set `any_space`, so that they also work if the embedder is not in their settings.
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class ConfiguredServices:
         self.settings = settings
         self._statement_seconds = statement_seconds
         self._any_space = any_space
-        # With `any_space`, do not expect the default embedder: the memories may have been embedded with another model.
+        # With `any_space` and no embedder in the settings, accept every embedding space: the memories may have been
+        # embedded with another model than the default model.
         self.expected_space = (
             None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
         )
@@ -184,7 +185,7 @@ def connection_factory_for(
     statement_seconds: int = STATEMENT_SECONDS,
     socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS,
 ) -> "Callable[[], Connection]":
-    """Return a function that opens connections to the database that the settings name.
+    """Return a function that opens connections to the database in the settings.
 
     A statement times out after `statement_seconds`, and a read from the server after `socket_timeout` seconds.
     Migrations pass None as `socket_timeout`, because building an index may take long.
@@ -210,7 +211,7 @@ def connection_factory_for(
 
 
 def change_topic(settings: Settings) -> ChangeTopic | None:
-    """Return the topic for changes of memories, or None if the settings name none.
+    """Return the topic for changes of memories, or None if the settings have no topic.
 
     Outcomes of requests are published to the same topic.
     """
@@ -222,7 +223,7 @@ def change_topic(settings: Settings) -> ChangeTopic | None:
 
 
 def embedding_space(settings: Settings) -> EmbeddingSpace:
-    """Return the embedding space that the settings name: provider, model and dimension."""
+    """Return the embedding space in the settings: provider, model and dimension."""
     provider = PROVIDERS[settings.embedder]
     model = provider.model if provider.is_fixed else settings.embedding_model or provider.model
     return EmbeddingSpace(settings.embedder, model, settings.embedding_dimension)

@@ -22,7 +22,7 @@ class _LazyPackage(ModuleType):
 
 
 def defer(*packages: str) -> None:
-    """Delay the `__init__` of each package until the package is used, because these imports slow down the start.
+    """Delay the `__init__` of each package until the package is used, because its imports slow down the start.
 
     The first read of a name that is not in the package runs the `__init__`. In `packages`, a parent must precede its
     subpackages. Packages that are already imported or not installed are skipped.

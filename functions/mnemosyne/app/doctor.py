@@ -79,7 +79,8 @@ def check_database(
         yield Check("postgresql", rule.cause, rule.next_step)
     yield _extension(vector)
     try:
-        # Functions of an earlier version work with later SQL functions: during an upgrade, and after a rollback.
+        # `allow_later` accepts SQL functions of a later version. The Python code of an earlier version works with them
+        # during an upgrade and after a rollback.
         states = migrations.status(connection, files, allow_later=True)
         missing = [file for file in states if file.applied_at is None]
     except Misconfigured as exc:
@@ -103,9 +104,9 @@ def check_database(
 
 
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
-    """Check that row-level security applies to the functions.
+    """Check that row-level security applies to the database users of the functions.
 
-    First the role of this connection is checked. If row-level security does not apply to this role, for example because
+    First, the role of `connection` is checked. If row-level security does not apply to this role, for example because
     the role owns the schema, the functions' database users (`users`) are checked instead.
     """
     role = connection.one(_ROLES, names=None)
@@ -257,7 +258,7 @@ def check_settings() -> Check:
 
 
 def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
-    """Check the embedder of the stored memories. Without the database, check the embedder that the settings name."""
+    """Check the embedder of the memories or, if the database does not work, the embedder in the settings."""
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:

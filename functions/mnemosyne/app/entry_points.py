@@ -139,8 +139,8 @@ def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callab
 @_entry_point
 def mcp_app() -> Any:
     """Return the app of the `mcp` function."""
-    # Without `defer`, importing the SDK's low-level server would also import the SDK's client and MCPServer, which
-    # would take a tenth of the time to the first response.
+    # Without `defer`, importing the SDK's low-level server would also import the SDK's client and MCPServer. These
+    # imports would take a tenth of the time until the first response.
     defer("mcp", "mcp.server")
     from mnemosyne.http.mcp.app import build_app
 
@@ -171,7 +171,10 @@ def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Chec
 
 
 def _canary_route(services: ConfiguredServices) -> "Route | None":
-    """Return the route that an uptime check calls to test the deployment. None if the settings allow no caller."""
+    """Build the route that an uptime check calls to test the deployment.
+
+    Returns None if the settings have neither an audience nor a secret with which a caller could be authenticated.
+    """
     from mnemosyne.http.mcp.canary import canary_route
     from mnemosyne.service.canary import check_canary
 

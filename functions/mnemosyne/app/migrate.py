@@ -19,7 +19,8 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unav
 from mnemosyne.observability import EventLog, configure_logging, normalize_cause
 from mnemosyne.settings import Settings
 
-log = EventLog("mnemosyne.app.migrate")  # with __name__, a job's logger would be "__main__" and drop info events
+# Not `__name__`, which is "__main__" in a job: only loggers with the prefix "mnemosyne" write info events.
+log = EventLog("mnemosyne.app.migrate")
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
@@ -83,7 +84,7 @@ def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS, repair: bo
     """Migrate, then embed one word with the model of the memories, and return the applied files.
 
     If embedding fails, the schema stays migrated. Raises MigrationFailed, or Misconfigured if the word cannot be
-    embedded or the memories are in another embedding space than the settings name.
+    embedded or the memories are in another embedding space than the space in the settings.
     """
     applied = migrate(settings, repair=repair)
     with closing(connection_factory_for(settings)()) as connection:

@@ -1,4 +1,4 @@
-"""The stores and checks that operators' commands use, and the tasks that the function `migrate` repeats.
+"""The stores and checks for operators' commands, and the periodic tasks of the function `migrate`.
 
 OwnerStores has the rights of the role that owns the schema. MemoryStores has the rights of the database user in the
 settings.
@@ -50,7 +50,7 @@ EXPIRY_PRINCIPAL: Final = "system:expiry"
 
 
 class OwnerStores:
-    """The stores that only the role that owns the schema may use."""
+    """The stores that need the rights of the role that owns the schema."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self.connect = connect
@@ -64,7 +64,7 @@ class OwnerStores:
         self.feeds = ChangeFeeds(connect)
 
     def schema_files(self) -> Sequence[Mapping[str, Any]]:
-        """Return label, version, name and time of application of each file of the schema."""
+        """Return the label, the version, the name and the time of application of each file of the schema."""
         with closing(self.connect()) as connection:
             files = migrations.status(connection, migrations.schema_files())
         return [
@@ -90,7 +90,7 @@ class MemoryStores:
         return self._services.memories_of(namespace)
 
     def archive_of(self, namespace: str) -> Archive:
-        """Return the store of the data that only a complete export of the namespace contains."""
+        """Return the archive of a namespace, which reads and restores the data that only a complete export contains."""
         return Archive(self._services.pool.connection, namespace)
 
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -103,7 +103,7 @@ class MemoryStores:
         return receipts.sign(receipt, self._signer)
 
     def receipt_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return the public keys that sign receipts, as JWKs. Raises Misconfigured, Unavailable."""
+        """Return the public keys with which receipts are verified, as JWKs. Raises Misconfigured, Unavailable."""
         return self._signer.public_keys()
 
     @property
@@ -117,9 +117,9 @@ class MemoryStores:
 
 
 class SystemOperator(OwnerStores, MemoryStores):
-    """Operator of the system that the settings name, connected as the role that owns the schema.
+    """Runs operators' commands on the system in the settings, as the role that owns the schema.
 
-    The embedding space is read from the database.
+    The embedding space of the memories is read from the database, because the settings may have another one.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -152,12 +152,12 @@ class SystemOperator(OwnerStores, MemoryStores):
 
     @contextmanager
     def move_to(self, target: EmbeddingSpace) -> Iterator[Reembedding]:
-        """Yield a move of all memories to another embedding space, on a connection without time limits."""
+        """Yield an object that moves all memories to another embedding space, on a connection without time limits."""
         with closing(self._connect_for_long()) as connection:
             yield Reembedding(connection, self._services.embedder_of(target), target)
 
     def abandon_move(self) -> None:
-        """Drop the new embeddings of a move. Raises Conflict if there is no move."""
+        """Drop the new embeddings of a move to another embedding space. Raises Conflict if no move has begun."""
         with closing(self._connect_for_long()) as connection:
             abandon(connection)
 
@@ -169,8 +169,8 @@ class SystemOperator(OwnerStores, MemoryStores):
 def expire_memories(connect: Callable[[], Connection], clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """Remove expired memories and old events of change feeds, and return the number of removed memories.
 
-    No further batch begins after EXPIRY_SECONDS, and the next run continues. A run that removes memories adds one row
-    to the audit trail.
+    After EXPIRY_SECONDS, the run ends with the current batch, and the next run removes further memories. A run that
+    removes memories adds one row to the audit trail.
     """
     retention, feeds = Retention(connect), ChangeFeeds(connect)
     deadline, total = clock() + EXPIRY_SECONDS, 0
