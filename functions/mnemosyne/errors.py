@@ -1,22 +1,22 @@
 """The errors that Mnemosyne raises on purpose.
 
     MnemosyneError
-    ├── InvalidRequest   the caller can fix it: names the argument, the value, the allowed values
-    │   └── TextTooLong  … because the embedding model would not read the text whole
-    ├── NotFound         the thing named by id is not in the caller's namespace
-    ├── OverQuota        a limit of the namespace is exceeded: names the limit and the fix
+    ├── InvalidRequest   the caller can fix the request: the error names the argument, the value, the allowed values
+    │   └── TextTooLong  … because the embedding model would not read the whole text
+    ├── NotFound         the caller's namespace has nothing with this id
+    ├── OverQuota        a limit of the namespace is exceeded: the error names the limit and the fix
     ├── OverBudget       the caller exceeded its rate limit: retry later
     ├── Conflict         the request contradicts the current state
     ├── Unauthorized     the credential is invalid, or lacks a scope
-    └── ServiceError     the deployment cannot do it now: accepted requests are retried, reads degrade
+    └── ServiceError     a failure of the deployment: accepted requests are retried, searches do without a failed model
         ├── Unavailable  a service cannot be reached; nothing was changed, try again
-        │   ├── Broken   … until an operator acts: a permission, a quota, a full disk, a retired model
+        │   ├── Broken   … until an operator fixes the cause, such as a permission, a quota or a full disk
         │   ├── StatementTimeout … because a statement took longer than allowed
-        │   ├── ItemUnavailable … for this item only: the same service works for others
-        │   ├── UncertainCommit … the connection was lost during a commit: it may or may not have succeeded
-        │   ├── UncertainPublication … the topic may have accepted the message: publishing it again stores nothing twice
-        │   └── EmbeddingModelChanged … because the memories now use another embedding model: embed again
-        └── Misconfigured the operator can fix it: settings or schema
+        │   ├── ItemUnavailable … for this item only: the service works for other items
+        │   ├── UncertainCommit … because the connection was lost during a commit, which may have succeeded
+        │   ├── UncertainPublication … but the topic may have the message: publishing it again stores nothing twice
+        │   └── EmbeddingModelChanged … because the memories now use another embedding model: embed the text again
+        └── Misconfigured the settings or the schema are wrong: the operator can fix them
             └── MigrationFailed … because PostgreSQL rejected a file of the schema
 
 Adapters translate the errors of their drivers into these errors, with `raise … from exc`. HTTP handlers, tools and the
@@ -57,7 +57,7 @@ class Conflict(MnemosyneError):
 
 
 class Unauthorized(MnemosyneError):
-    """Raised when the caller is unknown or may not do this. `detail` is for the log: callers do not see it."""
+    """Raised when the caller is unknown or not allowed to do this. `detail` is for the log: callers do not see it."""
 
     def __init__(self, message: str, *, detail: str = "") -> None:
         super().__init__(message)
@@ -65,7 +65,9 @@ class Unauthorized(MnemosyneError):
 
 
 class ServiceError(MnemosyneError):
-    """Raised when the deployment cannot do something now. No request is at fault, and nothing was changed.
+    """Raised when the deployment cannot do something now. The request is not the cause.
+
+    Nothing was changed, except perhaps before UncertainCommit or UncertainPublication.
 
     `cause` is Mnemosyne's description of the error, `next_step` tells the operator what to check or run, and `detail`
     is the service's own error message.
@@ -83,7 +85,10 @@ class ServiceError(MnemosyneError):
 
 
 class Unavailable(ServiceError):
-    """Raised when a service cannot be reached. Nothing was changed, and a retry may succeed."""
+    """Raised when a service cannot be reached. A retry may succeed.
+
+    Nothing was changed, except perhaps before UncertainCommit or UncertainPublication.
+    """
 
 
 class Broken(Unavailable):
@@ -102,8 +107,8 @@ class StatementTimeout(Unavailable):
 class ItemUnavailable(Unavailable):
     """Raised when one item cannot be processed now, although the service works for others. Nothing was changed.
 
-    A message with such an item may become a dead letter after `max_delivery_attempts` deliveries. During an outage of a
-    service, messages are delivered again instead.
+    After `max_delivery_attempts` deliveries, a message with such an item can become a dead letter (which an operator
+    can publish again). During an outage of a service, messages are delivered again instead.
     """
 
 

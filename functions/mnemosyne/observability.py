@@ -24,9 +24,9 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # The function `normalize_cause` replaces all matches. First line: ids. Second line: numbers, except in names
-    # (gemini-embedding-1), dimensions (dimension 768) and versions. Third line: numbers of five and more digits, even
-    # in names (project-123456789012).
+    # The function `normalize_cause` replaces all matches. The first line matches ids. The second line matches numbers,
+    # except in names (gemini-embedding-1), dimensions (dimension 768) and versions. The third line matches numbers of
+    # five and more digits, even in names (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",
@@ -76,7 +76,7 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
     """Continue the trace of a request's `traceparent`, or start a new trace."""
     match = _TRACEPARENT_FORMAT.fullmatch(carrier.get(TRACEPARENT, ""))
     is_valid = match is not None and set(match[1]) != {"0"} and set(match[2]) != {"0"}
-    random = secrets.token_hex(24)  # one system call for both ids
+    random = secrets.token_hex(24)  # one system call for the ids of both trace and span
     trace_ = Trace(match[1], random[:16], match[3]) if match and is_valid else Trace(random[16:], random[:16])
     token = _current.set(trace_)
     try:
@@ -244,7 +244,8 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
 
     `project` is the Google Cloud project of the traces.
     """
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # lines name no thread or process
+    # Do not look up the thread and the process of each record, because the log lines do not contain them.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = _LineHandler(stream)
     handler.setFormatter(JsonFormatter(project))
     root = logging.getLogger()
@@ -252,7 +253,7 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
     root.setLevel(logging.WARNING)
     logging.getLogger("mnemosyne").setLevel(level)
     # If LOG_EXECUTION_ID is set, as on Google Cloud, functions-framework configures logging after importing this module
-    # and disables all existing loggers.
+    # and disables all existing loggers. Therefore enable Mnemosyne's loggers again.
     for name, logger in logging.root.manager.loggerDict.items():
         if isinstance(logger, logging.Logger) and name.split(".")[0] == "mnemosyne":
             logger.disabled = False

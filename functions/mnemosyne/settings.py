@@ -24,7 +24,11 @@ _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
 
 
 class Settings(BaseModel):
-    """Settings of a deployment. Field `x` is the variable `MNEMOSYNE_X`, or `X` for variables of other products."""
+    """Settings of a deployment.
+
+    The field `x` is read from the variable `MNEMOSYNE_X`. Variables of other products, such as `GOOGLE_CLOUD_PROJECT`,
+    have no prefix.
+    """
 
     model_config = ConfigDict(frozen=True)
 
