@@ -59,8 +59,10 @@ def notion_properties(text: str) -> Properties:
 
 
 def yaml_characters(text: str) -> int:
-    """Return the number of characters that `split` would parse as YAML or TOML, so that callers can first limit the
-    cost."""
+    """Return the number of characters that `split` would parse as YAML or TOML.
+
+    With this number, callers can limit the cost of parsing before they call `split`.
+    """
     text = text.removeprefix("\ufeff")
     match = _YAML.match(text) or _TOML.match(text)
     return min(len(match[1] or ""), CHARACTERS) if match else 0

@@ -56,7 +56,7 @@ class Item:
 
     @property
     def suffix(self) -> str:
-        """Suffix that distinguishes the keys of several items on one line."""
+        """Suffix of the item's key, so that several items that begin on one line have different keys."""
         return f".{self.place}" if self.place > 1 else ""
 
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
@@ -86,7 +86,7 @@ def item_of(source: str, line: int, fields: Mapping[str, Any]) -> Item:
 
 
 def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
-    """Validate the record and return its request, or a failed request with the error.
+    """Validate the record, and return its ingest request, or a failed request with the error.
 
     A note without source and key gets the source `vault` and its path as the key. The request id of such a note depends
     on content, properties and modification time, so that any change of the file makes a new request.
@@ -104,7 +104,7 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
 
 
 def key_of_path(path: str) -> str:
-    """Return the key of a note: its path. A path that is too long becomes a digest and the end of the path."""
+    """Return the path of a note as its key. If the path is too long, the key is a digest and the path's end."""
     path = valid_unicode(path).replace("\x00", "?")
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     return path if len(path) <= KEY_LIMIT else f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}"
@@ -124,7 +124,7 @@ def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
 
 
 def valid_unicode(name: str) -> str:
-    r"""Return the name of a file with each byte that is not UTF-8 written as its lone surrogate, such as `\udce9`."""
+    r"""Return a file's name as valid Unicode: each byte that is not UTF-8 becomes six characters, such as `\udce9`."""
     return name.encode(errors="backslashreplace").decode()
 
 

@@ -159,7 +159,7 @@ def _take_record_fields(values: dict[str, Any], places: Mapping[str, str], note:
         except InvalidRequest as exc:
             note.notices.append(f"{places.get('timezone', '')}{exc}; kept as metadata")
     name = {part: values.get(part) for part in ("source", "key")}
-    try:  # Source and key identify the record only together. A source alone is usually the URL of a clipped page.
+    try:  # Only source and key together identify a record. A source alone is usually the URL of a clipped page.
         note.fields |= {
             part: kind.validate_python(str(name[part])) for part, kind in _NAME.items() if all(name.values())
         }
@@ -170,7 +170,7 @@ def _take_record_fields(values: dict[str, Any], places: Mapping[str, str], note:
 
 
 def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
-    """Move the first valid expiry, and `pinned`, from the properties to the fields.
+    """Move the first valid expiry time or lifetime, and `pinned`, from the properties to the fields.
 
     The property `stale_after` of the Open Knowledge Format also remains metadata.
     """

@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 from mnemosyne.domain.chronicle import TAG_LIMIT
 
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
-# Code, and the targets of links, such as `[Plan](#plan)` and `[[Note #plan]]`. The possessive prefix and `\Z` keep the
-# time linear in the length of the text.
+# Matches text in which `#` begins no tag: code, and the targets of links, such as `[Plan](#plan)` and `[[Note #plan]]`.
+# The possessive quantifier `*+` and `\Z` keep the time linear in the length of the text.
 _WITHOUT_TAGS = re.compile(
     r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]",
     re.DOTALL | re.MULTILINE,

@@ -83,8 +83,8 @@ def _lines_within_texts(block: str) -> set[int]:
     with suppress(*_yaml_errors()):
         for token in yaml.scan(f"{block}\n", Loader=_build_loader()):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
-                # The end mark of a block text is on the line after the text. The end mark of a quoted text is on the
-                # text's last line.
+                # The `end_mark` of a block text is on the line after the text. The `end_mark` of a quoted text is on
+                # the text's last line.
                 end = token.end_mark.line + (token.style not in ("|", ">"))
                 within.update(range(token.start_mark.line + 1, end))
     return within
@@ -136,7 +136,7 @@ def _remove_quotes(text: str) -> str:
 def _yaml_errors() -> tuple[type[BaseException], ...]:
     import yaml
 
-    # PyYAML also raises the errors in _YAML_ERRORS, if a value does not match its tag.
+    # PyYAML also raises the errors in _YAML_ERRORS, if a value does not match its YAML tag (such as `!!int`).
     return (yaml.YAMLError, *_YAML_ERRORS)
 
 

@@ -39,7 +39,7 @@ def format_of(name: str) -> str | None:
 
 
 def unpacked_name(name: str) -> str:
-    """Remove the extension `.gz`, in any case."""
+    """Remove the extension `.gz`, in upper or lower case."""
     return name[: -len(GZIP)] if name.lower().endswith(GZIP) else name
 
 
@@ -76,7 +76,8 @@ def read(
 def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
     """Yield the chronicles of a stream.
 
-    If a text file has no chronicles, the file is too large to be a note. In this case, yield an error.
+    If a text file has no chronicles, yield an error. Such a file is too large to be a note, because smaller text files
+    without chronicles are read as notes.
     """
     has_chronicles = False
     for item in chronicle.read(stream, name):
