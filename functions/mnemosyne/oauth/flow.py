@@ -229,7 +229,7 @@ class Flow:
         return count
 
     def token(self, request: OAuthRequest) -> Answer:
-        """Return tokens for a code or refresh token, or an error."""
+        """Exchange a code or refresh token for tokens, and return the tokens or an error."""
         return self._serve(request, lambda server: server.create_token_response(request))
 
     def revoke(self, request: OAuthRequest) -> Answer:
@@ -237,7 +237,7 @@ class Flow:
         return self._serve(request, lambda server: server.create_endpoint_response(Revocation.ENDPOINT_NAME, request))
 
     def error_redirect(self, request: OAuthRequest, error: OAuth2Error) -> str:
-        """Return the URL that tells the client about an error; empty if its redirect URI is not valid."""
+        """Return the URL that tells the client about an error; empty if the client's redirect URI is not valid."""
         if not error.redirect_uri:
             return ""
         error.state = request.payload.state
@@ -249,7 +249,7 @@ class Flow:
         with self._store.transaction() as rows:
             server = Server(self.issuer, rows, client)
             if client is None:
-                # 401 makes clients register again: RFC 6749, section 5.2.
+                # Status 401 (RFC 6749, section 5.2) makes clients register again.
                 problem = UNKNOWN_CLIENT if request.payload.client_id else "client_id must be given"
                 unknown = InvalidClientError(problem, status_code=401)
                 answer: Answer = server.handle_error_response(request, unknown)

@@ -126,7 +126,7 @@ class ResourceIndicator:
         self.match(grant.request, grant.request.authorization_code.record.grant)
 
     def of(self, request: Any) -> str:
-        """Return the resource of a request to /authorize in the server's spelling. Raises InvalidTarget."""
+        """Return the resource of a request to /authorize, spelled as in the settings. Raises InvalidTarget."""
         resources = request.payload.datalist.get("resource", []) or (
             self._resources if len(self._resources) == 1 else ()
         )
@@ -199,9 +199,9 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         super()._validate_token_scope(token)
 
     def authenticate_refresh_token(self, refresh_token: str) -> StoredToken | None:
-        """Return the token if it is unused, or if the class allows its second use.
+        """Return the token if it is unused, or if its second use is allowed (see RotatingRefreshGrant).
 
-        Any other second use revokes the grant.
+        A second use that is not allowed revokes the grant.
         """
         rows = self.server.rows
         record = rows.refresh_token(hash_secret(refresh_token))
