@@ -22,10 +22,11 @@ class CandidateSource(Protocol):
     ) -> Candidates:
         """Find up to `count` memories by vector, and up to `count` by words. Without a vector, only by words.
 
-        `excluded` leaves out near-duplicates of hits that an earlier call has found. Near-duplicates have the same
-        value of `statement`. `excluded["folded"]` has the values to leave out, and `excluded["shown"]` has the ids of
-        the hits, which stay. Raises EmbeddingModelChanged if the database now uses another embedding space than
-        `model`.
+        Leaves out the near-duplicates of hits that an earlier call has found. Near-duplicates have the same value of
+        `statement`. `excluded["folded"]` has the values whose memories are left out. `excluded["shown"]` has the ids
+        of the hits themselves, which are not left out.
+
+        Raises EmbeddingModelChanged if the database now uses another embedding space than `model`.
         """
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:

@@ -28,7 +28,10 @@ class Embedder(Protocol):
 
     @property
     def chunk_limit(self) -> ChunkLimit:
-        """Maximum size of a text for `embed_documents`. Longer texts are embedded in chunks."""
+        """Maximum size of a text for `embed_documents`, in characters and tokens.
+
+        Longer texts are embedded in chunks.
+        """
 
     @property
     def lexical_weight(self) -> float:

@@ -22,7 +22,10 @@ class Signer(Protocol):
     """Signs tokens with private keys that never leave the signer."""
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
-        """Return a signed token of a type. Raises Unavailable, or Misconfigured if the key cannot be used."""
+        """Sign the claims, and return a token of the type `type_`.
+
+        Raises Unavailable, or Misconfigured if the key cannot be used.
+        """
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
         """Return the public keys with which tokens are verified, as JWKs. Raises Unavailable and Misconfigured."""
@@ -32,7 +35,7 @@ class LogIn(Protocol):
     """A way for people to log in."""
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return the log-in URL and the code that the person types. Either may be empty.
+        """Begin a log-in, and return the log-in URL and the code that the person types. Either may be empty.
 
         Without a URL, the person logs in on the server's own page. Only this browser knows `secret`, and `finish`
         requires the same secret.

@@ -64,4 +64,4 @@ class ImportServices(SubscriberServices, Protocol):
         """The objects in Cloud Storage buckets."""
 
     def imports_of(self, namespace: str) -> "ObjectImports":
-        """Return the progress of imports into a namespace."""
+        """Return the store of the progress of imports into a namespace."""
