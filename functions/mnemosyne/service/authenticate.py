@@ -91,10 +91,10 @@ class _CachedKey:
 
 
 class ApiKeyAuthenticator:
-    """`AUTH_MODE=api_key`: `Bearer mnk_<id>_<secret>`.
+    """`AUTH_MODE=api_key`: an API key in the header, as `Authorization: Bearer mnk_<id>_<secret>`.
 
-    `find` looks up a key by its id. The result is cached for 30 seconds, and a valid key for 10 minutes while the
-    database is unavailable.
+    `find` looks up a key by its id. The result is cached for 30 seconds. While the database is unavailable, a valid key
+    is cached for 10 minutes.
     """
 
     credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
@@ -232,7 +232,7 @@ class CloudRunIamAuthenticator:
         self._read_claims = read_claims
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the identity's principal; raises Unauthorized."""
+        """Return the principal of the identity token's e-mail address. Raises Unauthorized."""
         claims = self._read_claims(bearer(authorization))
         email = claims.get("email")
         if not is_usable(email) or claims.get("email_verified") is not True:

@@ -78,7 +78,8 @@ def _run_steps(services: Services, wait: float) -> float:
     stored_ms = milliseconds(started)
     with _name_failed_step("search", _READ_MCP):
         query = SearchQuery(query=content, limit=3)
-        # Search without the reranker, which may be slow after a cold start. A search also finds the memory without it.
+        # Search without the reranker, which may be slow after a cold start. The search does not need the reranker to
+        # find the memory.
         result = search.search(query, memories=memories, embedder=services.embedder)
         if result.degraded:
             raise _FailedStepError("search", result.degraded, _READ_MCP)

@@ -32,16 +32,16 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     """Store a message as a dead letter, and return the dead letter with the message id under which it is stored.
 
     Call this function only for failures that cannot be recorded as outcomes of requests. A message that names no
-    namespace is stored in the namespace ''. A message whose sender caused the failure is only logged if the namespace
-    has too many dead letters.
+    namespace is stored in the namespace ''. If the sender has caused the failure and the namespace has too many dead
+    letters, the message is only logged and not stored.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
         return dead_letter
     limit = _limit(dead_letter.kind)
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    # If the id has changed, an existing letter was updated. `memories` cannot read this letter if the letter is in the
-    # namespace ''.
+    # If the id has changed, an existing dead letter was updated. `memories` cannot read this dead letter if it is in
+    # the namespace ''.
     is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
@@ -49,14 +49,17 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
 
 
 def _limit(kind: DeadLetterKind) -> int | None:
-    """Return the number of dead letters at which a namespace gets no more of this kind; None if there is no limit."""
+    """Return the limit for a kind of dead letter; None if there is no limit.
+
+    If a namespace has this number of dead letters, no more dead letters of the kind are stored in it.
+    """
     if kind is DeadLetterKind.CONFLICT:
         return CONFLICT_LIMIT
     return UNREADABLE_LIMIT if kind.is_of_sender else None
 
 
 def _log_dead_letter(dead_letter: DeadLetter, namespace: str, *, is_kept: bool = True) -> None:
-    """Log a dead letter. A cause that may quote the message is replaced by a sentence about causes of this kind."""
+    """Log a dead letter. A cause that may quote the message is replaced by the meaning of the dead letter's kind."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
     about = {

@@ -43,7 +43,7 @@ class Push:
         """Time since the message was published; None if the push does not have the time of publishing."""
         try:
             return datetime.now(UTC) - datetime.fromisoformat(self.message.publish_time)
-        except (ValueError, TypeError):  # the time is missing, or has no offset
+        except (ValueError, TypeError):  # the time is missing, or has no UTC offset
             return None
 
     @property

@@ -70,7 +70,7 @@ def _continue_forgetting(forgetting: Forgetting, memories: "MemoryStore", deadli
 
 
 def read(forgetting_id: UUID, *, memories: "MemoryStore") -> Forgetting:
-    """Return the state of a forgetting. Raises NotFound."""
+    """Read the state of a forgetting (a deletion of selected memories). Raises NotFound."""
     forgetting = memories.forgetting(forgetting_id)
     if forgetting is None:
         raise NotFound(f"no forgetting has the id {forgetting_id}")
@@ -84,12 +84,12 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "Memory
             forgetting_id, letter, forgotten.data, forgotten.requests
         ):
             return
-        letter = memories.dead_letter(letter.message_id)  # try again: another forgetting has changed the dead letter
+        letter = memories.dead_letter(letter.message_id)  # another forgetting has changed it: try again
 
 
 @dataclass(frozen=True)
 class _ForgottenRequests:
-    """Result of applying forgettings to a dead letter."""
+    """The changes that forgettings (deletions of selected memories) require in a dead letter."""
 
     data: bytes | None
     """The data of the dead letter without the forgotten memories; None if nothing is left."""
@@ -130,17 +130,17 @@ def _find_forgotten(
         return _ForgottenRequests(letter.data, [], effects.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
     deleted = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
-    # Of the records with one request id, the first valid one is the request, as in `decode`.
+    # If several records have the same request id, the first valid record is the request, as in `decode`.
     valid_first = sorted(deleted, key=lambda reading: isinstance(reading, FailedRequest))
     requests = tuple(first_of_each_id(valid_first).values())
     return _ForgottenRequests(redact(entries, forgotten), requests, effects.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:
-    """Remove forgotten memories from a dead letter before it is stored.
+    """Remove memories that were forgotten (deleted on request) from a dead letter, before it is stored.
 
-    Returns the dead letter, and the number of forgettings of the namespace. The dead letter is None if no memory is
-    left. The requests of the forgotten memories are recorded as deleted.
+    Returns the dead letter, and the number of forgettings (deletions) in the namespace. The dead letter is None if no
+    memory is left. The requests of the forgotten memories are recorded as deleted.
     """
     if not memories.namespace:
         return letter, 0
@@ -159,8 +159,8 @@ def without_old_texts(
 ) -> Sequence[FailedRequest]:
     """Remove the beginning of the content (`first_words`) from requests that may have been forgotten.
 
-    These are requests whose message was first published before the latest forgetting. Other requests are returned
-    unchanged.
+    These are requests whose message was first published before the latest forgetting (deletion of selected memories).
+    Other requests are returned unchanged.
     """
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 

@@ -1,4 +1,4 @@
-"""Divide messages into slices, and store the small slices of several messages together.
+"""Divide messages into slices (groups of requests), and store the small slices of several messages together.
 
 If no transaction of the namespace is in progress, a slice is stored at once. While a transaction is in progress,
 further small slices are collected, and the next transaction stores them together. Large slices do not wait. Databases

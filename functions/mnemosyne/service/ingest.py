@@ -261,10 +261,10 @@ class _Storing:
 
 
 def _has_expired(request: IngestRequest, now: datetime) -> bool:
-    """Whether the memory of the request has expired. False for a version of a record, which the database decides.
+    """Whether the memory of the request has expired. Always false for a version of a record.
 
-    An expired version supersedes earlier versions. SQL functions do this when the version is claimed, by the clock of
-    the database. If this machine's clock decided, an earlier version would stay current.
+    For a version, SQL functions decide by the clock of the database, because an expired version must supersede earlier
+    versions. If this machine's clock decided, an earlier version would stay current.
     """
     return request.external_id is None and request.expires_at is not None and request.expires_at <= now
 

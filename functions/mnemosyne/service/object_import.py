@@ -67,8 +67,8 @@ def import_object(
 ) -> None:
     """Continue the import of an object until its report is written.
 
-    Each record becomes a separate request. A record without source and key gets an id from the object's generation and
-    the line, so that reading the object again makes the same request.
+    Each record becomes a separate request. A record without source and key gets an id from the object's generation
+    (the version number in Cloud Storage) and the line, so that reading the object again makes the same request.
 
     Raises Unavailable if `budget` (in seconds) is used up or a service is unavailable. The message is then delivered
     again.
@@ -91,7 +91,7 @@ def import_object(
 
 @dataclass(frozen=True)
 class _Record:
-    """A valid record of an object. `key` is its key in the list of the object's lines (see `key_of`)."""
+    """A valid record of an object. `key` is made from the number of its line (see `key_of`)."""
 
     request: Request
     item: Item
@@ -132,7 +132,7 @@ class _Reading:
         return self.progress
 
     def _record_progress(self) -> None:
-        """Record the progress of reading the object, and the request id of each record in `lines`."""
+        """Record the progress of reading, and the request ids of the records since the last recording (`lines`)."""
         self.services.imports_of(self.namespace).record(self.progress, self.lines)
         self.lines = {}
         self.recorded = time.monotonic()
@@ -151,7 +151,7 @@ class _Reading:
         for number, item in enumerate(items, skip):
             if number >= published:
                 self._add_item(item, file.modified)
-            elif may_repeat(item):  # an earlier delivery has published the record; later records may have its id
+            elif may_repeat(item):  # published by an earlier delivery; later records may have the same id
                 self._read_item(item, file.modified)
 
     def _read_item(self, item: Item, modified: datetime | None) -> tuple[Reading, bool]:

@@ -1,4 +1,4 @@
-"""Publish outcomes for the publishers of messages."""
+"""Report the outcomes of requests, on a topic, to the publishers of the messages."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

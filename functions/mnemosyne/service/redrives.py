@@ -89,7 +89,7 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # also after Ctrl-C: otherwise the mark would prevent a redrive for 24 hours
+        except BaseException:  # also after Ctrl-C: otherwise the mark "in flight" would prevent a redrive for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
@@ -122,7 +122,7 @@ def redrive(message_id: str, *, memories: "MemoryStore", queue: IngestQueue) -> 
     """Publish the message of one dead letter again, and return the ids of its requests.
 
     The message is published even if the dead letter should wait after a failed redrive. Raises NotFound, and the errors
-    of Redrive.
+    of `Redrive.of` and `Redrive.run`.
     """
     return _redrive_one(message_id, memories, queue, None, Redrivable.NOW, dry_run=False).request_ids
 
