@@ -170,8 +170,7 @@ class Access:
         )
 
     async def no_log_in(self, request: Request) -> Response:
-        """Answer a client that looks for an authorization server: return an OAuth error (RFC 6749, section 5.2) that
-        names the credential which this server requires."""
+        """Return an OAuth error (RFC 6749, section 5.2) that names the credential which this server requires."""
         needs = f"this server issues no tokens and registers no clients: it requires {self._authenticator.credential}"
         where = f"; its issuer is {self.issuer}" if self.issuer else ""
         return JSONResponse({"error": "invalid_request", "error_description": needs + where}, status_code=404)
