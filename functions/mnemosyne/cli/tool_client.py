@@ -111,7 +111,7 @@ def _seconds(retry_after: str) -> float:
     try:
         if retry_after.strip().isdecimal():
             seconds = float(retry_after)
-        else:  # a proxy before the server may send a date
+        else:  # a proxy in front of the server may send a date
             seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
     except ValueError:
         seconds = 1

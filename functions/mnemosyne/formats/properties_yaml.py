@@ -34,11 +34,11 @@ _YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionErr
 
 
 def read(block: str) -> Properties | None:
-    """Parse a block of YAML; None if it is not a mapping, such as prose that begins with a word and a colon.
+    """Parse a block of YAML. The result is None if the block has no properties, for example if it is prose.
 
     If the block is invalid, each property is parsed separately. An invalid property on one line is taken as text
-    (`title: Draft: second try`). An invalid property of several lines is omitted with a notice, and so is a property
-    that is repeated below.
+    (`title: Draft: second try`). An invalid property of several lines is omitted with a notice. If a property occurs
+    twice, the last one is used, and the first one is omitted with a notice.
     """
     block = re.sub(r"^\t+", lambda match: "  " * len(match[0]), block.replace("\r\n", "\n"), flags=re.MULTILINE)
     block = _quote_hash_tags(block)

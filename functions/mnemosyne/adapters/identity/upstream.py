@@ -39,7 +39,7 @@ class OpenIdLogIn:
         self._metadata: tuple[float, Mapping[str, Any]] = (float("-inf"), {})
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return the URL of the provider's log-in page, and an empty log-in code.
+        """Return the URL of the provider's log-in page, and "" for the code, because the person types no code.
 
         After the log-in, the provider redirects the browser to this server's callback.
         """

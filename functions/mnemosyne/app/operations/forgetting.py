@@ -55,9 +55,9 @@ class PreviewForgetting(Selecting):
 
 
 class BeginForgetting(Selecting):
-    """Begin a forgetting, which deletes the memories that the token of a preview identifies.
+    """Begin a forgetting of the memories that the token of a preview identifies.
 
-    The caller must then call ContinueForgetting, which deletes the memories.
+    Nothing is deleted yet. The caller must then call ContinueForgetting, which deletes the memories.
     """
 
     action = "forget"

@@ -182,8 +182,8 @@ $$;
 -- text as it is written, not stemmed. The index of an element is the key of the word or form (see term_key).
 --
 -- The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. For a compound as a whole, such as
--- "inc-4821", n is 1, because p_words has no positions for it. If a form equals a stemmed word, they have one weight
--- together.
+-- "inc-4821", n is 1, because p_words has no positions for it. If a form equals a stemmed word, the vector has one
+-- element for both, with the occurrences of the stemmed word.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
 -- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent
@@ -218,17 +218,16 @@ CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
--- Return the word weights of each passage of a text. A passage consists of at most 100 consecutive words, or of 100
+-- Return a vector of word weights (see term_weights) for each passage of a text. A passage consists of at most 100 consecutive words, or of 100
 -- characters in scripts without spaces between words. A text of more than 16,000 words is divided into 160 longer
 -- passages. The result is null if the text has only one passage.
 --
 -- A long memory usually has several topics. If one passage contains most of a query's words, this is better evidence
 -- than the same words scattered over the whole memory.
 --
--- A word can have weights for its stem without accents, for the word as it is written, for the word with accents and
--- for a whole compound. A passage has only the weights that are largest in queries: the weight of the stem without
--- accents and, in English, also the weight of the word as it is written. The others count only in the score of the
--- whole memory.
+-- The vector of a whole memory has several elements for one word: its stem without accents, the word as it is written,
+-- the word with accents, and the whole compound. The vector of a passage has only the elements that get most weight in
+-- a query: the stem without accents and, in English, also the word as it is written.
 --
 -- The function splits the text, because the positions in a tsvector do not show the passage of each word: a tsvector
 -- has no position above 16,383, and at most 255 positions for each word.

@@ -63,8 +63,9 @@ $$;
 -- memory contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same weight as
 -- 1/100,000.
 --
--- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound (for example
--- "INC-4821") are additional words with a quarter of the weight, because their stems also count. If the query and the
+-- Words are stemmed. Stop words and question words are left out. A word with accents also counts as it is
+-- written, and a compound such as "INC-4821" also counts as a whole. Such an additional word has a quarter of the weight,
+-- because the stem of the word, or the stems of the compound's parts, count too. If the query and the
 -- memories are in English, a stemmed word passes half of its weight on to its forms. A language of fewer than 1% of the
 -- sampled memories does not count.
 --

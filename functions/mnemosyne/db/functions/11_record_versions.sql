@@ -230,8 +230,8 @@ BEGIN
             UPDATE source_keys k
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
-            -- Mark the current memory as superseded. Its successor is a random id, because the expired version has no
-            -- memory. If the version had been stored and removed after its expiry, the result would be the same.
+            -- The new version has already expired, so it is not stored. Mark the current memory as superseded by a
+            -- random id. The state is then the same as if the new version had been stored, and removed after its expiry.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

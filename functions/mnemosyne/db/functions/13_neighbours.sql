@@ -65,8 +65,8 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 --
 -- For the memory itself, `content` has the first 20,000 characters. For a neighbour with an earlier timestamp,
 -- `content` is complete, because an earlier memory may state another value of the same fact. These contents have at
--- most 64,000 bytes in total: from the first earlier neighbour that exceeds this limit, `content` is null. For a
--- neighbour with a later timestamp, `content` is always null.
+-- most 64,000 bytes in total: `content` is null for the neighbour with which the total would exceed this limit, and for
+-- all neighbours after it in the result. For a neighbour with a later timestamp, `content` is always null.
 CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)
 RETURNS TABLE (
     id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, is_similar boolean, content text
