@@ -1,1 +1,1 @@
-"""Development tools: deployment, checks, benchmarks, and the package for Google's ADK."""
+"""Development tools: deployment, checks, benchmarks, and a package for Google's Agent Development Kit (ADK)."""

@@ -1,7 +1,7 @@
-"""Run all benchmarks: `python -m infra.benchmarks [--full] [--keep]`. Each figure is a ratio with its spread.
+"""Run all benchmarks: `python -m infra.benchmarks [--full] [--keep]`. Each result is a ratio with its spread.
 
-The exit code is 1 if a ratio is more than 1.5 times worse than the baseline. `--keep` replaces the baseline and the
-table in the documents.
+`--full` uses more memories and rounds. `--keep` replaces the baseline and the table in docs/benchmarks.md. Without
+`--keep`, the exit code is 1 if a ratio is more than 1.5 times worse than the baseline.
 """
 
 import argparse
@@ -64,7 +64,10 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
 
 
 def main() -> int:
-    """Measure and print the figures, and compare them with the baseline. Return 1 if a figure is too much worse."""
+    """Measure the figures, print them, and compare them with the baseline.
+
+    Return 1 if a figure is more than 1.5 times worse than its baseline.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes an hour or two")
     parser.add_argument(

@@ -28,7 +28,10 @@ class BM25:
         self._documents = len(counts)
 
     def search(self, question: str) -> list[str]:
-        """Return the names of the ten best documents that have a word of the question."""
+        """Return the names of the ten documents with the highest scores, best first.
+
+        A document that contains no word of the question is left out.
+        """
         scores: dict[str, float] = defaultdict(float)
         for word in set(_WORD.findall(question.lower())):
             weights = self._weights.get(word, {})

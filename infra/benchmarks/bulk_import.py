@@ -28,7 +28,10 @@ WORDS = ["tea", "coffee", "garden", "river", "project", "budget", "meeting", "re
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure the rates of `mnemosyne import` and of `ingest`, `count` memories per round, and return their ratio."""
+    """Measure the rates of `mnemosyne import` and of `ingest`, and return the ratio of the rates.
+
+    In each round, both store `count` memories.
+    """
     os.environ.pop("PUBSUB_EMULATOR_HOST", None)
     ratios, firsts = [], []
     with (

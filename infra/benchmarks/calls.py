@@ -1,9 +1,10 @@
-"""Compare the CPU time of a tool call on Mnemosyne with one on the MCP SDK's server, in two protocol revisions.
+"""Compare the CPU time of a tool call on Mnemosyne with one on the MCP SDK's server, in two versions of MCP.
 
-Mnemosyne's services are in memory, so that only the time for protocol, middleware, validation, threads and logging is
-measured. The tool on the SDK's server does nothing. Each round sends the same requests to each server, one after the
-other. The event loop and the number of processors (one) are the same as in a deployed function. With two processors,
-the time that a call needs to reach a thread would differ from run to run, between 0 and 200 microseconds.
+Mnemosyne's server uses fake services without a database, so that only the time for protocol, middleware, validation,
+threads and logging is measured. The tool on the SDK's server does nothing. Each round sends the same requests to each
+server, one after the other. The event loop and the number of processors (one) are the same as in a deployed function.
+With two processors, the time until a thread begins to work on a call would differ from run to run, between 0 and 200
+microseconds.
 """
 
 import asyncio
@@ -78,7 +79,7 @@ class _Services(FakeServices):
 
 
 def mnemosyne_server(authenticator: Authenticator) -> Starlette:
-    """Return the `mcp` function's app."""
+    """Return the ASGI app of the function `mcp`, with fake services and this authenticator."""
     access = Access(authenticator, per_minute=10**9, issuer="", allowed_hosts=HOSTS)
     return build_app(
         _Services(),
@@ -116,7 +117,7 @@ def _app(server: Any) -> Starlette:
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Measure both protocol versions on one processor, and return the figures."""
+    """Measure tool calls in both versions of MCP, on Linux on one processor, and return the figures."""
     configure_logging("INFO", io.StringIO())
     if sys.platform != "linux":
         return uvloop.run(measure_servers(rounds))
@@ -129,7 +130,7 @@ def figures(rounds: int) -> list[Figure]:
 
 
 async def measure_servers(rounds: int) -> list[Figure]:
-    """Measure the calls of each server in both protocol versions. Raises RuntimeError if a call fails."""
+    """Measure tool calls to each server, in both versions of MCP. Raises RuntimeError if a call fails."""
     apps = {
         "tools/call": mnemosyne_server(NoAuthenticator()),
         "tools/call with an API key": mnemosyne_server(_api_key_authenticator()),

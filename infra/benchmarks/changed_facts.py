@@ -2,14 +2,16 @@
 
     python -m infra.benchmarks.changed_facts [--embedder multilingual]
 
-The hint is computed for each memory of the sets of assistant logs and short facts. A hinted memory is right if it
-states another value of the same subject's attribute. Precision is the share of hinted memories that are right. Recall
-is the share of changed facts for which the hint of the newer memory names an earlier memory.
+The hint is computed for the memories of two generated sets, short facts and assistant logs. Of the log messages that
+state no fact, only every tenth is measured. A memory that the hint names is right if it states another value of the
+same attribute of the same subject. Precision is the share of the named memories that are right. Recall is the share of
+changed facts for which the hint of the newer memory names a right memory.
 
-Half of the data is held out: the rules were written without looking at its errors. Held out are every second attribute
-of each kind of subject in sets/facts.json, and every second pair in sets/changed_pairs.jsonl. Half of these
-hand-written pairs are changed facts, and the other half only look similar. Pairs are compared without a store. For
-conversations, only the number of hints is printed, because their changes are not known.
+Half of the data is held out: the rules of the hint were written without looking at errors in this half. It consists of
+every second attribute of each kind of subject in sets/facts.json, and of every second pair in sets/changed_pairs.jsonl.
+This file has pairs of hand-written texts. In half of the pairs a fact changes, and in the other half the texts only
+look similar. Pairs are compared without a store. A third set has conversations. For this set only the number of hints
+is printed, because it is not known which of its facts change.
 """
 
 import argparse
@@ -34,7 +36,11 @@ SAMPLE = 10
 
 @dataclass
 class Figures:
-    """Counts of one part of a set."""
+    """Counts for one part of a set, from which precision and recall are computed.
+
+    `hints` is the number of memories that hints name, and `right` is the number of right ones among them. `changes` is
+    the number of changed facts, and `hinted` is the number of changed facts whose hint names a right memory.
+    """
 
     hints: int = 0
     right: int = 0
@@ -48,12 +54,12 @@ class Figures:
 
 
 def held_out() -> frozenset[str]:
-    """Return every second attribute of each kind. The rules were not tuned on facts with these attributes."""
+    """Return the names of the attributes that were not used for tuning: every second one of each kind of subject."""
     return frozenset(attribute.name for kind in kinds().values() for attribute in kind.attributes[1::2])
 
 
 def pair_figures(pairs: Sequence[dict[str, object]]) -> Figures:
-    """Return the counts for the hand-written pairs."""
+    """Compute the hint for each hand-written pair of texts, and return the counts."""
     figures = Figures()
     for pair in pairs:
         is_hinted = bool(changed_facts.replaced_ids(str(pair["later"]), [(0, str(pair["earlier"]))]))
@@ -67,10 +73,10 @@ def pair_figures(pairs: Sequence[dict[str, object]]) -> Figures:
 def store_figures(
     collection: Collection, hints: Callable[[str], Iterable[str]], *, sample: int = 1
 ) -> tuple[dict[str, Figures], float]:
-    """Return the counts for each part of a stored set, and the median milliseconds that a hint takes.
+    """Compute the hints of a stored set. Return the counts for each part, and the median milliseconds of a hint.
 
-    The parts are facts with an attribute on which the rules were tuned, facts with a held-out attribute, and memories
-    that state no fact.
+    The parts of a set are: memories whose fact has an attribute that was used for tuning the rules, memories whose
+    fact has a held-out attribute, and memories that state no fact.
     """
     parts = {name: Figures() for name in ("tuned on", "held out", "states no fact")}
     times, facts, held_out_attributes = [], collection.facts, held_out()
@@ -96,7 +102,7 @@ def store_figures(
 
 
 def main() -> None:
-    """Measure all sets and print their precision and recall."""
+    """Measure the pairs and the stored sets, and print the precision and recall of each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--embedder", default="offline", help="offline, multilingual or gemini")
     arguments = parser.parse_args()

@@ -41,7 +41,7 @@ class Fact:
     value: str
 
     def is_another_value(self, other: "Fact | None") -> bool:
-        """Whether the other fact has another value of the same attribute."""
+        """Whether the other fact states another value of the same attribute of the same subject."""
         if other is None or self.value == other.value:
             return False
         return (self.subject, self.attribute) == (other.subject, other.attribute)
@@ -49,7 +49,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents by id, and questions."""
+    """A test collection: documents by id, and questions about the documents."""
 
     name: str
     documents: dict[str, dict[str, Any]]
@@ -76,14 +76,14 @@ class Collection:
 
     @classmethod
     def read(cls, name: str, directory: Path) -> "Collection":
-        """Read the collection in corpus.jsonl and queries.jsonl."""
+        """Read the collection from the files corpus.jsonl and queries.jsonl in a directory."""
         return cls.of_files(name, directory / "corpus.jsonl", directory / "queries.jsonl")
 
     @classmethod
     def of_files(cls, name: str, corpus: Path, queries: Path) -> "Collection":
-        """Read the collection in these two files.
+        """Read the collection from these two files.
 
-        Raises InvalidRequest with the file and the line of a mistake.
+        If a line is invalid, raises InvalidRequest, whose message names the file and the line.
         """
         documents: dict[str, dict[str, Any]] = {}
         for place, row in _rows(corpus):

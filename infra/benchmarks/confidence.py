@@ -3,14 +3,15 @@
     python -m infra.benchmarks.confidence [--embedder gemini]
 
 Each row of the table compares the answerable questions of a set with questions that have no answer in this set. A
-tuning set has its own unanswerable questions. For each of the two collections of conversations, the questions of the
-other collection have no answer. One row has those that name a person of the searched collection, and another row has
-the questions about strangers.
+generated set contains such questions. Each of the two collections of conversations is searched with the questions of
+the other collection, which have no answer in it. One row is for the questions that name a person of the searched
+collection, and another row is for the questions about strangers.
 
-The first three columns have the ROC AUC of three values: the largest sum of cosine and share of words among the best
-hits, the largest cosine, and the largest share of words. The last two columns have error rates: the share of answerable
-questions with weak hits only, and the share of unanswerable questions with a strong hit. `mnemosyne.domain.confidence`
-defines weak and strong.
+The first three columns show how well three values separate the two groups of questions, as ROC AUC. The values are the
+weighted sum of cosine and share of words, the cosine, and the share of words (the share of the question's words that
+are in the hit). Of each value, the largest among the three best hits counts. The last two columns have error rates: the
+share of answerable questions whose three best hits are all weak, and the share of unanswerable questions with a strong
+hit among the three best. `mnemosyne.domain.confidence` defines weak and strong.
 """
 
 import argparse
@@ -35,16 +36,17 @@ QUESTIONS = 250
 
 
 def auc(answerable: Values, others: Values) -> float:
-    """Return the ROC AUC: Mann-Whitney's U.
+    """Return the ROC AUC of a value that separates answerable questions from others.
 
-    It is the probability that an answerable question has a higher value than an unanswerable one.
+    It is the probability that an answerable question has a higher value than another question, where equal values count
+    half. This is Mann-Whitney's U, divided by the number of pairs.
     """
     higher = (answerable[:, None] > others[None, :]).mean()
     return float(higher + 0.5 * (answerable[:, None] == others[None, :]).mean())
 
 
 def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[Confidence]]:
-    """Return the values of each question's best hits, and the best confidence."""
+    """Search for each question. Return the values of the best hits (see `Values`), and their highest confidence."""
     rows, best = [], []
     calibration = CALIBRATIONS.get(stored.model, UNCALIBRATED)
     for question in questions:
@@ -69,9 +71,10 @@ def people(collection: Collection) -> set[str]:
 
 
 def unanswerable(stored: Stored, others: Collection | None) -> dict[str, list[Question]]:
-    """Return questions that the collection cannot answer, by kind.
+    """Return questions that the stored collection cannot answer, by kind.
 
-    `others` are conversations of other people, whose questions have no answer in this collection.
+    `others` is a collection of conversations of other people, whose questions have no answer in the stored collection.
+    If it is None, the questions are the stored collection's own questions without an answer.
     """
     by_kind: dict[str, list[Question]] = {}
     names = people(stored.collection)
@@ -96,7 +99,7 @@ def measure(stored: Stored, kind: str, questions: Sequence[Question]) -> None:
 
 
 def main() -> None:
-    """Measure all sets and print a row for each."""
+    """Measure each set with each kind of unanswerable question, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--embedder", default="offline", help="offline, multilingual or gemini")
     arguments = parser.parse_args()

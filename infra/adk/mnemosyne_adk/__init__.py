@@ -1,6 +1,7 @@
-"""Long-term memory for agents of Google's ADK, stored by a Mnemosyne server and accessed over MCP.
+"""Long-term memory for agents that are built with Google's Agent Development Kit (ADK).
 
-Use it as `Runner(..., memory_service=MnemosyneMemoryService("https://…/mcp", api_key="…"))`.
+A Mnemosyne server stores the memories, and this package calls the server over MCP. Use it as
+`Runner(..., memory_service=MnemosyneMemoryService("https://…/mcp", api_key="…"))`.
 """
 
 from mnemosyne_adk.memory_service import MemoryServiceError, MnemosyneMemoryService

@@ -1,4 +1,4 @@
-"""ADK's `BaseMemoryService` over the tools of a Mnemosyne server."""
+"""ADK's `BaseMemoryService`, implemented with the tools of a Mnemosyne server."""
 
 import os
 import time
@@ -36,7 +36,7 @@ class MemoryServiceError(Exception):
     """Raised when a memory could not be stored, found or deleted. The message comes from the server.
 
     `code` is the server's code of the error, such as `not_found`. It is empty if the server did not answer. `retryable`
-    is true if the call may be repeated, and may succeed later.
+    is true if the same call can be repeated safely, and could then succeed.
     """
 
     def __init__(self, message: str, *, code: str = "", retryable: bool = False) -> None:
@@ -48,8 +48,9 @@ class MemoryServiceError(Exception):
 class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is not installed where mypy runs
     """Stores the events of ADK's sessions as memories, and finds them for the same user and app.
 
-    A repeated call stores nothing twice, because keys are derived from the events' ids and text. Users with the same
-    API key share a namespace, but find only their own memories. With a key for each user, namespaces are separate.
+    A repeated call stores no event twice, because the server recognises an event by a key that is derived from the
+    event's id, author and text. Users with the same API key share a namespace, but each user finds only their own
+    memories. To give users separate namespaces, use API keys of different namespaces.
     """
 
     def __init__(
@@ -62,13 +63,14 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         max_response_chars: int = 9_000,
         wait: float = 10.0,
     ) -> None:
-        """Configure the server's URL, key and limits.
+        """Configure the server's URL, the API key and limits.
 
-        `api_key` is the key, or a function (also an async one) that returns the key for an app name and a user id.
-        `limit` and `max_response_chars` limit the answer of a search. With `min_confidence` `related` or `strong`, a
-        search leaves out memories with a lower confidence. After storing, a call waits up to `wait` seconds for the
-        outcomes, so that a later search finds the memories. A memory without an outcome by then is durably queued, and
-        is stored later. If `wait` is 0, a call does not wait.
+        `api_key` is the key, or a function (sync or async) that takes an app name and a user id and returns the key.
+        A search returns at most `limit` memories with at most `max_response_chars` characters of contents. If
+        `min_confidence` is `related` or `strong`, a search leaves out memories with a lower confidence. A call that
+        stores memories waits until the server has stored or refused them, so that a later search finds them. It waits
+        at most `wait` seconds; a memory that is still in the durable queue by then is stored later. If `wait` is 0, a
+        call does not wait.
         """
         self._url, self._api_key = url, api_key
         self._limit, self._characters, self._wait = limit, max_response_chars, wait
@@ -78,8 +80,8 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     def from_uri(cls, uri: str, **_: Any) -> Self:
         """Build the service from `mnemosyne://host[:port]/mcp`, for ADK's registry of services.
 
-        The API key is read from the environment variable MNEMOSYNE_API_KEY. A host on this machine is called by http,
-        and any other host by https.
+        The API key is read from the environment variable MNEMOSYNE_API_KEY. A server on this machine (localhost) is
+        called by http, and any other server by https.
         """
         at = urlsplit(uri)
         if not at.hostname:
@@ -116,7 +118,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store the memories. A missing timestamp means now. Raises MemoryServiceError."""
+        """Store the memories. A memory without a timestamp gets the present time. Raises MemoryServiceError."""
         scope = Scope(app_name, user_id)
         await self._store(scope, entry_arguments(memories, scope, custom_metadata or {}))
 
@@ -208,7 +210,10 @@ async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
 
 
 async def _outcomes(client: Client, request_ids: Sequence[str], until: float) -> list[dict[str, Any]]:
-    """Poll the outcomes of requests until all are known, or until the time `until`."""
+    """Poll the outcomes of requests to store memories, and return the outcomes of the last poll.
+
+    Stop when every request has an outcome, or when the monotonic clock reaches `until`.
+    """
     outcomes: list[dict[str, Any]] = []
     while time.monotonic() < until:
         outcomes = (await _call(client, "ingest_status", {"request_ids": list(request_ids)}))["requests"]

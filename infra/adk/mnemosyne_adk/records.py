@@ -35,28 +35,28 @@ class Scope:
     def session(self, session_id: str | None) -> str:
         """Return a session name that is unique across apps and users.
 
-        Without a session, all content of a user in an app gets the same session name.
+        If `session_id` is None, all memories of a user in an app get the same session name.
         """
         parts = (self.app_name, self.user_id) if session_id is None else (self.app_name, self.user_id, session_id)
         name = "/".join(quote(part, safe="") for part in parts)
         return name if len(name) <= SESSION_LIMIT else _digest(name)
 
     def source(self, session_id: str | None) -> str:
-        """Return the `source` of events: a name within which the events' ids are unique."""
+        """Return the `source` of the memories of events: a name within which the `key` of each memory is unique."""
         return f"adk:{self.session(session_id)}"
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The metadata that identify this scope's memories."""
+        """The metadata by which memories of this app and user are recognised. They are stored with each memory."""
         return {"app": _value(self.app_name), "user": _value(self.user_id)}
 
     @property
     def conditions(self) -> list[dict[str, Any]]:
-        """The search conditions that select this scope's memories."""
+        """The search conditions that select only the memories of this app and user, by their metadata."""
         return [{"path": f"adk.{name}", "values": [value]} for name, value in self.metadata.items()]
 
     def has(self, metadata: Mapping[str, Any]) -> bool:
-        """Whether a memory with this metadata belongs to this scope."""
+        """Whether a memory with this metadata belongs to this app and user."""
         own = metadata.get("adk")
         return isinstance(own, dict) and self.metadata.items() <= own.items()
 
@@ -66,8 +66,9 @@ def event_arguments(
 ) -> Iterator[dict[str, Any]]:
     """Yield the arguments of `ingest_memories` for each event that has text or transcribed speech.
 
-    The key is a digest of the event's id and text, so that a repeated call stores nothing twice. Tool calls, their
-    results and the model's thoughts are left out. Text of more than 100,000 characters becomes several memories.
+    The argument `key` is a digest of the event's id, author and text, so that a repeated call stores nothing twice.
+    Tool calls, their results, the model's thoughts and partial events are left out. A text of more than 100,000
+    characters becomes several memories.
     """
     for event in events:
         if event.partial:
@@ -85,7 +86,7 @@ def entry_arguments(
 ) -> Iterator[dict[str, Any]]:
     """Yield the arguments of `ingest_memories` for each memory entry.
 
-    The arguments have no key, so that a deleted memory can be stored again.
+    The arguments have no `key`, because a deleted memory with a key could not always be stored again.
     """
     for entry in entries:
         own = {**entry.custom_metadata, **metadata}
@@ -93,7 +94,7 @@ def entry_arguments(
 
 
 def text_of(content: types.Content | None) -> str:
-    """Return the text of a content without the model's thoughts, in storable characters."""
+    """Return the text of a content without the model's thoughts. Characters that cannot be stored are replaced."""
     parts = (content.parts or []) if content else []
     return storable("\n".join(part.text for part in parts if part.text and not part.thought))
 
@@ -105,7 +106,7 @@ def _transcription(event: Event) -> str:
 
 
 def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield batches of arguments, each for one call. A memory with the key of an earlier memory is left out."""
+    """Yield batches of arguments, each for one call. Leave out a memory with the source and key of an earlier one."""
     batch: list[dict[str, Any]] = []
     keys: set[tuple[str, str]] = set()
     size = 0
