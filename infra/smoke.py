@@ -1,8 +1,8 @@
 """Test a deployed server: store a memory, wait for it, find it, delete it. `python3 infra/smoke.py URL`.
 
-The script uses the standard library only, because the pipeline runs the script as the account that deploys, and
-installs no packages for this step. The bearer token is the variable MNEMOSYNE_TOKEN. The exit code is 1 if a step
-fails.
+The script uses the standard library only. In Cloud Build it runs with the rights of the account that deploys, and an
+installed package could use these rights. The bearer token is read from the environment variable MNEMOSYNE_TOKEN. The
+exit code is 1 if a step fails.
 """
 
 import json
@@ -76,7 +76,7 @@ def _post(url: str, body: bytes, headers: dict[str, str], deadline: float) -> di
         except urllib.error.HTTPError as exc:
             if exc.code not in (429, 503) or time.monotonic() > deadline:
                 raise SmokeError(f"{url} answers {exc.code}: {exc.read().decode(errors='replace')}") from exc
-            seconds = exc.headers.get("Retry-After", "")  # a number of seconds, or a date that a proxy has set
+            seconds = exc.headers.get("Retry-After", "")  # a number of seconds, or a date if a proxy has set it
             time.sleep(int(seconds) if seconds.isdecimal() else 1)
         except (OSError, ValueError) as exc:
             raise SmokeError(f"{url} cannot be reached: {exc}") from exc

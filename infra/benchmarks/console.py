@@ -1,7 +1,7 @@
-"""Measure the console with many memories: the time of each page's tool calls, and the times in a browser.
+"""Measure the console with many memories: the time of each page's tool calls, and times in a browser.
 
-A `mnemosyne dev` runs for each number of memories. The time of a page's calls is divided by the time of a call that
-reads no memories. Each round makes every call of a page once, in sequence.
+The memories are in a new `mnemosyne dev`. The total time of a page's tool calls is divided by the time of a call that
+reads no memories. Each round makes the calls of every page once, one after the other.
 """
 
 import statistics
@@ -40,7 +40,7 @@ PAGES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 
 
 def figures(size: int, rounds: int, visits: int) -> list[Figure]:
-    """Measure a console with `size` memories."""
+    """Start `mnemosyne dev` with `size` memories, measure its console, print the times and return the ratios."""
     corpus = texts(size + rounds)
     query_texts = questions(corpus[size:], rounds)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
@@ -83,7 +83,10 @@ def _time_call(dev: DevServer, tool: str, arguments: Mapping[str, Any]) -> tuple
 
 
 def _pages(dev: DevServer, query_texts: Sequence[str]) -> dict[str, list[float]]:
-    """Return the milliseconds of all calls of each page, for every round after the first three."""
+    """Make the tool calls of each page once per round. Return the total milliseconds of each round, by page.
+
+    The first three rounds are left out, because they fill the caches.
+    """
     costs: dict[str, list[float]] = defaultdict(list)
     for question in query_texts:
         queries = {"results": question, "typing": " ".join(question.split()[:3])[:-1]}

@@ -1,7 +1,7 @@
-"""Measure the console in Chromium: a first visit, the time from a key to the search results, and lists of many rows.
+"""Measure the console in Chromium: a first visit, the time from a key press to the results, and a list of many rows.
 
-The times are measured in the page: from the event of a key to the frame that shows the results, the durations of long
-tasks (https://w3c.github.io/longtasks/), and the durations of frames.
+The times are measured in the page: from the event of a key press to the frame that shows the results, the durations of
+long tasks (https://w3c.github.io/longtasks/), and the durations of frames.
 """
 
 import statistics
@@ -65,7 +65,10 @@ step();
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Milliseconds of the long tasks while rows are loaded, restored, picked and scrolled, and of the longest frame."""
+    """Milliseconds of each long task while rows are loaded, restored, picked and scrolled.
+
+    `frame` is the longest time between two frames while the rows are scrolled.
+    """
 
     loaded: Sequence[float]
     restored: Sequence[float]
@@ -95,7 +98,7 @@ def visit(port: int, question: str) -> float:
 
 
 def typing(port: int, questions: Sequence[str]) -> list[float]:
-    """Return the milliseconds from the last key of each text to its results.
+    """Type texts into the search field. Return the milliseconds from each text's last key press to its results.
 
     Each text is the first two words of a question and the beginning of the third. It is typed into a new page, because
     a page searches less often after a hundred searches in a minute.
@@ -156,7 +159,7 @@ def _wait_for_rows(browser: Chromium, count: int) -> None:
 
 
 def _new_long_tasks(browser: Chromium) -> list[float]:
-    """Return the long tasks since the last call.
+    """Return the milliseconds of each long task since the last call of this function.
 
     First wait until the browser has reported the long tasks of the last change.
     """

@@ -1,4 +1,4 @@
-"""Local databases for benchmarks, with connections of the owner and stores of memories."""
+"""Create local databases for benchmarks, and connect to them."""
 
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +22,10 @@ def new_database(space: EmbeddingSpace) -> Iterator[tuple[postgres.EmbeddedPostg
 
 
 def owner_of(server: postgres.EmbeddedPostgres, database: str = postgres.DATABASE) -> closing[Connection]:
-    """Open a connection of the schema's owner without time limits. It is closed at the end of the context."""
+    """Open a connection as the user who owns the schema. The connection has no time limits.
+
+    It is closed at the end of the context.
+    """
     return closing(connection_factory(server.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)())
 
 
@@ -35,6 +38,6 @@ def opened(
     user: str = postgres.RUNTIME_USER,
     database: str = postgres.DATABASE,
 ) -> Iterator[MemoryDatabase]:
-    """Yield access to the memories of a database, through new connections of one database user."""
+    """Connect to a database as `user`, and yield access to the memories in the database."""
     with closing(Pool(connection_factory(server.url(user, database)), connections)) as pool:
         yield MemoryDatabase(pool, space)

@@ -1,6 +1,7 @@
-"""Measured figures and their comparison with the baseline.
+"""Figures (results of benchmarks), and their comparison with the baseline (the figures of an earlier run).
 
-A figure is a ratio within one run of the benchmarks. It has a spread over the rounds, and may have a goal.
+Most figures are ratios of two measurements of one run, such as the times of two searches. A figure has a spread over
+several rounds, and can have a goal.
 """
 
 import statistics
@@ -15,7 +16,7 @@ regressions are smaller than this."""
 
 @dataclass(frozen=True)
 class Figure:
-    """One ratio, with the median and the quartiles of its rounds.
+    """A measured ratio with its spread: usually the median of all rounds, and the quartiles `low` and `high`.
 
     A lower ratio is better, or a higher one if `more_is_better` is true.
     """
@@ -31,24 +32,24 @@ class Figure:
     def of(
         cls, name: str, ratios: Sequence[float], goal: float | None = None, *, more_is_better: bool = False
     ) -> "Figure":
-        """Return the figure for the ratios of all rounds."""
+        """Return a figure with this name, given the ratio of each round."""
         low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         return cls(name, middle, low, high, goal, more_is_better)
 
     @property
     def reached(self) -> bool | None:
-        """Whether the ratio reaches the goal. None if there is no goal."""
+        """True if the ratio reaches the goal, False if it does not, and None if there is no goal."""
         if self.goal is None:
             return None
         return self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal
 
     def worse_than(self, baseline: float) -> bool:
-        """Whether the ratio is worse than the baseline by more than TOLERATED."""
+        """Whether the ratio is worse than the baseline by more than the factor TOLERATED."""
         return self.ratio < baseline / TOLERATED if self.more_is_better else self.ratio > baseline * TOLERATED
 
     @property
     def row(self) -> str:
-        """Return the figure as a row of the documents' table."""
+        """The figure as a row of the table in docs/benchmarks.md."""
         sign = "≥" if self.more_is_better else "≤"
         goal = "" if self.goal is None else f"{sign} {self.goal:g}{'' if self.reached else ', not reached'}"
         return f"| {self.name} | {self.ratio:.2f} | {self.low:.2f} to {self.high:.2f} | {goal} |"
@@ -60,7 +61,7 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def regressions(figures: Sequence[Figure], baseline: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each figure that is worse than its baseline."""
+    """Return a sentence for each figure that is worse than its baseline by more than the factor TOLERATED."""
     return [
         f"{figure.name}: {figure.ratio:.2f}, baseline {baseline[figure.name]['ratio']:.2f}"
         for figure in figures

@@ -1,4 +1,4 @@
-"""Compare the rate of the whole ingestion, from publishing to storage, with the rate of bare upserts.
+"""Compare the rate of the whole ingestion, from publishing to storage, with the rate of plain SQL upserts.
 
 A second comparison is between Mnemosyne's upsert and an upsert by a faster driver, asyncpg. Every figure is a ratio of
 two measurements of the same round, because absolute times depend on the machine.
@@ -41,14 +41,14 @@ SPACE = EmbeddingSpace("offline", "bench", 768)
 BATCH = 100
 NAMESPACE = "default"
 
-# Hand-written upserts, with the placeholders of each driver.
+# Upserts of pg8000 and asyncpg in hand-written SQL, which use none of Mnemosyne's code.
 _COLUMNS = (
     "id", "namespace", '"timestamp"', "content", "title", "content_hash", "embedding_model", "embedding",
 )  # fmt: skip
 _BARE_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES "
 _BARE_CONFLICT = " ON CONFLICT (namespace, content_hash) DO UPDATE SET last_seen_at = now()"
 BARE_PG8000 = f"{_BARE_INSERT}(%s, %s, %s, %s, %s, %s, %s, CAST(%s AS halfvec)){_BARE_CONFLICT}"
-# The temporary table into which asyncpg copies rows, and the names of its columns without SQL's quotes.
+# asyncpg copies rows into a temporary table. It needs the names of the table's columns without the quotes of SQL.
 _INCOMING = [column.strip('"') for column in _COLUMNS]
 CREATE_BARE_INCOMING = f"""
 CREATE TEMPORARY TABLE incoming ON COMMIT DELETE ROWS AS SELECT {", ".join(_COLUMNS)} FROM memories WITH NO DATA
@@ -75,14 +75,14 @@ def batches(memory_rows: Sequence[Row], size: int = BATCH) -> list[Sequence[Row]
 
 
 def rate(count: int, work: Callable[[], object]) -> float:
-    """Return rows per second."""
+    """Call `work`, which processes `count` rows, and return the rows per second."""
     start = time.perf_counter()
     work()
     return count / (time.perf_counter() - start)
 
 
 def _values(request: IngestRequest) -> tuple[object, ...]:
-    """Return a row's parameters without its embedding."""
+    """Return the values of a memory for the columns _COLUMNS, without the last column, its embedding."""
     return (new_id(), NAMESPACE, request.timestamp, request.content, request.title, request.content_hash, "bench")
 
 
@@ -181,9 +181,9 @@ def ingest_pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, worke
 
 
 def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
-    """Return the rate from publishing to storage, divided by the rate of bare upserts of the same rows.
+    """Return the rate from publishing to storage, divided by the rate of plain SQL upserts of the same rows.
 
-    The keys of the result name the size of the messages and the number of workers.
+    The result has a ratio for each number of memories in a message (1, 100) and each number of workers (1, 4).
     """
     ratios = {}
     embedder = OfflineEmbedder(None)
@@ -197,7 +197,7 @@ def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, cou
             with ingest_pipeline(directory, server, workers) as queue:
                 queue.publish(
                     NAMESPACE, [request for request, _ in make_rows(1, OFFLINE.dimension)]
-                )  # not measured: at its first push, the function loads its embedder
+                )  # the first push is not measured, because the function loads its embedder then
                 _wait_stored(owner, 1)
                 whole = rate(total, lambda: _publish_and_wait(queue, requests, size, owner))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")
@@ -222,7 +222,7 @@ def _wait_stored(owner: Connection, count: int) -> None:
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure both upserts and the whole pipeline with `count` rows per round, and return the figures."""
+    """Measure the upserts and the whole ingestion with `count` rows per round, and return the ratios."""
     with new_database(SPACE) as (server, _):
         rates = upsert_rates(server, count, rounds)
     upserts = [own / other for own, other in zip(rates["upsert"], rates["asyncpg COPY"], strict=True)]

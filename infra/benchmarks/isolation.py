@@ -1,6 +1,7 @@
-"""Measure how much longer searches take with row-level security.
+"""Measure how much longer searches take with row-level security than without it.
 
-The searched namespace has nine tenths of all memories.
+The searches without row-level security use the owner's connection. The searched namespace has nine tenths of all
+memories.
 """
 
 import time
@@ -47,7 +48,10 @@ WHERE tablename IN ('memories', 'memory_words') AND (indexdef LIKE '% USING gin 
 
 
 def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
-    """Fill the table of memories, run the SQL in `change`, then build the large indexes and update the statistics."""
+    """Fill the table of memories, and run the SQL in the argument `change`.
+
+    The large indexes (GIN and HNSW) are dropped before and built afterwards. At the end the statistics are updated.
+    """
     indexes = owner.run(LARGE_INDEXES)
     owner.script("; ".join(f"DROP INDEX {index['name']}" for index in indexes))
     owner.run(FILL, rows=rows)
@@ -57,7 +61,7 @@ def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
 
 
 def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
-    """Return functions by name. Each runs one kind of search or list once."""
+    """Return functions by name. Each function runs one kind of search, or lists the newest memories, once."""
     random = np.random.default_rng(7)
     store = MemoryStore(database, "large")
 
@@ -86,7 +90,7 @@ def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
 
 
 def measure_alternately(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
-    """Return the seconds of each search in each database, by kind of search.
+    """Run each kind of search REPEATS times in each database. Return the seconds, by kind and by database.
 
     The databases alternate, so that changes of the machine's speed affect all equally.
     """

@@ -1,9 +1,10 @@
 """Measure searches in nine languages: recall@1 and recall@10, within a language and across languages.
 
 `tests/data/languages` has thirty facts, each as a memory and as a question in other words, in every language. Within a
-language, the questions in this language search only its memories. Across languages, they search the memories in the
-eight other languages. Then recall@1 is 1 if the best hit states the question's fact in any of these languages, and
-recall@10 is the share of the fact's eight memories among the ten best hits.
+language, the questions in this language search only the memories in the same language. Across languages, the questions
+search only the memories in the eight other languages. In this case, recall@1 of a question is 1 if the best hit
+states the question's fact in any language, and recall@10 is the share of the fact's eight memories that are among the
+ten best hits.
 
     python -m infra.benchmarks.languages [--embedder offline]
 """
@@ -106,7 +107,7 @@ def recall(stored: Stored, variant: str) -> Recall:
 
 
 def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[str, str, str], Recall]:
-    """Return the recall by language, reach and variant.
+    """Measure the recall of the embedder `name`. Return the recall by language, reach and variant.
 
     The reach "within" searches only memories in the language of the question; "across" searches only memories in the
     other languages. A variant is a kind of search: by words, by meaning or by both.
@@ -148,7 +149,7 @@ def table(embedders: Mapping[str, Mapping[tuple[str, str, str], Recall]]) -> str
 
 
 def main() -> None:
-    """Measure and print the table, and the means of each variant."""
+    """Measure each embedder. Print the table, and the mean recall of searches by words, by meaning and by both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--embedder", action="append", help="offline, multilingual or gemini [default: the first two]")
     names = parser.parse_args().embedder or ["offline", "multilingual"]

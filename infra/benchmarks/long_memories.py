@@ -49,7 +49,7 @@ def join_paragraphs(paragraphs: Sequence[str], count: int) -> list[str]:
 
 
 def recall(bench: Bench, namespace: str, query_texts: Sequence[str]) -> float:
-    """Return the share of the true ten nearest memories that a search by meaning finds."""
+    """Search by meaning for each question. Return the mean share of the true ten nearest memories that are found."""
     shares = []
     for question in query_texts:
         vector = bench.vector(namespace, question)
@@ -61,7 +61,7 @@ def recall(bench: Bench, namespace: str, query_texts: Sequence[str]) -> float:
 
 
 def milliseconds(bench: Bench, namespace: str, question: str) -> float:
-    """Return the time of a hybrid search with a limit of ten."""
+    """Run a hybrid search for ten hits, and return its duration in milliseconds."""
     vector = bench.vector(namespace, question)
     started = time.perf_counter()
     bench.search(namespace, question, vector, mode=SearchMode.HYBRID)
@@ -69,7 +69,7 @@ def milliseconds(bench: Bench, namespace: str, question: str) -> float:
 
 
 def measure(bench: Bench, query_texts: Sequence[str]) -> None:
-    """Print the times of both namespaces, their ratio, and the recall of each."""
+    """Search the long and the short memories, and print the times, the ratio of the times, and the recall."""
     pairs = [
         (milliseconds(bench, "long", question), milliseconds(bench, "short", question)) for question in query_texts
     ]
@@ -86,7 +86,7 @@ def measure(bench: Bench, query_texts: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Fill both namespaces and measure."""
+    """Store long memories and short memories in two namespaces, and compare the searches in them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=int, default=4_000, help="memories of each kind")
     parser.add_argument("--questions", type=int, default=60)

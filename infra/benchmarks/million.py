@@ -70,7 +70,7 @@ class Batch:
 
 
 def namespaces(rows: int) -> dict[str, int]:
-    """Return the number of memories of each namespace. All memories that are in no other namespace are in `large`."""
+    """Divide `rows` memories into namespaces, and return the number in each. `large` gets the remaining memories."""
     parts = {"sessions": rows // 4, "long": rows // 50, "ten thousand": min(10_000, rows // 10)}
     parts["thousand"] = min(1_000, rows // 100)
     return {"large": rows - sum(parts.values()), **parts}
@@ -105,7 +105,7 @@ def requests(batch: Batch, corpus: Sequence[str]) -> list[IngestRequest]:
 
 
 class Writer:
-    """Stores batches in one connection."""
+    """Stores batches of memories through a database connection, and measures the time of each batch."""
 
     def __init__(self, server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, corpus: Sequence[str]) -> None:
         self._connection = connection_factory(server.url("ingest"), socket_timeout=None, statement_seconds=0)()
@@ -149,7 +149,7 @@ class Writer:
 
 
 def import_memories(directory: DataDir, rows: int, show: Callable[[int], None]) -> dict[str, Any]:
-    """Store the batches that are not stored yet, and return the figures of all batches."""
+    """Store the batches that are not stored yet. Return rates and CPU times of all batches (`_import_figures`)."""
     corpus = _corpus(directory, rows)
     with measures.opened(directory) as (server, owner):
         owner.script(PREPARE)
@@ -180,7 +180,7 @@ def import_memories(directory: DataDir, rows: int, show: Callable[[int], None]) 
 
 
 def _import_figures(owner: Connection) -> dict[str, Any]:
-    """Return the figures of each tenth of the batches. The time between two runs does not count."""
+    """Return rates and CPU times for each tenth of the batches. The time between two runs does not count."""
     tenths = owner.run(TENTHS)
     memories = sum(tenth["memories"] for tenth in tenths)
     return {
@@ -194,7 +194,7 @@ def _import_figures(owner: Connection) -> dict[str, Any]:
 
 
 def _corpus(directory: DataDir, rows: int) -> list[str]:
-    """Return the paragraphs. They are kept in a file, because reading all packages takes half a minute."""
+    """Return the paragraphs that memories consist of. A file keeps them, because reading all packages takes 30 s."""
     file = directory.path / "paragraphs.json"
     if not file.exists():
         write_json(file, texts(min(PARAGRAPHS, rows)))

@@ -1,4 +1,4 @@
-"""The phases of the benchmark `million` that follow the import, and the machines that the measured figures require."""
+"""The phases of the benchmark `million` after the import, and the Cloud SQL machines that its results require."""
 
 import asyncio
 import math
@@ -62,7 +62,7 @@ WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS b
 
 @dataclass(frozen=True)
 class Store:
-    """A data directory, a function that returns the paragraphs of its memories, and the number of measured searches."""
+    """The benchmark's data directory, a function that returns its paragraphs, and the number of searches to measure."""
 
     directory: DataDir
     corpus: Callable[[], list[str]]
@@ -71,7 +71,7 @@ class Store:
 
 @contextmanager
 def opened(directory: DataDir) -> Iterator[tuple[postgres.EmbeddedPostgres, Connection]]:
-    """Yield the database with SERVER_SETTINGS, and a connection of the owner."""
+    """Yield the running database server with SERVER_SETTINGS, and a connection as the owner of the schema."""
     file = directory.postgres / "postgresql.auto.conf"
     if not file.exists():
         with stack.database(directory, SPACE):
@@ -88,7 +88,7 @@ def opened(directory: DataDir) -> Iterator[tuple[postgres.EmbeddedPostgres, Conn
 
 
 def sizes(store: Store) -> dict[str, Any]:
-    """Return the number of rows, and the bytes of each table and index, after VACUUM ANALYZE."""
+    """Run VACUUM ANALYZE. Return the numbers of memories and chunks, and the bytes of each large table and index."""
     with opened(store.directory) as (_, owner):
         owner.script("VACUUM ANALYZE")
         return _sizes(owner)
@@ -106,7 +106,7 @@ def _sizes(owner: Connection) -> dict[str, Any]:
 
 
 def searches(store: Store) -> dict[str, Any]:
-    """Return the milliseconds of searches over HTTP, the CPU time of a search, and the memory of all processes."""
+    """Search over HTTP. Return the milliseconds and CPU time of a search, and the memory that the processes use."""
     query_texts = questions(store.corpus(), store.searches + WARM_UP)
     figures: dict[str, Any] = {}
     with _running(store) as running:
@@ -193,7 +193,7 @@ def restart(store: Store) -> dict[str, Any]:
 
 
 def rebuild(store: Store, memory: str) -> dict[str, Any]:
-    """Rebuild the index of embeddings with `memory` as maintenance_work_mem. Return seconds and the index's bytes."""
+    """Rebuild the HNSW index with `memory` as maintenance_work_mem. Return the seconds and the bytes of the index."""
     with opened(store.directory) as (_, owner):
         owner.run("SELECT set_config('maintenance_work_mem', :memory, false)", memory=memory)
         began = time.perf_counter()
@@ -202,7 +202,7 @@ def rebuild(store: Store, memory: str) -> dict[str, Any]:
 
 
 def changes(store: Store) -> dict[str, Any]:
-    """Add a tag to 5 % of the largest namespace's memories, and delete another 5 %. Return rates and new sizes.
+    """Tag 5 % of the largest namespace's memories, and delete another 5 %. Return the rates and the sizes afterwards.
 
     After an interruption, only the remaining memories are changed, and the rates are computed from these.
     """
@@ -226,7 +226,7 @@ def changes(store: Store) -> dict[str, Any]:
 
 
 def vacuum(store: Store) -> dict[str, Any]:
-    """Return the seconds of VACUUM for the three large tables, and the sizes afterwards."""
+    """Run VACUUM on the three large tables. Return the seconds that it takes, and the sizes afterwards."""
     with opened(store.directory) as (_, owner):
         began = time.perf_counter()
         owner.script("VACUUM memories, memory_chunks, memory_words")
@@ -262,7 +262,7 @@ class Machine:
 
     @property
     def price(self) -> float:
-        """Price in US dollars a month, for the Enterprise edition in europe-west1: docs/deployment.md (Cost)."""
+        """Price in US dollars a month, for the Enterprise edition in europe-west1: docs/deployment.md, section Cost."""
         return self.processors * 30.15 + self.memory * 5.11 + self.disk * 0.17
 
 
@@ -272,9 +272,9 @@ def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.di
     The memory is 2 GB plus 1.2 times the bytes that searches read at random. Cloud SQL offers even numbers of
     processors, with at most 6.5 GB of memory for each. The disk is 1.5 times the data, for the WAL and an index build.
 
-    `dimension` may differ from the measured dimension, up to 1,000. Then the bytes of the embeddings are computed from
-    the layout of pages. A page has two rows of `memories` (01_storage.sql), or as many whole elements of the HNSW index
-    as fit.
+    `dimension` is at most 1,000. If it is not the dimension of the measured embeddings, the bytes are computed from the
+    layout of PostgreSQL's pages: a page has two rows of `memories` (01_storage.sql), or as many whole elements of the
+    HNSW index as fit.
     """
     sizes, relations = figures["sizes"], figures["sizes"]["relations"]
     data, searched = sizes["bytes"], sum(relations.get(name, 0) for name in SEARCHED)

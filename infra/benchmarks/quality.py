@@ -2,7 +2,8 @@
 
     python -m infra.benchmarks.quality [PART ...]
 
-These are the tables of docs/benchmarks.md. Each part is a module with its own options.
+A PART is a module in infra/benchmarks, such as `retrieval`, which can also be run alone, with its own options. The
+results are in docs/benchmarks.md.
 """
 
 import argparse
@@ -13,7 +14,7 @@ PARTS = ("retrieval", "confidence", "changed_facts", "long_memories", "languages
 
 
 def main() -> int:
-    """Run the chosen parts, and return the first exit code that is not zero."""
+    """Run the chosen modules (all by default) until one fails. Return the exit code of the failed module, or 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)} [default: all]")
     parts = parser.parse_args().parts or list(PARTS)

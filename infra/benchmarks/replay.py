@@ -1,12 +1,13 @@
-"""Try ranking weights on recorded candidates. It takes seconds and needs no database.
+"""Try other ranking weights on recorded candidates of searches, in seconds and without a database.
 
     python -m infra.benchmarks.replay record candidates.jsonl.gz [SET ...]
     python -m infra.benchmarks.replay try candidates.jsonl.gz previous=0.5 session_best=0.2
 
-`record` stores the candidates of each question of the named sets, with their vectors. Without names, it records all
-sets of `infra.benchmarks.retrieval`. `try` prints recall@5, recall@10 and nDCG@10 with the default weights and with the
-changed weights, and the 95 % intervals of the differences in recall@10 and nDCG@10. The weights are the fields of
-`mnemosyne.domain.ranking_weights.Weights`.
+The candidates of a question are the memories that the database returns before they are ranked. `record` writes the
+candidates of each question of the named sets to a file, with their vectors. Without names, it records all sets of
+`infra.benchmarks.retrieval`. `try` ranks the recorded candidates with the default weights and with the changed weights.
+It prints recall@5, recall@10 and nDCG@10 for both, and the 95 % intervals of the differences in recall@10 and nDCG@10.
+The weights are the fields of `mnemosyne.domain.ranking_weights.Weights`.
 """
 
 import argparse
@@ -41,14 +42,14 @@ SELECT id, CAST(embedding AS text) AS vector FROM memories WHERE id = ANY(CAST(:
 
 @dataclass(frozen=True)
 class RecordedSearch:
-    """The recorded candidates of one question. `search.rank` reads them in place of a memory store."""
+    """The recorded candidates of one question. `search.rank` uses this object in place of a memory store."""
 
     recorded: Mapping[str, Any]
     memories: Mapping[str, tuple[str, str]]
     """The name and the packed vector of each memory of the collection, by id."""
 
     def find_candidates(self, *_: object, **__: object) -> Candidates:
-        """Return the recorded candidates."""
+        """Return the recorded candidates of the question, whatever the arguments are."""
         candidates = self.recorded["candidates"]
         if any(len(row) != len(Candidate._fields) for row in candidates["rows"]):
             raise SystemExit("the candidates were recorded by another version: record them again")
@@ -62,7 +63,7 @@ class RecordedSearch:
         return cosines
 
     def rank(self, weights: Weights) -> list[str]:
-        """Return the names of the ten best documents."""
+        """Rank the recorded candidates with these weights. Return the names of the ten best documents."""
         preferred = tuple(
             TimeWindow(**{name: bound and datetime.fromisoformat(bound) for name, bound in window.items()})
             for window in self.recorded["preferred"]
@@ -80,10 +81,10 @@ class RecordedSearch:
 
 
 def record(file: Path, names: Sequence[str]) -> None:
-    """Write the candidates of every question of the sets to a file.
+    """Write the candidates of every answerable question of the sets to a file.
 
-    The embedder is the offline embedder, and the memories are stored with their sessions. After the questions of each
-    set, one line has the names and the vectors of their candidates.
+    The memories are stored with their sessions, and embedded by the offline embedder. After the lines of the questions
+    of a set, one line has the document names and the vectors of all candidates of the set.
     """
     with (
         gzip.open(file, "wt") as lines,
@@ -117,7 +118,7 @@ def _record_question(store: Stored, question: Question) -> dict[str, Any]:
 
 
 def _memories(store: Stored, ids: Sequence[str], owner: Connection) -> dict[str, tuple[str, str]]:
-    """Return the name and the vector in base64 of each memory, by id."""
+    """Return the document's name and the vector (in base64) of each memory, by the id of the memory."""
     vectors = {
         str(row["id"]): base64.b64encode(np.array(orjson.loads(row["vector"]), dtype=np.float16).tobytes()).decode()
         for row in owner.run(VECTORS, ids=ids)

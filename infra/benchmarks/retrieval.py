@@ -3,11 +3,12 @@
     python -m infra.benchmarks.retrieval [SET ...] [--embedder gemini] [--reranking-model MODEL] [--weights]
     python -m infra.benchmarks.retrieval --corpus corpus.jsonl --queries queries.jsonl
 
-All sets are measured by default. `infra.benchmarks.collection` describes the files of your own collection. Searches
-use the real store and service. Each collection is stored with and without sessions, and also with tags if it has tags.
-It is searched right after the ingestion, and again after ANALYZE. The results are printed by kind of question. Plain
-BM25 and searches by meaning alone are the baselines. The intervals come from a paired bootstrap over the questions.
-Times are medians, divided by the time of a search by meaning.
+All sets are measured by default. To measure your own collection, write the files that `infra.benchmarks.collection`
+describes. Searches use the real store and service. Each collection is stored with and without sessions, and also with
+tags if it has tags. All searches run right after the ingestion, and hybrid searches run again after ANALYZE. The
+results are compared with plain BM25 and with searches by meaning alone. The printed intervals of differences come from
+a paired bootstrap over the questions. Times are medians, divided by the time of a search by meaning. nDCG@10 is also
+printed by kind of question.
 
 Gemini needs GEMINI_API_KEY or the settings of Vertex AI. A reranking model needs GOOGLE_CLOUD_PROJECT and credentials.
 """
@@ -51,7 +52,7 @@ BY_KIND = ("plain BM25", "semantic", "full text", "hybrid")
 
 
 def measure(questions: Sequence[Question], search: Search) -> Rows:
-    """Return recall@5, recall@10, nDCG@10 and seconds, one row per question."""
+    """Search for each question. Return recall@5, recall@10, nDCG@10 and seconds, one row per question."""
     rows = []
     for question in questions:
         started = time.perf_counter()
@@ -65,7 +66,10 @@ def measure(questions: Sequence[Question], search: Search) -> Rows:
 
 
 def interval(before: Rows, after: Rows, metric: str = "recall@10") -> str:
-    """Return the 95 % bootstrap interval of the mean difference in the metric, resampled over the questions."""
+    """Return the 95 % interval of the mean difference in a metric between two searches.
+
+    It is a bootstrap interval: the questions are resampled RESAMPLES times.
+    """
     gains = (after - before)[:, METRICS.index(metric)]
     generator = np.random.default_rng(0)
     means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(RESAMPLES)]
@@ -76,7 +80,7 @@ def interval(before: Rows, after: Rows, metric: str = "recall@10") -> str:
 def run(
     collection: Collection, embedder_name: str, *, weights: bool = False, reranker: Reranker | None = None
 ) -> dict[str, dict[str, float]]:
-    """Measure and print every mode on one collection, and return the means by mode."""
+    """Measure every kind of search on one collection, print the results, and return the mean metrics by kind."""
     with opened_store(embedder_name) as (embedder, memories, server):
         plain = Stored(collection, memories, embedder, sessions=False)
         all_memories = Stored(collection, memories, embedder)
@@ -127,7 +131,7 @@ def _print(collection: Collection, rows_by_search: dict[str, Rows]) -> None:
 
 
 def figures() -> list[Figure]:
-    """Return the recall@10 of each mode on the conversations."""
+    """Measure the collection `conversations`, and return the recall@10 of each kind of search."""
     collection = Collection.read("conversations", OURS["conversations"])
     return [
         Figure.of(f"recall@10 on conversations, {mode}", [metrics["recall@10"]], more_is_better=True)
@@ -148,7 +152,7 @@ def collection_of(name: str) -> Collection:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure the chosen collections, and print the results."""
     names = available_collections()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(names))

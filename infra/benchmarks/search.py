@@ -1,6 +1,6 @@
-"""Measure searches on real text: the database's CPU time by kind and size, growth, and recall.
+"""Measure searches on real text: the database's CPU time by kind of search and size of namespace, and the recall.
 
-Namespaces of growing size share one database. Each round asks one question by each kind of search in each namespace,
+Namespaces of different sizes share one database. Each round asks one question by each kind of search in each namespace,
 one after the other, so that changes in the machine's speed affect all equally.
 """
 
@@ -77,11 +77,11 @@ class Bench:
     """Number of concurrent writers, at most the number of connections."""
 
     def cpu(self) -> float:
-        """Return the CPU milliseconds of the backends: https://docs.kernel.org/scheduler/sched-stats.html."""
+        """Return the CPU milliseconds of the `processes`: https://docs.kernel.org/scheduler/sched-stats.html."""
         return sum(int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) for process in self.processes) / 1e6
 
     def cost(self, work: Callable[[], object]) -> float:
-        """Return the backends' CPU milliseconds for the work."""
+        """Call `work`, and return the CPU milliseconds that the measured PostgreSQL processes use for it."""
         before = self.cpu()
         work()
         return self.cpu() - before
@@ -143,7 +143,7 @@ def _request(n: int, content: str, count: int, *, sessions: bool) -> IngestReque
 
 
 def newest_tenth(size: int) -> datetime:
-    """Return the time at which the newest tenth of a namespace's memories begins."""
+    """Return the timestamp of the oldest memory in the newest tenth of a namespace of `size` memories."""
     return START + timedelta(minutes=size - size // 10)
 
 
@@ -177,19 +177,19 @@ def writing_bench(
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
-    """Store the contents ten times while the vector index exists. Return the memories per second, ten values."""
+    """Store the contents ten times while the vector index exists. Return the memories per second of each time."""
     return [store(bench, "kept", [f"{n} {content}" for content in contents]) for n in range(10)]
 
 
 def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[str]) -> list[float]:
-    """Return the cost of hybrid searches divided by the cost of semantic searches, for memories in sessions.
+    """Store memories in sessions. Return the cost of hybrid searches divided by the cost of semantic searches.
 
     The memories are in a separate namespace, stored last, which shares the vector index with all other namespaces.
     """
     store(bench, "sessions", contents, sessions=True)
     bench.owner.script("VACUUM ANALYZE")
     ratios = []
-    for question in [*query_texts[:3], *query_texts]:  # the first three warm the caches
+    for question in [*query_texts[:3], *query_texts]:  # the first three searches warm the caches
         costs = search_costs(bench, "sessions", len(contents), question)
         ratios.append(costs["hybrid"] / costs["semantic"])
     return ratios[3:]
@@ -198,7 +198,7 @@ def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[s
 def recall(bench: Bench, namespace: str, query_texts: Sequence[str], filters: Filters | None = None) -> list[float]:
     """Return the share of the true ten nearest memories that a search by meaning finds, for each question.
 
-    Of the filters, only the tags and `after` may be set.
+    `filters` must set nothing except the tags and `after`, because the exact search ignores all other filters.
     """
     shares, filters = [], filters or Filters()
     since = filters.after or START
@@ -213,9 +213,9 @@ def recall(bench: Bench, namespace: str, query_texts: Sequence[str], filters: Fi
 
 
 def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
-    """Measure searches in namespaces of these sizes, each ten times the previous size.
+    """Measure searches in namespaces of these sizes, each ten times as large as the previous one.
 
-    Above SMALL memories, the names of the figures contain the number.
+    If all namespaces together have more than SMALL memories, the names of the figures contain the total.
     """
     among = f", among {sum(sizes):,}" if sum(sizes) > SMALL else ""
     return [replace(figure, name=f"{figure.name}{among}") for figure in _measure(sizes, rounds)]
@@ -231,7 +231,7 @@ def _measure(sizes: Sequence[int], rounds: int) -> list[Figure]:
             fill(writers, {f"n{size}": corpus[:size] for size in sizes})
         with opened(server, SPACE) as memories, owner_of(server) as owner:
             bench = measured_bench(memories, embedder, owner)
-            for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first three warm the caches
+            for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first three fill the caches
                 for size in sizes:
                     for way, cost in search_costs(bench, f"n{size}", size, question).items():
                         if number >= 3:
@@ -281,7 +281,7 @@ def _ratios(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> 
 
 
 def share(name: str, shares: Sequence[float], goal: float) -> Figure:
-    """Return the figure for a recall: the mean, and twice its standard error on both sides."""
+    """Return a figure with the mean recall, and with a spread of twice the standard error on both sides."""
     mean = statistics.fmean(shares)
     spread = 2 * statistics.pstdev(shares) / len(shares) ** 0.5
     return Figure(name, mean, mean - spread, mean + spread, goal, more_is_better=True)

@@ -31,14 +31,17 @@ Search = Callable[[str], Sequence[str]]
 
 
 class Remembered:
-    """Cache of the candidates of questions, so that ranking them with other lexical weights needs no look-up."""
+    """Cache of the candidates of each question, so that other lexical weights are tried without a query."""
 
     def __init__(self, memories: CandidateSource) -> None:
         self._memories = memories
         self._found: dict[tuple[str | None, str], Candidates] = {}
 
     def find_candidates(self, query: SearchQuery, vector: Vector | None, **options: Any) -> Candidates:
-        """Return the cached candidates, by the question's text. All other fields of the queries are equal."""
+        """Return the candidates of the question. Look them up in the database only the first time.
+
+        The key of the cache has the question's text and the options, because all other fields of the queries are equal.
+        """
         key = query.query, str(options)
         if key not in self._found:
             self._found[key] = self._memories.find_candidates(query, vector, **options)
@@ -50,7 +53,7 @@ class Remembered:
 
 
 class Stored:
-    """A collection stored in its own namespace, and searches of it."""
+    """A test collection that is stored in its own namespace, with functions that search it."""
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class Stored:
     def rank(
         self, question: str, mode: SearchMode, *, words_only: bool = False, weight: float | None = None
     ) -> tuple[list[RankedCandidate], Candidates]:
-        """Return the candidates in the order of the ranking, and the candidates as the database returned them."""
+        """Search. Return the candidates in the order of the ranking, and again as the database returned them."""
         embedder = self._embedder.for_namespace(self._namespace)
         return search.rank(
             self.query(question, mode),
@@ -109,7 +112,7 @@ class Stored:
         )
 
     def query(self, question: str, mode: SearchMode) -> SearchQuery:
-        """Return the query for ten hits."""
+        """Return a query that asks for ten hits. A hybrid query prefers the times that the question names."""
         preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
         return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
 
@@ -122,7 +125,7 @@ class Stored:
         return query, candidates, embedder.lexical_weight
 
     def may_replace(self, name: str) -> list[str]:
-        """Return the documents that the hint `may_replace` of a document's memory names."""
+        """Compute the hint `may_replace` for a document's memory. Return the ids of the documents that it names."""
         neighbours = self._memories.neighbours(self._ids[name])
         return self.names(str(neighbour.id) for neighbour in neighbours.may_replace)
 
@@ -131,10 +134,10 @@ class Stored:
         return [self._names[memory_id] for memory_id in ids]
 
     def documents(self, ids: Iterable[str]) -> list[str]:
-        """Return the ids of all documents that have the text of one of the memories.
+        """Return the ids of all documents whose text is the text of one of these memories.
 
-        A search returns only one hit for several documents with the same text, because they are one memory or
-        near-duplicates.
+        A search returns only one hit for several documents with the same text, because they are stored as one memory
+        or as near-duplicates.
         """
         texts = (self.collection.documents[name]["text"] for name in self.names(ids))
         return list(dict.fromkeys(name for text in texts for name in self._by_text[text]))
@@ -167,11 +170,11 @@ def opened_store(embedder_name: str) -> Iterator[tuple[Embedder, MemoryDatabase,
 
 
 def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
-    """Return the embedder of a provider, and its embedding space."""
+    """Return the embedder with this name (offline, multilingual or gemini), and its embedding space."""
     variables = {
         "MNEMOSYNE_EMBEDDER": name,
         "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
-        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # a required setting, but never used
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # this setting is required, but not used
         "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
     }
     settings = Settings.from_environment({**os.environ, **variables})

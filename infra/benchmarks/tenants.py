@@ -25,9 +25,10 @@ WARM_UP = 3
 def compare_tenants(
     shared: Bench, alone: Mapping[str, Bench], query_texts: Sequence[str], suffix: str, names: Mapping[str, str]
 ) -> list[Figure]:
-    """Divide the cost of each tenant's searches in the shared database by their cost in the tenant's own database.
+    """Search for each tenant in the shared database and in the tenant's own database, and compare the CPU times.
 
-    `names` has a description of each tenant, which is used in the names of the tenant's figures.
+    The figures are the ratios of the CPU times, and the recall in the shared database. `names` has a description of
+    each tenant for the names of the tenant's figures.
     """
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number, question in enumerate([*query_texts[:WARM_UP], *query_texts]):
@@ -66,7 +67,7 @@ def figures(rows: int, rounds: int) -> list[Figure]:
         embedder = OfflineEmbedder(directory.path / "words.bin")
 
         def filled_bench(database: str, contents: Mapping[str, Sequence[str]]) -> Bench:
-            """Store the contents of each namespace in a database, and return a Bench with new connections to it."""
+            """Store the texts of each namespace in a database. Return a Bench with new connections to the database."""
             with writing_bench(server, embedder, database) as writers:
                 fill(writers, contents)
             memories = exits.enter_context(opened(server, SPACE, database=database))

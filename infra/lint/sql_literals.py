@@ -1,9 +1,9 @@
 """Check that every SQL statement is a constant and every row is read by column name.
 
 mypy does not check `LiteralString`, and thus accepts `connection.run(f"… {name}")`
-(https://github.com/python/mypy/issues/12554). This check therefore reads the calls of a Connection. The statement of
-`run`, `one`, `script` and `copy` must be a string literal, or the name of a `Final` constant. The same rule applies to
-the methods of a store that pass their statement on to a Connection.
+(https://github.com/python/mypy/issues/12554). This program therefore checks every call of the methods `run`, `one`,
+`script` and `copy` of a Connection: the first argument, the SQL statement, must be a string literal or the name of a
+`Final` constant. The same rule applies to calls of those methods of a store that pass a statement on to a Connection.
 """
 
 import ast
@@ -55,9 +55,9 @@ def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
 
 
 def _statements_passed_on(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield each argument `sql` that a method of STORE_CALLS passes on.
+    """Yield each argument `sql` that one of the methods in STORE_CALLS passes on to another call.
 
-    Such an argument need not be a constant, because the calls of the method are checked instead.
+    Such an argument need not be a constant, because the calls of these methods are checked instead.
     """
     for method in ast.walk(tree):
         if isinstance(method, ast.FunctionDef) and method.name in STORE_CALLS:

@@ -18,7 +18,7 @@ SETS = {
 
 
 def describe(collection: Collection) -> None:
-    """Print the numbers of a set, and five questions of each kind."""
+    """Print the size of a set, and five questions of each kind with documents that answer them."""
     words = sorted(len(document["text"].split()) for document in collection.documents.values())
     sessions = len({document.get("session") for document in collection.documents.values()} - {None})
     print(
@@ -36,7 +36,7 @@ def describe(collection: Collection) -> None:
 
 
 def main() -> None:
-    """Describe the sets."""
+    """Print a description of each set."""
     for make in SETS.values():
         describe(make())
 

@@ -178,9 +178,10 @@ def _request(rng: random.Random, topic: str, paragraph: str, service: str | None
 def _fact(
     log: _Log, person: str, stated: list[tuple[str, Attribute]], service: str | None
 ) -> tuple[str, tuple[str, str]]:
-    """Return a sentence that states a new fact, or a new value of a known fact, and the key of the fact.
+    """Return a sentence that states a fact, and the fact's key: the subject and the attribute.
 
-    `service` is the service on which the person is working. If there is one, two thirds of the facts are about it.
+    The fact is new, or known, or known with a new value. `service` is the service on which the person is working, or
+    None. If it is not None, two thirds of the facts are about the service.
     """
     rng = log.rng
     of_service = service is not None and rng.random() < 2 / 3
@@ -207,7 +208,10 @@ def _fact(
 
 
 def _answer(log: _Log, topic: str, paragraph: str, repeat: str, service: str | None) -> str:
-    """Return a long answer. With `service`, half of the answers name this service."""
+    """Return a long answer of the assistant.
+
+    If `service` is not None, the answer names this service with a probability of one half.
+    """
     rng = log.rng
     paragraphs = [paragraph, *rng.choices(paragraphs_by_topic()[topic], k=rng.choice(log.shape.answered))]
     style = rng.choice(("list", "prose", "code"))
@@ -256,7 +260,7 @@ def _in_first_month(log: _Log, statements: Sequence[tuple[list[str], str]]) -> t
 
 
 def _several_facts(log: _Log, attributes: Mapping[tuple[str, str], Attribute]) -> list[Question]:
-    """Return questions about two attributes of a subject, with all their statements as evidence."""
+    """Return questions about two attributes of a service. The answer is every message that states one of them."""
     questions = []
     for subject in SERVICES:
         names = sorted(name for stated, name in log.facts if stated == subject)

@@ -1,6 +1,7 @@
-"""Documents of one to ten pages: the docstrings of one module each, with a heading for every class and function.
+"""Documents of one to ten pages, and questions about them.
 
-A question asks for a fact of one section in other words: with synonyms, and without names of code.
+A document has the docstrings of one module, each in a section with a heading. A question asks for a fact in one
+section in other words: with synonyms, and without names from the code.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Sentences of people and of the assistant in the generated logs."""
+"""Templates of the sentences that people and the assistant write in the generated logs."""
 
 ASKS = (
     "Can you explain how {topic} handles this: {words}?",

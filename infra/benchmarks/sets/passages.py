@@ -21,7 +21,7 @@ FILES = 150
 
 @cache
 def paragraphs_by_topic() -> dict[str, list[str]]:
-    """Return the paragraphs of each package's docstrings by the name of the package."""
+    """Return a dictionary from the name of each package to the paragraphs of the package's docstrings."""
     roots = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
     by_package = {}
     for directory in sorted(path for root in roots for path in root.iterdir() if path.is_dir()):
@@ -33,7 +33,7 @@ def paragraphs_by_topic() -> dict[str, list[str]]:
 
 
 def _first_distinct(texts: Iterable[str]) -> list[str]:
-    """Return the first MOST different texts. The rest is not read, because parsing a large package takes seconds."""
+    """Return the first MOST different texts, and read no further, because parsing a large package takes seconds."""
     distinct: dict[str, None] = {}
     for text in texts:
         distinct[text] = None
@@ -64,7 +64,7 @@ def docstrings(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _statements(module: ast.Module) -> Iterator[ast.AST]:
-    """Yield the module and its statements in the order of `ast.walk`. Skip expressions, which are most of a tree."""
+    """Yield the module and its statements in the order of `ast.walk`. Skip expressions, to save time."""
     waiting: deque[ast.AST] = deque([module])
     while waiting:
         node = waiting.popleft()
@@ -75,7 +75,7 @@ def _statements(module: ast.Module) -> Iterator[ast.AST]:
 
 
 def paragraphs_of(file: Path, words: range = WORDS) -> Iterator[str]:
-    """Yield the paragraphs of a file's docstrings whose number of words is in `words`, each as one line."""
+    """Yield each paragraph of a file's docstrings as one line, if its number of words is in `words`."""
     for _, text in docstrings(file):
         for paragraph in re.split(r"\n\s*\n", text):
             line = " ".join(paragraph.split())

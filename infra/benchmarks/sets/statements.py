@@ -52,7 +52,7 @@ class Kind:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Return the kinds in facts.json by name."""
+    """Return the kinds of subjects that facts.json describes, by name."""
     read: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("facts.json").read_text())
     return {
         name: Kind(
@@ -65,7 +65,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def pairs(*names: str) -> Iterator[tuple[Kind, str, Attribute]]:
-    """Yield each subject of the kinds with each of its attributes."""
+    """Yield every combination of a named kind, a subject of this kind, and an attribute of this kind."""
     for kind in (kinds()[name] for name in names):
         for subject in kind.subjects:
             for attribute in kind.attributes:
