@@ -117,7 +117,7 @@ def _app(server: Any) -> Starlette:
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Measure tool calls in both versions of MCP, on Linux on one processor, and return the figures."""
+    """Measure tool calls in both versions of MCP, on one processor (only on Linux), and return the figures."""
     configure_logging("INFO", io.StringIO())
     if sys.platform != "linux":
         return uvloop.run(measure_servers(rounds))

@@ -2,7 +2,7 @@
 
 corpus.jsonl has a document per line, with `id`, `text` and `timestamp`, and optionally `session` and `tags`.
 queries.jsonl has a question per line, with `query` and `relevant_ids`, and optionally `kind`. A question without
-relevant ids has no answer in the collection. The rules for the fields of a document are those for memories.
+relevant ids has no answer in the collection. A document's fields must follow the rules for the fields of a memory.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Measure how much longer searches take with row-level security than without it.
 
-The searches without row-level security use the owner's connection. The searched namespace has nine tenths of all
-memories.
+The searches without row-level security are made as the owner of the tables. The searched namespace has nine tenths of
+all memories.
 """
 
 import time
@@ -61,7 +61,7 @@ def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
 
 
 def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
-    """Return functions by name. Each function runs one kind of search, or lists the newest memories, once."""
+    """Return functions by name. Each function runs one kind of search once, or lists the newest memories once."""
     random = np.random.default_rng(7)
     store = MemoryStore(database, "large")
 

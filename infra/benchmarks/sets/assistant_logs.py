@@ -99,12 +99,12 @@ class _Log:
 
 
 def assistant_logs() -> Collection:
-    """Return the tuning set of logs in which people often quote text."""
+    """Generate the logs in which people often quote text, for tuning the ranking."""
     return _logs(QUOTING)
 
 
 def short_requests() -> Collection:
-    """Return the tuning set of logs in which people write short messages and the assistant answers at length."""
+    """Generate the logs in which people write short messages and get long answers, for tuning the ranking."""
     return _logs(ASKING)
 
 

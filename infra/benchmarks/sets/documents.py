@@ -52,7 +52,7 @@ STRANGERS = (
 
 
 def documents(seed: int = 1) -> Collection:
-    """Return the tuning set of documents."""
+    """Generate the documents and the questions about them, for tuning the ranking."""
     rng = random.Random(seed)
     root = Path(sysconfig.get_path("purelib"))
     modules = [file for package in sorted(root.iterdir()) if package.is_dir() for file in files(package)]

@@ -19,7 +19,10 @@ TOGETHER = 3
 
 
 def short_facts() -> Collection:
-    """Return the tuning set of short facts. A changed fact is stated again later with another value."""
+    """Generate the short facts and the questions about them, for tuning the ranking.
+
+    A changed fact is stated again later with another value.
+    """
     rng = random.Random(1)
     everything = list(pairs(*kinds()))
     rng.shuffle(everything)
