@@ -53,8 +53,8 @@ $$;
 --
 -- In two cases, the stored memory becomes pinned, and an expiry that a publisher gave for it earlier is cleared: the
 -- stored memory itself is pinned and has no expiry from a publisher, or one of the requests is pinned and gives no
--- expiry. The default lifetime of the namespace then does not apply to the memory. The memory becomes pinned even if the namespace has no default lifetime now, because
--- the namespace can get one later.
+-- expiry. The default lifetime of the namespace then does not apply to the memory. The memory becomes pinned even if the
+-- namespace has no default lifetime now, because the namespace can get one later.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
