@@ -23,7 +23,7 @@ class _Batch:
 
 
 class MicroBatchingEmbedder:
-    """An Embedder that joins concurrent calls for documents into calls of at most 100 texts.
+    """An Embedder that joins concurrent calls for documents. A joined call has at most 100 texts.
 
     A call is made at once if it has 100 texts or more, or if no other call is in progress. Otherwise the caller waits.
     The first waiting caller collects the texts of other callers for at most 25 ms, and makes one call for all.
@@ -45,8 +45,8 @@ class MicroBatchingEmbedder:
     def for_namespace(self, namespace: str) -> Embedder:
         """Return the embedder for a namespace.
 
-        Some embedders return another embedder for each namespace, whose calls are not joined. For other embedders,
-        return this object, which joins the calls of all namespaces.
+        If the wrapped embedder has a separate embedder for each namespace, return the separate embedder, and its calls
+        are not joined. Otherwise return this object, which joins the calls of all namespaces.
         """
         own = self._embedder.for_namespace(namespace)
         return self if own is self._embedder else own
@@ -96,8 +96,12 @@ class MicroBatchingEmbedder:
         try:
             batch.vectors = self._call(batch.texts)
         except ItemUnavailable:
-            batch.vectors = None  # each caller now makes its own call, so that no caller gets the error of another text
-        except ServiceError as exc:  # the callers do not try again, because each would wait again for a hanging service
+            # One text is the cause. Each caller now makes its own call, so that no caller gets the error of another
+            # caller's text.
+            batch.vectors = None
+        except ServiceError as exc:
+            # The service has failed. All callers get the error and make no call of their own, because each caller would
+            # wait again for a hanging service.
             batch.fault = exc
         except MnemosyneError:
             batch.vectors = None

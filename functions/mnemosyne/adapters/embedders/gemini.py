@@ -46,7 +46,7 @@ RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 @dataclass(frozen=True)
 class _Task:
-    """Purpose of an embedding: document or query. Older models take it as `task_type`, newer models as a prefix."""
+    """Purpose of an embedding: document or query. Older models take `task_type`, newer models a prefix of the text."""
 
     task_type: str
     prefix: str
@@ -88,7 +88,7 @@ class GeminiEmbedder:
     try. One attempt of a call takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
     """
 
-    lexical_weight = 0.4  # between .3, which is best for queries by meaning, and .5, the weight of the offline embedder
+    lexical_weight = 0.4  # between .3, the best weight for queries by meaning, and .5, the offline embedder's weight
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class GeminiEmbedder:
         config = types.EmbedContentConfig(
             output_dimensionality=self.dimension,
             task_type=None if self._properties.has_prefixes else task.task_type,
-            # By default, Vertex AI silently cuts long texts. google-genai refuses this option for the developer API.
+            # By default, Vertex AI silently cuts long texts. google-genai refuses auto_truncate for the developer API.
             auto_truncate=None if self._vertex is None else False,
             http_options=types.HttpOptions(
                 timeout=int(min(task.seconds, self._longest_seconds) * 1000),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 # Observed messages: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
 # payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The wording changes.
 _TOO_LONG: Final = re.compile(r"token|exceed|too (long|large)", re.I)
-# The operator must move the memories before changing the settings, because all functions stop if the settings name
-# another model than the database.
+# The operator must move the memories before changing the settings, because no Cloud Run function works while the
+# settings name another embedding model than the database.
 _ANOTHER_MODEL: Final = (
     "move to another model: first run `mnemosyne reembed --project MY-PROJECT --model MODEL --dimension DIMENSION`, "
     "then set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) and "
@@ -57,7 +57,10 @@ class Explanations:
     vertex: VertexAi | None
 
     def error(self, code: int | str, message: str) -> MnemosyneError:
-        """Return the error to raise for an error code and message of the API, by the rules of the table EMBEDDING."""
+        """Return the error to raise for an error code and message of the API.
+
+        The rules are in EMBEDDING in `service_error_tables`.
+        """
         vertex = self.vertex
         set_location = (
             "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it and run "
