@@ -44,8 +44,8 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # be stored. Pub/Sub reports only that it has delivered the message too often. After a crash (:crashed), the given error
 # is the cause, because a crash is not recorded as an attempt.
 #
-# The origin of each request names the dead letter by the message id under which the dead letter is stored. This id is
-# longer than the id of the message if another dead letter has the message's id.
+# The column `provenance` of each request names the dead letter by the message id under which the dead letter is stored.
+# This id is longer than the id of the message if another dead letter has the message's id.
 GIVE_UP: Final = """
 WITH name AS (
     SELECT coalesce(
@@ -144,9 +144,9 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Return the dead letters that failed between the snapshots :seen and :until, and whose message has a part (such as one
-# memory) without a row in ingest_requests. OUTCOMES in ingest_sql.py cannot return the failure of such a part, because
-# it reads only ingest_requests.
+# Return dead letters whose message has a part (such as one memory) without a row in ingest_requests. The result
+# has only the dead letters that were stored, or whose redrive failed, between the snapshots :seen and :until. OUTCOMES
+# in ingest_sql.py cannot return the failure of such a part, because it reads only ingest_requests.
 UNREPORTED_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at,
     lost AS has_unreported_part

@@ -1,7 +1,7 @@
 """Dead letters in PostgreSQL.
 
 A dead letter is a message that could not be stored, with the cause. To redrive a dead letter means to publish its
-message again. A letter is in flight while its redriven message has no outcome.
+message again. A dead letter is in flight while its redriven message has no outcome.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ class DeadLetters(NamespaceStore):
 
         `forgettings` is the number of forgettings (deletions of selected memories) in the namespace at the time when
         the caller removed forgotten texts from the message. Raises Unavailable if another forgetting has begun since
-        then. The next delivery of the message then removes the texts again.
+        then. When Pub/Sub then delivers the message again, the caller also removes the texts of this forgetting.
         """
         values = dead_letter_values(dead_letter) | {
             "cause": dead_letter.cause,
@@ -80,7 +80,11 @@ class DeadLetters(NamespaceStore):
             return (rows[0]["message_id"], rows[0]["is_new"]) if rows else (dead_letter.message_id, False)
 
     def has_room(self, dead_letter: DeadLetter, *, unless: int) -> bool:
-        """Whether the message has a letter already, or the namespace has fewer than `unless` letters."""
+        """Whether the message has a dead letter already, or the namespace has room for one more.
+
+        The namespace has room if it has fewer than `unless` dead letters, and if their data have fewer than
+        LETTERS_BYTES bytes.
+        """
         (row,) = self._run(
             dead_letter_sql.HAS_ROOM,
             message_id=dead_letter.message_id,
@@ -103,8 +107,10 @@ class DeadLetters(NamespaceStore):
         Returns the dead letter. If the message was published again from a dead letter, this dead letter is updated.
         Nothing is stored, and None is returned, if the message is already stored as a dead letter, or if all requests
         already have outcomes for the same contents. `contents` has the content hash of each request, and an empty text
-        for a deletion. `forgettings` is the same argument as in `store_dead_letter`: raises Unavailable if another
-        forgetting (a deletion of selected memories) has begun.
+        for a deletion.
+
+        `forgettings` is the number of forgettings (deletions of selected memories) in the namespace at the time when
+        the caller removed forgotten texts from the message. Raises Unavailable if another forgetting has begun since.
         """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
