@@ -90,7 +90,8 @@ class ForgettingStore(NamespaceStore):
         """Begin a forgetting (a deletion of selected memories), and return the number of memories that it will delete.
 
         `token` is from the preview, and identifies the memories that the preview has found. Raises Conflict if the
-        selection now matches other memories, or if a legal hold is on one of the memories.
+        selection no longer matches exactly these memories, or if a legal hold is on one of them. A selection of all
+        memories is also a Conflict if the namespace has any legal hold.
         """
         with self._transaction() as connection:
             connection.run(_LONG)
@@ -122,8 +123,8 @@ class ForgettingStore(NamespaceStore):
     ) -> bool:
         """Remove the texts of forgotten memories from a dead letter, and record `requests` as deleted.
 
-        `data` replaces the data of the letter. If `data` is None, the letter is deleted. If the letter in the database
-        has changed since `letter` was read, the method changes nothing and returns false.
+        `data` replaces the data of the dead letter. If `data` is None, the dead letter is deleted. If the dead letter
+        in the database has changed since `letter` was read, the method changes nothing and returns false.
         """
         entries = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
@@ -219,9 +220,9 @@ def forgotten_requests(
     """Return the ids of the requests that must not be stored, because a forgetting applies to them.
 
     A forgetting is a deletion of selected memories. It applies to requests that were published before it began, and
-    that have the content of a forgotten memory or match its selection. It does not apply to requests that an earlier
-    legal hold selects. If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of
-    the namespace.
+    that have the content of a forgotten memory or match its selection. It does not apply to requests that match a legal
+    hold, if the hold was placed before the forgetting began. If `forgetting_id` is given, only this forgetting is
+    considered, otherwise all forgettings of the namespace.
     """
     answer = connection.one(
         ingest_sql.FORGOTTEN_REQUESTS,
