@@ -67,9 +67,9 @@ class OAuthRows:
         return (_read_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
     def save_client(self, client: Client, seconds: int) -> None:
-        """Store a client whose metadata document was just read, for at least `seconds`.
+        """Store a client for at least `seconds`. Its metadata document was just read.
 
-        If the client is stored already with a later expiry, this expiry is kept.
+        If the client is stored already with a later expiry, the later expiry is kept.
         """
         metadata = {name: value for name, value in vars(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)

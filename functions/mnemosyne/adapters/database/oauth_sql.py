@@ -18,8 +18,9 @@ UPDATE oauth_clients SET expires_at = greatest(expires_at, now() + CAST(:seconds
 WHERE id = :id
 """
 
-# Store an authorization request, and evict the oldest requests of the same network if it has too many. A request with a
-# logged-in person is not evicted. With SKIP LOCKED, two concurrent inserts do not wait for each other.
+# Store an authorization request. If its :network, or the :large_network that contains this network, has too many
+# requests, evict the oldest requests of the network with too many. A request with a logged-in person is not evicted.
+# With SKIP LOCKED, two concurrent inserts do not wait for each other.
 BEGIN: Final = """
 WITH of_network AS (
     SELECT cookie_hash FROM oauth_requests
