@@ -44,8 +44,9 @@ class AuditLog:
     ) -> Sequence[AuditEvent]:
         """Return a page of the events that match all filters, oldest first.
 
-        The page begins after the event whose time and id are `after`. The filters are key, grant, person (an address or
-        subject), client, namespace, action and earliest time (`since`). A filter that is None matches all events.
+        The page begins after the event whose time and id are `after`. The filters are key, grant, person (an e-mail
+        address or a subject, which is a user id at the identity provider), client, namespace, action and earliest time
+        (`since`). A filter that is None matches all events.
         """
         credentials = [f"{kind}:{id_}" for kind, id_ in (("key", key), ("grant", grant)) if id_]
         with self._connection() as connection:

@@ -60,8 +60,8 @@ class AuditTrail:
     def record(self, fields: Mapping[str, Any]) -> None:
         """Queue an access for the audit trail.
 
-        If `fields["recorded"]` is true, the access is in the audit trail already. Then only the use of the credential
-        is recorded.
+        If `fields["recorded"]` is true, the access is in the audit trail already. Then only the time of the last use
+        of the credential is recorded.
         """
         now = datetime.now(UTC).isoformat()
         is_handled = fields.get("recorded") or (fields.get("is_read") and random.random() >= self._reads)  # noqa: S311
@@ -137,7 +137,8 @@ def _authorization_access(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the access that a log event of the authorization server describes.
 
     The result is None if the event names neither a person nor a grant. Unauthenticated callers can cause any number of
-    such events, so these events are logged but not recorded in the table.
+    such events, so these events are logged but not recorded in the audit trail. The result is also None if the event
+    has a principal, because such an event is not from the authorization server.
     """
     subject, grant = fields.get("subject"), fields.get("grant")
     if (not subject and not grant) or "principal" in fields:
