@@ -40,10 +40,10 @@ def claim_requests(
     """Find the requests of a delivery that must be stored, and lock them. Closing `locks` releases the locks.
 
     `cached` are the requests whose content is in the cache of recently stored contents. These requests probably need
-    not be stored, so the function first looks them up without locks. Then it locks and looks up all requests that the
-    first look-up has not found to be stored. If this second look-up finds that some locked requests need not be stored
-    either, the function releases all locks and locks only the requests that must be stored. Otherwise other deliveries
-    would find the stored requests busy.
+    not be stored, so the function first looks them up without locks. Then it locks and looks up all other requests, and
+    those requests in `cached` that must be stored after all. If the second look-up finds that some of the locked
+    requests need not be stored, the function releases all locks, and locks only the requests that must be stored.
+    Otherwise another delivery would find requests locked that nobody is going to store.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:

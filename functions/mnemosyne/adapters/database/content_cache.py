@@ -33,8 +33,8 @@ class ContentCache:
     def cached_requests(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
         """Return the requests whose content is cached.
 
-        Versions of records (texts with a source and key) are left out, because a version whose content is stored
-        already may still become the current version of its record.
+        Versions of records (texts with a source and key) are left out. Such a request must be handled even if its
+        content is stored already, because it can change which version of the record is the current one.
         """
         with self._lock:
             return [

@@ -34,8 +34,9 @@ COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 #
 # CLAIM has checked that none of the contents is stored already, and still holds the locks of the contents.
 #
-# The INSERT locks the table, so the embedding space of the database cannot change until the transaction ends. If this
-# space differs from :model and :dimension, nothing is stored or recorded. The result always names this space.
+# The INSERT locks the table, so the embedding space of the database cannot change until the transaction ends. If the
+# space of the database differs from :model and :dimension, nothing is stored or recorded. The result always has the
+# model and dimension of the database.
 STORE: Final = """
 WITH space AS (
     SELECT s.model, a.atttypmod AS dimension
@@ -73,7 +74,7 @@ SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'stored', 
 FROM space
 """
 
-# Record the outcomes of versions of records whose memories STORE has inserted.
+# Record the outcomes of versions of records. STORE has inserted the memories of these versions.
 RECORD_VERSIONS: Final = """
 SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
 """
@@ -131,7 +132,8 @@ SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted".
+# Return the outcome of each request, computed by the SQL function reported_outcome. For example, the state is "deleted"
+# if the memory of a stored request was deleted or has expired.
 #
 # Some callers ask for the id of a memory instead of the id of a request. For such an id, the result has the state
 # "unknown" and an explanation. Otherwise the caller would read "queued" for days. If an id belongs to both a memory and
@@ -160,14 +162,14 @@ SELECT CAST(pg_current_snapshot() AS text) AS until,
     now() - make_interval(secs => CAST(:since AS double precision)) AS begin
 """
 
-# Return one page of a pass: the requests that changed between the snapshots :seen and :until. In the first pass :seen
-# is null. A request that changes again during the pass belongs to the next pass. Requests restored from a dump of
-# another server may have transaction ids that this server has not reached yet. No snapshot shows such requests, so the
-# first pass includes them explicitly.
+# Return one page of a pass over the outcomes: the requests that changed between the snapshots :seen and :until. In the
+# first pass :seen is null. A request that changes again during the pass belongs to the next pass. Requests restored
+# from a dump of another server may have transaction ids that this server has not reached yet. No snapshot shows such
+# requests, so the first pass includes them explicitly.
 #
-# The lower bounds of changed_in are combined with greatest(), so that an index scan starts at the higher bound. With
-# two conditions, the scan could start at the lower bound and read many rows that the other condition rejects. Memories
-# are looked up only for the requests of the page.
+# changed_in has two minimum values: one from the cursor, one from :seen or :begin. greatest() combines them, so that an
+# index scan starts at the larger one. With two conditions, the scan could start at the smaller one and read many rows
+# that the other condition rejects. Memories are looked up only for the requests of the page.
 #
 # ORDER BY names the table's column changed_in, because the column changed_in of the result is text, in which 10 comes
 # before 9.

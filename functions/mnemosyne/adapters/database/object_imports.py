@@ -43,7 +43,8 @@ ORDER BY line
 LIMIT CAST(:limit AS integer)
 """
 
-# Return the outcomes of these requests of an import. Requests that are still queued are left out.
+# Return the outcomes of the requests :request_ids, which an import has published. Requests that are still queued are
+# left out.
 #
 # A request may have an outcome from an earlier import. The request id of a record with source and key is derived from
 # its content and timestamp, so an unchanged record has the same id when the bucket object is overwritten. If the memory
@@ -148,9 +149,9 @@ class ObjectImports(NamespaceRows):
         ]
 
     def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
-        """Return the ids of requests whose id was used before for another request.
+        """Return those ids of `requests` that were used before for a different request.
 
-        The earlier request had another content, or deleted another record.
+        A request is different if it has another content, or deletes another record.
         """
         fields = [
             {
