@@ -24,7 +24,8 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.embedder import Embedder
 
-# The times are JSON texts with microseconds, so that an export of restored rows has the same text as the first export.
+# The times are JSON texts with microseconds, so that an export of restored rows has the same text as the export from
+# which they were restored.
 _EXTRAS: Final = """
 SELECT m.id, jsonb_strip_nulls(jsonb_build_object(
     'last_seen_at', m.last_seen_at,
@@ -170,7 +171,7 @@ class Archive(NamespaceRows):
                     "empty namespace of another system, or import the file without --restore"
                 )
             new.append(memory)
-            present.add((id_, hash_))  # several exports in `memories` can contain the same memory
+            present.add((id_, hash_))  # `memories` can have a memory twice, if it was in two exports
             ids.add(id_)
             hashes.add(hash_)
         return new

@@ -26,12 +26,12 @@ ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXC
 
 # Begin a pass, which reads all events that became visible since the previous pass ended. `until` is the database
 # snapshot at which the new pass ends. :seen is the snapshot at which the previous pass ended. The first pass begins
-# :since seconds ago, or with the oldest event if :since is null. The first page begins after `sequence`, which is one
-# less than the sequence of the pass's first event.
+# :since seconds ago, or with the oldest event if :since is null. `sequence` is one less than the sequence number of the
+# first event of the new pass: the first page of the pass has the events after `sequence`.
 #
-# An event of this pass may have a lower sequence than events of the previous pass, because transactions do not commit
-# in the order of their sequences. `+ 0` stops the planner from reading all events, from the oldest on, to find the
-# lowest sequence.
+# An event of the new pass can have a lower sequence number than events of the previous pass, because transactions do
+# not commit in the order of the sequence numbers. `+ 0` stops the planner from reading all events, from the oldest on,
+# to find the lowest sequence number.
 _BEGIN: Final = """
 SELECT pass.until, pass.begin, coalesce(CASE
     WHEN CAST(:seen AS text) IS NOT NULL THEN (
@@ -49,11 +49,12 @@ FROM (
 ) AS pass
 """
 
-# Return one page of a pass, in the order of the sequence.
+# Return one page of a pass, in the order of the sequence numbers. A pass reads, page by page, the events that became
+# visible since the previous pass.
 #
 # The events of one memory are in order, within a pass and across passes. If two transactions change the same memory,
-# the second transaction gets the higher sequence, and a snapshot that shows the second transaction also shows the
-# first.
+# the event of the second transaction gets the higher sequence number, and a snapshot that shows the second transaction
+# also shows the first.
 #
 # Events restored from a dump of another server may have transaction ids that this server has not reached yet. No
 # snapshot shows such events, so the first pass includes them explicitly.
@@ -106,8 +107,8 @@ ORDER BY sequence
 _MARK: Final = """
 UPDATE memory_changes SET announced_at = now() WHERE sequence = ANY (CAST(:sequences AS bigint[]))
 """
-# Remove events that are older than :kept seconds. The statement reads only the :limit events with the lowest sequences,
-# which are the oldest events, so that it does not search the whole table.
+# Remove events that are older than :kept seconds. The statement reads only the :limit events with the lowest sequence
+# numbers, which are the oldest events, so that it does not search the whole table.
 _REMOVE: Final = """
 WITH oldest AS MATERIALIZED (
     SELECT sequence, at FROM memory_changes ORDER BY sequence LIMIT CAST(:limit AS integer)
@@ -150,7 +151,8 @@ class ChangeFeedReader(NamespaceStore):
 class ChangeFeeds(OwnerStore):
     """Reads and changes the settings of change feeds, as the schema's owner.
 
-    Also removes old events, and gives one process at a time an Announcer, with which it publishes events.
+    Also removes old events, and gives an Announcer to one process at a time. With the Announcer, the process reads the
+    events to publish.
     """
 
     def every(self) -> Sequence[ChangeFeed]:

@@ -92,7 +92,8 @@ class CloudSql:
                     continue
                 # Cloud SQL sometimes refuses a valid IAM log-in, mostly after an idle period
                 # (https://github.com/GoogleCloudPlatform/cloud-sql-nodejs-connector/issues/585). It also refuses a
-                # log-in if the token has just expired, or if a new grant has not reached all servers yet.
+                # log-in if the token has just expired, or if an IAM role was granted so recently that not all of
+                # Google's servers know it.
                 if is_repeated:
                     raise
                 is_repeated = True
@@ -107,9 +108,9 @@ class CloudSql:
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
         """Raise the error after the last attempt to connect. Otherwise return, so that the caller tries again.
 
-        Until the first connection is open, the caller tries again for FIRST_CONNECTION_SECONDS, with a pause after each
-        attempt. After that, it makes at most ATTEMPTS attempts without a pause, and an attempt that times out is the
-        last one.
+        To open the first connection of the process, the caller tries again for FIRST_CONNECTION_SECONDS, with a pause
+        after each attempt. After the first connection, or when this time has passed, the caller makes at most ATTEMPTS
+        attempts for a connection, without a pause. It then does not try again after an attempt that timed out.
         """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
@@ -127,7 +128,7 @@ class CloudSql:
         try:
             return Connection(future.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
         except TimeoutError as exc:
-            if future.done():  # the socket timed out, so the Connector's thread does not hang
+            if future.done():  # a socket has timed out, so the Connector's thread does not hang
                 raise Unavailable("the database cannot be reached") from exc
             future.cancel()
             # Replace the Connector, because a call may block its only thread forever.
@@ -154,9 +155,9 @@ class CloudSql:
             return self._connector
 
     def _renew_token(self) -> None:
-        """Expire the token, so that the next attempt gets a new token.
+        """Mark the access token as expired, so that the next attempt gets a new token.
 
-        The Connector itself renews the certificate after any error.
+        The client certificate needs no such step, because the Connector itself renews it after any error.
         """
         with self._lock:
             if self._connector is not None:

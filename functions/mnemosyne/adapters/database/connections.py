@@ -101,7 +101,7 @@ class Connection:
         self.broken = False
 
     def is_usable(self) -> bool:
-        """Whether an idle connection is usable. If it was idle for more than TRUSTED_SECONDS, the server is asked."""
+        """Whether an idle connection is usable. After TRUSTED_SECONDS without use, an empty statement tests it."""
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
         if waiting.poll(0):  # an idle connection receives data only after an error or when it is closed

@@ -50,8 +50,9 @@ class ConsoleQueries(NamespaceStore):
     def timeline(self, filters: Filters, per: BucketLength | None, timezone: str) -> Timeline:
         """Count the matching memories of each day, week, month or year.
 
-        `filters` select the memories, and their timestamps decide the period. `per` is the length of a period. If `per`
-        is None, the length depends on the time between the first and the last memory. Returns the newest 1,000 periods.
+        `filters` select the memories. A memory counts in the period that contains its timestamp. `per` is the length of
+        a period. If `per` is None, the length depends on the time between the first and the last memory. Returns the
+        newest 1,000 periods.
         """
         rows = self._call(
             console_queries_sql.TIMELINE,
@@ -107,11 +108,11 @@ class ConsoleQueries(NamespaceStore):
         return Hold(**rows[0].by_name) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Mark the words of the query in texts, as a search by words would find them.
+        """Mark, in texts, the words that a search for the query by words would find.
 
         `texts` has a list of texts for each memory. The result has the same form, but instead of each text it has a
-        list: the marked text and, if the text has accents, a marked copy without accents. The list is empty if the
-        query has no words. `domain.matches` defines the characters that mark a word.
+        list: the marked text and, if the text has accents, a marked copy without accents. This inner list is empty if
+        the query has no words. `domain.matches` defines the characters that are put around a marked word.
         """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
             console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
@@ -154,7 +155,10 @@ class ConsoleQueries(NamespaceStore):
     def ingest_requests(
         self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
-        """Return ingest requests after a cursor, the latest change first. `state` limits them to one state."""
+        """Return ingest requests after a cursor, the latest change first.
+
+        If `state` is given, only requests in this state are returned.
+        """
         rows = self._run(
             console_queries_sql.REQUESTS,
             state=state.value if state else None,
@@ -180,7 +184,8 @@ class ConsoleQueries(NamespaceStore):
     ) -> Sequence[ListedEvent]:
         """Return the namespace's events of the audit trail in a period, the latest first, after a cursor.
 
-        `person` is a principal, an address, a subject or the name of an API key.
+        `person` names the caller who caused the events: by principal, e-mail address, subject (user id at the identity
+        provider) or name of an API key.
         """
         with self._transaction() as connection:
             events = connection.run(

@@ -103,7 +103,7 @@ class MemoryStore(
         return rows.read_candidates(candidates)
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Return the cosine similarity of each pair of memories, or None if one of the two was deleted."""
+        """Return the cosine similarity of each pair of memories. It is None for a pair with a deleted memory."""
         cosines: Sequence[Sequence[float | None]] = self._call_one(
             memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids)
         )["cosines"]
@@ -226,9 +226,9 @@ class MemoryStore(
         return rows.read_memory(changed[0]["record"]) if changed else None
 
     def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
-        """Replace the rater's rating of a memory, and return the memory's quality before and after.
+        """Replace the rater's rating of a memory. Return the memory's quality before and after.
 
-        Returns None if the memory does not exist.
+        The quality is computed from all ratings of the memory. Returns None if the memory does not exist.
         """
         with self._transaction() as connection:
             if not connection.run(memories_sql.LOCK_MEMORY, namespace=self.namespace, id=memory_id):

@@ -24,8 +24,8 @@ WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
 # The following statements also set the namespace, in the same round trip. They call SQL functions with SECURITY
-# DEFINER, which check the namespace instead of row-level security. With row-level security, PostgreSQL would not use
-# the indexes of words and tags: see 04_filters.sql.
+# DEFINER. These functions bypass row-level security and check the namespace themselves, because with row-level security
+# PostgreSQL would not use the indexes of words and tags: see 04_filters.sql.
 FIND_CANDIDATES: Final = """
 SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),

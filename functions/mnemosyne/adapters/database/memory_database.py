@@ -72,7 +72,8 @@ class MemoryDatabase:
 
         Raises Misconfigured if it differs from the embedding space of the settings.
         """
-        if self._space is None:  # a cached space is not read again, because all connections may be busy
+        # Use a cached space without a query, because a query would wait while all connections are busy.
+        if self._space is None:
             with self.connection():
                 pass
         return self._cached_or_expected_space

@@ -58,8 +58,8 @@ def _predicate(condition: MetadataCondition) -> str:
 def _literals(value: str) -> list[str]:
     """Return the value as jsonpath literals: as text and, if possible, as a number or boolean.
 
-    The text of a whole number is also compared without zeros: "3.0" equals "3". The text "3.10" does not equal "3.1",
-    because both may be versions.
+    A whole number is also compared as text without its decimals: for the value "3.0", the text "3" matches too. For the
+    value "3.10", the text "3.1" does not match, because both texts may be version numbers.
     """
     texts = texts_of(value)
     strings = [json.dumps(text) for text in texts if text == value or "." not in text]

@@ -144,9 +144,9 @@ def status(
 
     In the result, `applied_at` of a file is the time at which it was applied, or None if it must be applied.
 
-    A migration must be applied if it was never applied. A repeatable file (which can be applied several times) must
-    also be applied if its text has changed since then. With `repair`, all repeatable files must be applied. With
-    `allow_later`, a file that was applied, and then replaced by another version of the same file, counts as applied.
+    A file must be applied if it was never applied. A repeatable file (which can be applied several times) must also be
+    applied if its text has changed since it was last applied. With `repair`, all repeatable files must be applied. With
+    `allow_later`, a repeatable file counts as applied even if another version of it was applied after this version.
 
     If the database has migrations that are not among the files, a later version of the code has applied them. Then all
     repeatable files that were ever applied count as applied, even with `repair`. So if an earlier version of the code

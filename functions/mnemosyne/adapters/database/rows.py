@@ -196,7 +196,7 @@ LISTED_COLUMNS = ("created_at", "first_words", "dead_letter")
 
 
 def read_listed_request(row: Row) -> ListedRequest:
-    """Build a request of the console's list of requests from a row."""
+    """Build an ingest request, as the console lists it, from a row."""
     columns = row.by_name
     provenance = Provenance(**{field.name: columns.pop(field.name) for field in fields(Provenance)})
     listing = {name: columns.pop(name) for name in LISTED_COLUMNS}
@@ -240,7 +240,7 @@ def read_memory(record: Mapping[str, Any]) -> Memory:
 
 
 def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> ExportedMemory:
-    """Build a memory for an export from a row's JSON. The stored values are not changed."""
+    """Build a memory for an export from a row's JSON. Title and tags stay as stored, even with line breaks."""
     return _EXPORTED.validate_python({**record, "superseded_by_hash": superseded_by_hash})
 
 
@@ -289,7 +289,7 @@ def read_summary(row: Row) -> MemorySummary:
 
 
 def read_listed(row: Row) -> ListedMemory:
-    """Build a memory of a listing from a row. The row may have further columns."""
+    """Build a memory, as `MemoryStore.list` returns it, from a row. The row may have further columns."""
     return ListedMemory(**_with_one_line_labels({field.name: row[field.name] for field in fields(ListedMemory)}))
 
 

@@ -29,7 +29,10 @@ def error_fields(exc: BaseException) -> Mapping[str, str]:
 
 
 def server_message(fields: Mapping[str, str], sql: str = "") -> str:
-    """Return the message, detail and hint of a PostgreSQL error, and the number of the line in `sql` with the error."""
+    """Return the message, detail and hint of a PostgreSQL error as one text.
+
+    If `sql` is given, the text also has the number of the line of `sql` in which the error is.
+    """
     parts = [fields.get("M", "")]
     # Leave out the detail of an integrity error, because it quotes the row, which may contain the text of a memory.
     if "D" in fields and not fields.get("C", "").startswith(_INTEGRITY):
