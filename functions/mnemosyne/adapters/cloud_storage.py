@@ -27,7 +27,7 @@ class CloudStorage:
 
     @cached_property
     def _client(self) -> Any:
-        from google.cloud import storage  # imported late: takes half a second, and few functions need it
+        from google.cloud import storage  # imported late: the import takes half a second, and few functions need it
 
         return storage.Client()
 
