@@ -12,9 +12,9 @@ BEGIN
 END
 $$;
 
--- Find up to p_rows memories whose contents have all trigrams of the text p_text, and return the beginning of each
--- memory, as beginning_of returns it. A trigram is a sequence of three bytes. Plain index scans are disabled, so that
--- the planner uses the trigram index even if the planner's estimates are wrong.
+-- Find up to p_rows memories that match the filters and whose content has all trigrams of the text p_text. Return the
+-- title, the tags and the first 1,000 characters of each memory, as beginning_of does. A trigram is a sequence of three
+-- bytes. Plain index scans are disabled, so that the planner uses the trigram index even if its estimates are wrong.
 CREATE OR REPLACE FUNCTION beginnings_by_trigrams(p_namespace text, filters memory_filters, p_text text, p_rows integer)
 RETURNS TABLE (beginning text)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -33,10 +33,10 @@ $$;
 -- Return up to p_limit words that begin with the text p_start, the most frequent first, in lower case and without
 -- accents. The text p_start itself is not in the result.
 --
--- The function looks for such words in the newest 300 memories that match the filters. It reads the title, the tags
--- and the first 1,000 characters of the content of each memory. If fewer than 20 of these memories have such a word,
--- the function also looks in up to 200 memories that the trigram index finds. The index cannot look up a text of fewer
--- than three bytes, so the function does not use the index if p_start is shorter.
+-- The function looks for such words in the newest 300 memories that match the filters p_filters. It reads the title,
+-- the tags and the first 1,000 characters of the content of each memory. If fewer than 20 of these memories have such a
+-- word, the function also looks in up to 200 memories that the trigram index finds. The index cannot look up a text of
+-- fewer than three bytes, so the function does not use the index if p_start is shorter.
 CREATE OR REPLACE FUNCTION complete_word(p_namespace text, p_filters jsonb, p_start text, p_limit integer) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
@@ -58,8 +58,9 @@ BEGIN
     );
     IF cardinality(beginnings) < enough AND octet_length(start) >= 3 THEN
         beginnings := beginnings || ARRAY(
-            -- Look up only the trigrams of the first eight characters of p_start, because each trigram takes time. The
-            -- pattern below excludes memories that do not contain the whole text p_start.
+            -- Look up only the trigrams of the first eight characters of p_start, because the lookup of each trigram
+            -- takes time. The regular expression `pattern` then excludes memories without a word that begins with the
+            -- whole text p_start.
             SELECT b.beginning
             FROM beginnings_by_trigrams(p_namespace, filters, left(literal_form(p_start), 8), trigram_rows) AS b
             WHERE b.beginning ~ pattern

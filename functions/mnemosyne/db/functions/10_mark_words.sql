@@ -1,5 +1,5 @@
 -- Return p_text with marks around each word whose stem is in p_lexemes. The mark before the word is U+E000, and the
--- mark after it is U+E001. Some separators are replaced by spaces.
+-- mark after it is U+E001. In the result, separators such as / and _ are replaced by spaces.
 --
 -- Apart from the marks, the result has the same length as p_text. Therefore the caller can compute the position of a
 -- marked word in p_text.

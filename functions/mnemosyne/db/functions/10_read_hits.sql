@@ -1,7 +1,7 @@
 -- Return the words of a text, in lower case and not stemmed.
 --
--- In regular expressions, some marks within a word are no word characters: the marks of Indic scripts that remove a
--- vowel or change a consonant, and the tone marks of Thai and Lao.
+-- The regular expression lists some marks in addition to \w, because \w does not match them although they are within
+-- words: the marks of Indic scripts that remove a vowel or change a consonant, and the tone marks of Thai and Lao.
 CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '[^\w\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D'
@@ -31,9 +31,12 @@ RETURN (
 );
 
 -- Return each word and each compound of a query, with the stems that a search looks for in a text in the language
--- p_language. `needed` says how many of these stems a text must contain so that the text matches the word: all stems
--- of a compound (such as "inc-4821"), but only one stem of any other word. The parts of a CamelCase word, and the
--- characters of a script without spaces between words, are separate words, as in memory_words.
+-- p_language. `needed` is the number of these stems that a text must contain to match: all stems of a compound (such as
+-- "inc-4821"), but only one stem of any other word. Such a word can have several stems, for example with and without
+-- accents.
+--
+-- A CamelCase word is returned as a whole and in its parts. In a script without spaces between words, each character is
+-- a word.
 CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
 RETURNS TABLE (word text, stems text[], needed integer)
 LANGUAGE plpgsql IMMUTABLE
@@ -92,8 +95,9 @@ $$;
 -- metadata at an earlier time.
 --
 -- Metadata longer than half of p_share are replaced by null. The end of the content is cut off. If at least 500
--- characters are available for the content, the function looks for a query word in the part that is cut off. If there
--- is one, `snippet` has up to 240 characters around this word, and the content is shorter by the length of the snippet.
+-- characters are available for the content, the function looks for a query word in the part of the content that is cut
+-- off (see the function snippet). If there is one, the field `snippet` has up to 240 characters around this word, and
+-- the content is shortened by the length of the snippet. Otherwise `snippet` is null.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_metadata jsonb, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$

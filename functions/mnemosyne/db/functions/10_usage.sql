@@ -6,9 +6,9 @@ RETURN octet_length(content) + octet_length(title) + octet_length(array_to_strin
 
 -- Add numbers to the usage of a namespace: memories, bytes, and texts embedded today (UTC). A number may be negative.
 --
--- The column `day` is the day for which the row counts embedded texts. `day` never goes back: if a transaction that
--- began before midnight calls this function late, when the row already counts the new day, its texts count for the new
--- day.
+-- The column `texts` has the number of texts embedded on the day in the column `day`. `day` is never set back to an
+-- earlier day: if a transaction began before midnight, but the row already has the new day, the texts of this
+-- transaction count for the new day.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -21,8 +21,9 @@ BEGIN
 END
 $$;
 
--- Compute the word statistics of a namespace (the table namespace_words) again if the number of its memories has
--- changed by at least a tenth since the last computation. A trigger calls this function at each insert of memories.
+-- Compute the word statistics of a namespace again if the number of its memories has changed by at least a tenth since
+-- the last computation. The statistics say which share of the memories contains a word; the table namespace_words
+-- stores them. A trigger calls this function at each insert of memories.
 --
 -- The statistics come from a sample: the newest 3,000 memories, or fewer if the keys of their words take more than two
 -- megabytes. The key of a word is a hash of the word. The statistics have only the 5,000 most frequent words of the
@@ -157,10 +158,10 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- Count the languages of a namespace's memories, and detect the language of the text p_text (`text_in`). Only a sample
--- of the memories is counted: the memories from which the word statistics of the namespace were computed (see
+-- Count how many memories of a namespace are in each language, and detect the language of the text p_text. Only a
+-- sample of the memories is counted: the memories from which the word statistics of the namespace were computed (see
 -- refresh_words). `sampled` is the number of memories in the sample, and `languages` maps each language to the number
--- of these memories in this language.
+-- of memories of the sample in this language. `text_in` is the language of p_text.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
 )
@@ -173,10 +174,10 @@ BEGIN
 END
 $$;
 
--- Count the languages of the memories of all namespaces. Only a sample of each namespace is counted: the memories from
--- which its word statistics were computed (see refresh_words). `sampled` is the number of memories in all samples, and
--- `languages` maps each language to the number of these memories in this language. Only the role of operators,
--- mnemosyne_runtime, has the right to call this function.
+-- Count how many memories of all namespaces together are in each language. Only a sample of each namespace is counted:
+-- the memories from which its word statistics were computed (see refresh_words). `sampled` is the number of memories in
+-- all samples, and `languages` maps each language to the number of memories of the samples in this language. Only the
+-- role of operators, mnemosyne_runtime, has the right to call this function.
 CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
