@@ -1,8 +1,9 @@
 -- Claim the ingest requests of a delivery: lock them, and return which of them need not be stored. A delivery is one
 -- attempt to process a message. The function also sets the session's namespace to p_namespace.
 --
--- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]. A request for a version of
--- a record also has "source", "key", "key_id", "version_at", "published" and "immutable". The result has three lists:
+-- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]. A publisher can name a
+-- text by source and key; the named text is called a record, and each content of the record is a version. A request for
+-- a version also has "source", "key", "key_id", "version_at", "published" and "immutable". The result has three lists:
 --
 --   {"busy": [request_id, …], "already_final": [{request_id, state, memory_id, attempts, error, note}, …],
 --    "conflicting": [request_id, …]}
@@ -12,12 +13,12 @@
 --                  recorded
 --   conflicting    requests whose id was used earlier for another content
 --
--- The caller must store the requests that are in none of these lists. Some of these requests may have failed in an
--- earlier delivery, or may have become dead-lettered.
+-- The caller must store the requests that are in none of these lists. This includes requests in the states failed and
+-- dead_lettered, because these states are not final.
 --
--- This function records the outcome of four kinds of requests, because they need no storing:
+-- This function records the outcome of four kinds of requests, because they need not be stored:
 --   * a request whose content is stored already (a duplicate)
---   * a version of a record that counts as deleted (see is_covered)
+--   * a version that counts as deleted, because a deletion of its record covers it (see is_covered)
 --   * a version that has already expired
 --   * a version that would change an immutable record
 --
@@ -151,8 +152,8 @@ $$;
 -- memories.
 --
 -- If p_forget is true, the function then calls forget_requests, which deletes some old requests. If a delivery claims
--- its requests in several calls, only the last call passes true. Otherwise an early call could delete a request that a
--- later call has to look up.
+-- its requests in several calls, p_forget is true only in the last call. Otherwise an early call could delete a request
+-- that a later call has to look up.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp

@@ -2,11 +2,12 @@
 -- and key; its successive contents are versions. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …,
 -- "deleted_at": …, "published": …}, …].
 --
--- A deletion covers the older versions of the record, as the beginning of 11_record_versions.sql defines. The memories
--- of these versions are deleted (see covered_memories). A memory is kept if it also belongs to a version that the
--- deletion does not cover, or if it is the current version of another record. The latest version that the deletion does
--- not cover becomes the current version. The times of the deletion are stored, so that a covered version that arrives
--- later is not stored.
+-- A deletion covers the versions of the record that are older than the deletion (see the beginning of
+-- 11_record_versions.sql for the exact rule). The memories of the covered versions are deleted (see covered_memories).
+-- But a memory is kept if it also belongs to a version of this record that no deletion covers, or if it is the current
+-- version of another record. The latest version that no deletion covers becomes the current version. The timestamp and
+-- the time of publication of the deletion are stored in source_keys, so that a covered version that arrives later is
+-- not stored.
 --
 -- If the memory of the current version was deleted, the outcome has the id of this memory. A note in the outcome has
 -- the ids of up to five memories that are kept because they are the current version of another record. If a legal hold
@@ -17,9 +18,10 @@
 --   recorded     the outcomes of the finished deletions, as in the list already_final of claim_requests
 --   busy         the ids of requests that another delivery has locked
 --   conflicting  the ids of requests that are not carried out, because the id was used earlier for another request
---   unfinished   an object with the deletion that has begun and is not finished, or an empty object. It maps the id of
---                the request to the memory that was the current version before the deletion. The next call needs this
---                memory as "memory_id" in p_deletions, because source_keys no longer has it.
+--   unfinished   an object with the deletion that has begun and is not finished, or an empty object. The object maps
+--                the id of the request to the id of the memory of the current version before the deletion. The caller
+--                must pass this memory id as "memory_id" in p_deletions in the next call, because source_keys no longer
+--                has it.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -151,8 +153,9 @@ $$;
 -- and p_key describe the delivered request.
 --
 -- There are three cases:
---   * The delivered request stores a content: p_request must have the content hash p_content_hash.
---   * The delivered request deletes a record (p_content_hash is empty): p_request must be a deletion of this record.
+--   * The delivered request stores a content: the result is true if p_request has the content hash p_content_hash.
+--   * The delivered request deletes a record (p_content_hash is empty): the result is true if p_request is a deletion
+--     of the same record.
 --   * The delivered content could not be read (p_content_hash is null): the result is true, because there is no content
 --     to compare.
 CREATE OR REPLACE FUNCTION is_same_request(p_request ingest_requests, p_content_hash bytea, p_source text, p_key text)
@@ -165,7 +168,7 @@ RETURN CASE
     ELSE (p_request).content_hash IS NOT DISTINCT FROM p_content_hash
 END;
 
--- Return the versions of a record that have a stored memory, superseded or not.
+-- Return the versions of a record whose memory is stored, whether or not the memory is superseded.
 CREATE OR REPLACE FUNCTION versions_of(p_namespace text, p_source text, p_key text)
 RETURNS TABLE (memory_id uuid, content_hash text, version_at timestamptz, version_published timestamptz)
 LANGUAGE sql STABLE
@@ -182,9 +185,9 @@ $$;
 -- The record then counts as deleted at the timestamp of this version. Therefore earlier versions stay superseded, and
 -- an earlier version that arrives later is not stored.
 --
--- There is one exception: a deletion by a forgetting (see 15_forgetting.sql) is not a deletion of the record. After a
--- forgetting, the SQL function forgotten_requests decides which versions are not stored. The setting mnemosyne.removal
--- is 'forgotten' during a forgetting.
+-- There is one exception: if a forgetting deletes the memory, the record does not count as deleted. A forgetting is a
+-- deletion of selected memories (see 15_forgetting.sql). After a forgetting, the SQL function forgotten_requests
+-- decides which versions are not stored. A forgetting sets mnemosyne.removal to 'forgotten' while it deletes memories.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -3,14 +3,14 @@
 --
 -- Two kinds of requests are not deleted:
 --   * Requests with source and key, because they are the versions of a record.
---   * Requests that may belong to the message of a dead letter. When the message is published again, the request shows
---     that its memory was stored earlier. Without the request, the memory would be stored again, even if somebody has
---     deleted it in the meantime. Pub/Sub keeps a message for at most 31 days before it becomes a dead letter.
---     Therefore a request is deleted only if its last change was more than 31 days before the namespace's oldest dead
---     letter.
+--   * Requests that could belong to the message of a dead letter (a message that could not be processed). If this
+--     message is published again, the request shows that its memory was stored earlier. Without the request, the memory
+--     would be stored again, even if somebody has deleted the memory in the meantime. Pub/Sub keeps a message for at
+--     most 31 days before the message becomes a dead letter. Therefore a request is deleted only if its last change was
+--     more than 31 days before the namespace's oldest dead letter.
 --
--- Each delivery of a message calls this function. Without the deletion, the outcomes of duplicates and failures would
--- be kept forever, and no quota counts them.
+-- Each delivery of a message calls this function. Without this function, the outcomes of duplicates and failures would
+-- be kept forever. No quota limits their number.
 CREATE OR REPLACE FUNCTION forget_requests(p_namespace text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

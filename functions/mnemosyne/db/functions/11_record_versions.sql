@@ -31,8 +31,8 @@ CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_pub
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Return the names of the labels that have different values in a duplicate request and in the stored memory. Labels
--- are title, tags, metadata, timestamp and expires_at. p_labels maps them to the values of the request.
+-- Return the names of the labels that have different values in a request and in the stored memory with the same
+-- content. Labels are title, tags, metadata, timestamp and expires_at. p_labels maps them to the values of the request.
 --
 -- `expires_at` differs only if the memory expires later than the request asks, or never. If the memory expires earlier,
 -- `expires_at` does not count as different, because extend_expiry extends the expiry of the memory.
@@ -69,9 +69,10 @@ RETURN nullif(concat_ws('; ',
 
 -- Return the versions in p_requests that need not be stored. Requests whose ids are in p_busy and requests in a final
 -- state are left out. Each version in the result has the fields of its request, and also `memory_id` and `event`.
--- `memory_id` is the stored memory with the same content, or null. `event` is the reason:
+-- `memory_id` is the id of the stored memory with the same content, or null. `event` is the reason:
 --   deleted    a deletion of the record covers the version
---   failed     the record is immutable and already has another content, stored or in an earlier version in p_requests
+--   failed     the record is immutable and already has another content: the content of its current memory or, if there
+--              is no current memory, the content of its earliest version in p_requests
 --   duplicate  the content is stored already
 --   expired    the given expiry of the version has passed
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
@@ -178,16 +179,17 @@ END
 $$;
 
 -- Compare one version with the current version of its record. If the version is newer, make it the current version.
--- Mark the memory of the older version as superseded by the memory of the newer version. If the content of the newer
--- version is already stored, the stored memory takes the labels of this version.
+-- Mark the memory of the older version as superseded by the memory of the newer version. If the new current version has
+-- a content that is already stored, the stored memory takes the title, the tags, the metadata and the timestamp of this
+-- version, unless the memory has a later timestamp or is under a legal hold.
 --
 -- A version whose expiry has passed is not stored. If this version is newer than the current version, the current
 -- version is superseded, and the record then has no current version. This is the same as if the version had been stored
 -- in time and had expired since (see forget_versions).
 --
 -- p_event is the event that settled_versions found for the version, or `stored`. In the result, `event` is the event
--- that must be recorded, with the memory and the error or note. `event` is null if the memory of the version no longer
--- exists.
+-- that the caller must record, with `memory_id`, `error` and `note`. `event` is null if the memory of the version no
+-- longer exists.
 CREATE OR REPLACE FUNCTION place_version(
     p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
     p_published timestamptz, p_labels jsonb, OUT event text, OUT memory_id uuid, OUT error text, OUT note text
@@ -231,7 +233,8 @@ BEGIN
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
             -- The new version has already expired, so it is not stored. Mark the current memory as superseded by a
-            -- random id. The state is then the same as if the new version had been stored, and removed after its expiry.
+            -- random id. The current memory is then as it would be if the new version had been stored, and removed
+            -- after its expiry.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;

@@ -29,9 +29,9 @@ END;
 --
 -- The reported state differs from the stored state in two cases:
 --   * A request whose memory was deleted or has expired is reported as deleted.
---   * A request that was redriven at least 24 hours ago and has not changed since is reported as dead_lettered. In this
---     case the redrive crashed before it published the message, and the dead letter may be redriven again (see
---     dead_letter_due).
+--   * A redrive publishes the message of a dead letter again. A request that was redriven at least 24 hours ago and has
+--     not changed since is reported as dead_lettered. In this case the redrive crashed before it published the message,
+--     and a new redrive is allowed (see dead_letter_due).
 --
 -- The function returns a set, because the planner inlines a function in FROM only if the function returns a set.
 CREATE OR REPLACE FUNCTION reported_outcome(
