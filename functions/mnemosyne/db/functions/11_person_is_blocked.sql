@@ -5,9 +5,10 @@
 -- The table oauth_blocked_people has one row for each block. A block names a subject or an e-mail address, in the
 -- column `who`. A block applies to the person in three cases:
 --   * The block names the person's subject.
---   * The block names one of the person's addresses. Case is ignored.
+--   * The block names one of the person's addresses. Upper and lower case are not distinguished.
 --   * The block names an earlier address of the person. When an address is blocked, the column `subjects` stores the
---     subjects of all grants with this address. So a person whose address changes stays blocked.
+--     subjects of all people with this address who have given an OAuth grant. So a person whose address changes stays
+--     blocked.
 CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

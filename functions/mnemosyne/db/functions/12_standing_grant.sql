@@ -1,6 +1,7 @@
--- Return the grant with the id p_id if it is valid: neither revoked nor expired, and neither the person nor the client
--- is blocked. The service `mcp` calls this function, because its role has no right to read the tables of the
--- authorization server.
+-- Return the OAuth grant with the id p_id, or no row if the grant is not valid. A grant is the permission that a person
+-- gave to a client. It is valid if it is neither revoked nor expired, and if neither the person nor the client is
+-- blocked. The service `mcp` calls this function, because its role has no right to read the tables of the authorization
+-- server.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
 RETURNS TABLE (
     subject text, namespace text, client_id text, client_name text, scopes text[], expires_at timestamptz,
