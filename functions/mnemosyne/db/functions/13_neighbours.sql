@@ -7,8 +7,8 @@
 --
 -- Five words of the list are polarity words in one language, but frequent words with another meaning in other
 -- languages: "en" and "et" (Finnish), "na" (Dutch), "nu" (Romanian) and "sau" (Vietnamese). For example, "et" means
--- "and" in French. The result has such a word only if the text is in the language given here, or if the language of the
--- text is unknown.
+-- "and" in French. The result has such a word only if the text is in the language in which the word is a polarity word,
+-- or if the language of the text is unknown.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
@@ -44,8 +44,8 @@ CREATE OR REPLACE FUNCTION content_words(p_title text, p_content text) RETURNS t
 LANGUAGE sql IMMUTABLE
 RETURN tsvector_to_array(words_of(searched_text(p_title, p_content)));
 
--- Return the symbols of a text in their order, without letters, digits and punctuation. Symbols distinguish "A+" from
--- "A-", and "over $5" from "over 5".
+-- Return the symbols of a text, such as +, - and $, in their order. Letters, digits, spaces and punctuation marks such
+-- as commas and quotation marks are left out. Symbols distinguish "A+" from "A-", and "over $5" from "over 5".
 CREATE OR REPLACE FUNCTION symbols_of(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnum:][:space:].,;:''"()…‘’“”]', '', 'g');
@@ -53,13 +53,13 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 -- Return the memory p_id itself and then its neighbours, the nearest first. The neighbours are the forty memories with
 -- the nearest embeddings, among the memories that are not superseded.
 --
--- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A neighbour is
--- similar if all these conditions are true:
+-- `is_similar` marks neighbours that make nearly the same statement as the memory. It is true for the nearest three of
+-- the neighbours for which all these conditions are true:
 --   * The neighbour is one of the eight nearest neighbours.
 --   * The longer of the two memories is at most four times as long as the shorter one.
---   * Both have the same polarity words (such as "not") and the same symbols (such as "$").
---   * The content words of the neighbour are a subset or a superset of the memory's content words.
---   * The smaller of the two sets has at least three words, and at least three quarters as many words as the larger
+--   * Both contents have the same polarity words (such as "not") and the same symbols (such as "$").
+--   * The set of words of the neighbour (see content_words) is a subset or a superset of the memory's set of words.
+--   * The smaller of these two sets has at least three words, and at least three quarters as many words as the larger
 --     set.
 -- Therefore a neighbour that differs by one replaced word ("on Monday", "on Friday") is not similar.
 --

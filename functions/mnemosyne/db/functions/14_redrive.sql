@@ -37,11 +37,11 @@ RETURN left(regexp_replace(
 -- Return the dead letters of a namespace that p_choice selects. p_choice is an object with these fields; a field that
 -- is absent or null restricts nothing:
 --   message_ids   an array of message ids
---   cause         a text that the cause, or its cause_group, contains
+--   cause         a text that the cause of the dead letter contains, or that the result of cause_group contains
 --   younger_than  the maximum number of seconds since the first failure, by the clock of the database
 --   older_than    the minimum number of seconds since the first failure, by the clock of the database
---   redrivable    "now" excludes dead letters in flight; "due" also excludes dead letters that must wait after a failed
---                 redrive
+--   redrivable    "now" excludes dead letters in flight (whose message was published again and has no result yet) for
+--                 the first 24 hours; "due" also excludes dead letters that must wait after a failed redrive
 --
 -- The function has no SET clause, so that the planner can inline it and stop at the caller's LIMIT.
 CREATE OR REPLACE FUNCTION select_dead_letters(p_namespace text, p_choice jsonb) RETURNS SETOF dead_letters
@@ -66,12 +66,13 @@ AS $$
         END
 $$;
 
--- Raise insufficient_privilege if the session must not change a dead letter.
---   p_namespace  the namespace of the dead letter; it must be the session's namespace
---   p_into       the namespace of the requests in the message; it must equal p_namespace, if p_namespace is not empty
+-- Raise insufficient_privilege if the session is not allowed to change a dead letter.
+--   p_namespace  the namespace of the dead letter; it must be equal to the setting mnemosyne.namespace of the session
+--   p_into       the namespace of the requests in the message; if p_namespace is not empty, p_into must be equal to it
 --
--- The dead letter of a message without a namespace has the empty namespace, and its requests may belong to any
--- namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
+-- The dead letter of a message without a namespace has the empty namespace, and its requests can belong to any
+-- namespace. The setting is then empty, too. require_session_namespace cannot do this check, because it refuses the
+-- empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -164,12 +165,13 @@ BEGIN
 END
 $$;
 
--- Record that the republished message of a dead letter has failed again. Return the dead letter, or no row if it does
--- not exist. p_namespace is empty if the namespace of the message could not be read. p_lost is true if a part of the
--- message, such as one of its memories, has no row in ingest_requests.
+-- Record that the republished message of a dead letter has failed again. Return the dead letter, or no row if the dead
+-- letter does not exist. p_namespace is empty if the namespace of the message could not be read. p_lost is true if some
+-- contents of the message have no row in ingest_requests, so that only the dead letter reports their failure.
 --
--- At the first failure after a redrive, the dead letter is no longer in flight, and its number of failures increases by
--- one. If Pub/Sub delivers the same failed message again, only `cause` and `lost` change.
+-- With the first failure after a redrive, the dead letter is no longer in flight, and its number of failures increases
+-- by one. If Pub/Sub delivers the same failed message again, only `cause` changes, and also `lost` and `changed_in` if
+-- `lost` becomes true.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
