@@ -1,12 +1,12 @@
--- A forgetting deletes the memories that a selection (see 04_selections.sql) matches, and their texts in requests and
--- dead letters. The table `forgettings` has one row for each forgetting, with its progress. The table
+-- A forgetting deletes the memories that a selection (see 04_selections.sql) matches, and also deletes the texts of
+-- these memories from requests and dead letters. The table `forgettings` has one row for each forgetting, and the table
 -- forgotten_memories has one row for each memory of a forgetting. Messages that were published before a forgetting
 -- began cannot store these memories again (see 15_forgotten_messages.sql).
 --
 -- A forgetting consists of many transactions, so it can be interrupted and continued:
 --   1. begin_forgetting writes the rows of both tables. From then on, the set of memories does not change.
---   2. Each call of forget_some deletes a part of these memories.
---   3. The Python module functions/mnemosyne/service/forgetting.py removes the texts from dead letters.
+--   2. Each call of forget_some deletes some of these memories.
+--   3. The Python module functions/mnemosyne/service/forgetting.py removes the texts of the memories from dead letters.
 --   4. finish_forgetting ends the forgetting.
 
 -- Return a token for the set of memories that the selection matches now, and the number of these memories. The token is
@@ -19,9 +19,9 @@ AS $$
     FROM selected_ids(p_namespace, p_selection) AS id
 $$;
 
--- Return a preview of a forgetting of the selection as JSON:
---   set    the result of selection_token: the token and the number of the selected memories
---   holds  the legal holds that keep some of these memories
+-- Return a preview of a forgetting (a deletion of selected memories) as JSON:
+--   set    the result of selection_token: the token and the number of the memories that p_selection matches
+--   holds  the legal holds that keep some of these memories; all holds of the namespace if p_selection is all memories
 --   page   up to p_limit of these memories, by timestamp, after the memory with the timestamp p_after and id p_after_id
 CREATE OR REPLACE FUNCTION preview_forgetting(
     p_namespace text, p_selection jsonb, p_after timestamptz, p_after_id uuid, p_limit integer
@@ -52,12 +52,12 @@ BEGIN
 END
 $$;
 
--- Begin a forgetting with the id p_id, and return the number of its memories. The caller passes p_token, the token of
--- an earlier call of preview_forgetting.
+-- Begin a forgetting (a deletion of selected memories) with the id p_id, and return the number of its memories. The
+-- caller passes p_token, the token of an earlier call of preview_forgetting.
 --
--- The function raises MF001 if the selection no longer matches the same memories as in that call. It raises MH001 if a
--- legal hold keeps one of the memories. For a selection of all memories, it raises MH001 if the namespace has any legal
--- hold, because the hold may also apply to memories in messages that are not stored yet.
+-- The function raises SQLSTATE MF001 if the selection no longer matches the same memories as in that call, and MH001 if
+-- a legal hold keeps one of the memories. For a selection of all memories, it raises MH001 if the namespace has any
+-- legal hold, because the hold may also apply to memories in messages that are not stored yet.
 CREATE OR REPLACE FUNCTION begin_forgetting(
     p_namespace text, p_id uuid, p_selection jsonb, p_token text, p_requested_by text
 ) RETURNS bigint
@@ -95,7 +95,7 @@ BEGIN
 END
 $$;
 
--- Add numbers of removed rows to the column `counts` of a forgetting. p_counts maps each table to a number of rows.
+-- Add the numbers of deleted or changed rows in p_counts, by table, to the column `counts` of the forgetting p_id.
 CREATE OR REPLACE FUNCTION add_counts(p_namespace text, p_id uuid, p_counts jsonb) RETURNS void
 LANGUAGE sql SET search_path = public, pg_temp AS $$
     UPDATE forgettings f
@@ -106,7 +106,7 @@ LANGUAGE sql SET search_path = public, pg_temp AS $$
     WHERE f.namespace = p_namespace AND f.id = p_id;
 $$;
 
--- Clear the texts of the requests p_request_ids: the note and the beginning of the content. Replace their errors by
+-- Clear the note and the beginning of the content in the requests p_request_ids, and set their error to
 -- forgotten_error(). A request without a final state gets the state `deleted`. Return the number of changed requests.
 CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
@@ -123,9 +123,9 @@ BEGIN
 END
 $$;
 
--- Delete the memories p_ids of a forgetting, with all rows that depend on them. Clear the texts of requests for the
--- same contents (p_hashes) that are older than the forgetting and have no memory, for example because they failed. Add
--- the numbers of deleted rows and changed requests to the counts of the forgetting.
+-- Delete the memories p_ids of the forgetting p_id, with all rows that depend on them. Call forget_texts for the
+-- requests with the same contents (p_hashes) that were created before the forgetting began and have no memory, for
+-- example because they failed. Add the numbers of deleted rows and changed requests to the counts of the forgetting.
 CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -169,8 +169,8 @@ BEGIN
 END
 $$;
 
--- Delete the next memories of a forgetting, at most p_limit, and return their number. The result is 0 if all memories
--- of the forgetting are deleted already.
+-- Delete up to p_limit memories of the forgetting p_id (a deletion of selected memories) that are not deleted yet, and
+-- return their number. The result is 0 if all memories of the forgetting are deleted already.
 CREATE OR REPLACE FUNCTION forget_some(p_namespace text, p_id uuid, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -205,9 +205,9 @@ BEGIN
 END
 $$;
 
--- End a forgetting, if all its memories are deleted. Otherwise do nothing. After a forgetting of all memories, also
--- delete the namespace's word statistics, and clear the texts of older requests in the states queued, failed and
--- dead_lettered.
+-- End a forgetting (a deletion of selected memories), if all its memories are deleted. Otherwise do nothing. If the
+-- selection was all memories of the namespace, also delete the word statistics, and call forget_texts for requests in
+-- the states queued, failed and dead_lettered that were created before the forgetting began.
 CREATE OR REPLACE FUNCTION finish_forgetting(p_namespace text, p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -246,8 +246,8 @@ BEGIN
 END
 $$;
 
--- Return a forgetting as JSON: its row of `forgettings`, the number of its memories, and the number of memories that
--- are not deleted yet (`left`). The result is null if no forgetting has the id p_id.
+-- Return a forgetting (a deletion of selected memories) as JSON: its row of `forgettings`, the number of its memories,
+-- and the number of those not deleted yet (`left`). The result is null if no forgetting has the id p_id.
 CREATE OR REPLACE FUNCTION read_forgetting(p_namespace text, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -264,7 +264,7 @@ BEGIN
 END
 $$;
 
--- Return the latest forgettings of the namespace as a JSON array, at most p_limit.
+-- Return up to p_limit of the latest forgettings (deletions of selected memories) of the namespace as a JSON array.
 CREATE OR REPLACE FUNCTION list_forgettings(p_namespace text, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -278,8 +278,8 @@ BEGIN
 END
 $$;
 
--- Return one page of the ids of a forgetting's memories, in ascending order: at most p_limit ids that are greater than
--- p_after.
+-- Return a page of the ids of the memories that the forgetting p_id deletes: in ascending order, up to p_limit ids
+-- greater than p_after.
 CREATE OR REPLACE FUNCTION forgotten_ids(p_namespace text, p_id uuid, p_after uuid, p_limit integer) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

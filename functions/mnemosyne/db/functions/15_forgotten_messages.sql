@@ -1,11 +1,11 @@
 -- Prevent messages from storing forgotten memories again. A forgetting deletes the memories that a selection matches
--- (see 15_forgetting.sql). A message that was published before the forgetting began may contain the same memories. At
--- this time, such a message may be waiting for its delivery, or may be stored as a dead letter. The SQL functions in
--- this file find the forgotten memories in such messages.
+-- (see 15_forgetting.sql). A message that was published before the forgetting began can contain the same memories. When
+-- the forgetting begins, such a message can still be waiting for its delivery, or can be stored as a dead letter. The
+-- SQL functions in this file find the forgotten memories in such messages.
 
--- Return the key of the advisory lock of forgettings. The lock ensures that a forgetting and a transaction that stores
--- memories do not miss each other: either the forgetting finds the stored memories, or the storing transaction finds
--- the forgetting.
+-- Return the key of the advisory lock of forgettings (deletions of selected memories). The lock ensures that a
+-- forgetting and a transaction that stores memories do not miss each other: either the forgetting finds the stored
+-- memories, or the storing transaction finds the forgetting.
 --
 -- begin_forgetting takes an exclusive lock with this key, and waits for it. A transaction that stores memories takes a
 -- shared lock, so many such transactions can run at the same time. If a forgetting is just beginning, the storing
@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION forgetting_lock(p_namespace text) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN hashtextextended('forgetting ' || p_namespace, 0);
 
--- Return a summary of all forgettings of the namespace as a JSON object:
+-- Return a summary of all forgettings (deletions of selected memories) of the namespace as a JSON object:
 --   forgettings       the number of forgettings
 --   forgotten_before  the time at which the latest forgetting began, or null
 --   all_before        the time at which the latest forgetting of all memories of the namespace began, or null
@@ -38,8 +38,8 @@ BEGIN
 END
 $$;
 
--- Delete the memories that an unfinished forgetting has not deleted yet, if they have the same contents as the requests
--- p_requests. A memory under a legal hold is kept.
+-- Delete the memories with the same contents as the requests p_requests that an unfinished forgetting must delete, but
+-- has not deleted yet. A forgetting is a deletion of selected memories. A memory under a legal hold is kept.
 --
 -- A request that was published after the forgetting began must store its content again. Without this function, the
 -- request would become a duplicate of a memory that the forgetting is about to delete.
@@ -72,11 +72,13 @@ CREATE OR REPLACE FUNCTION forgotten_error() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'its memory was forgotten: to store it, ingest it again; a record needs a later timestamp';
 
--- Return the ids of the requests in p_records that must not be stored because a forgetting covers them.
+-- Return the ids of the requests in p_records that must not be stored because a forgetting covers them. A forgetting is
+-- a deletion of selected memories.
 --
 -- A forgetting covers a request if all these conditions are true:
 --   * The request was published before the forgetting began.
---   * The request has the content of a forgotten memory, or matches the selection of the forgetting.
+--   * The request has the content of a memory that the forgetting deletes; or the request matches the selection of the
+--     forgetting, and the selection is not a list of ids.
 --   * No legal hold that was placed before the forgetting began selects the request.
 --
 -- If p_id is not null, only the forgetting p_id is considered.
