@@ -8,9 +8,9 @@
 -- The cursor is the last event of the previous page: its time is p_cursor_at, and its id is p_cursor_id. The id is
 -- necessary, because several events may have the same time.
 --
--- The column `name` of the result depends on the credential of the caller: it is the name of the API key, or the address
--- of the person who gave the OAuth grant. `name` is null for other kinds of credentials, and after the key or grant has
--- been deleted.
+-- The column `name` of the result depends on the credential of the caller: it is the name of the API key, or the
+-- address of the person who gave the OAuth grant. `name` is null for other kinds of credentials, and after the key or
+-- grant has been deleted.
 CREATE OR REPLACE FUNCTION audit_page(p_namespace text, p_after timestamptz, p_before timestamptz, p_person text,
     p_action text, p_cursor_at timestamptz, p_cursor_id bigint, p_limit integer)
 RETURNS TABLE (id bigint, at timestamptz, principal text, credential text, client text, namespace text, action text,
