@@ -1,5 +1,5 @@
--- Set the fill factor of the table `memories`, so that the new version of an updated row fits on the page of the old
--- version. The fill factor depends on the dimension of the embeddings (p_dimension).
+-- Set the storage parameters `fillfactor` and `toast_tuple_target` of the table `memories`, so that the new version of
+-- an updated row fits on the page of the old version. Both depend on the dimension of the embeddings (p_dimension).
 --
 -- PostgreSQL updates a row by writing a new version of the row. Rows are updated often, for example when the same
 -- content is sent again or a memory is rated. If the page of the old version has room for the new version, PostgreSQL
@@ -10,8 +10,8 @@
 -- versions. With 1,001 to 1,700 dimensions, a page has room for two row versions, and half of the page is left free.
 -- With more dimensions, a page has room for only one row version, so no space is left free.
 --
--- toast_tuple_target limits the size of a row version in the three cases to a third of a page, half of a page and a
--- whole page. If a row is larger, PostgreSQL moves the large fields of the row to the TOAST table.
+-- toast_tuple_target is the size above which PostgreSQL moves the large fields of a row to the TOAST table: a third of
+-- a page with up to 1,000 dimensions, half of a page with up to 1,700 dimensions, and otherwise a whole page.
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN

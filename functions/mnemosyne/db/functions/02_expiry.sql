@@ -2,8 +2,9 @@
 -- security on `memories` hides expired memories. SQL functions with SECURITY DEFINER bypass this policy, so they
 -- compare `expires_at` themselves.
 --
--- The rows of expired memories are removed later. remove_expired removes the rows in batches. remove_expired_for
--- removes a row earlier, for example when its content is sent again.
+-- The row of an expired memory stays in the table until a function removes it. remove_expired removes such rows in
+-- batches. remove_expired_for removes the rows that must not wait for a batch, for example the row of an expired memory
+-- whose content is sent again.
 
 -- Whether a memory with the expiry p_expires_at is visible. A memory is visible if its expiry is in the future, or if
 -- it never expires (p_expires_at is null). The planner inlines this function.
@@ -13,10 +14,10 @@ RETURN p_expires_at IS NULL OR p_expires_at > now();
 
 -- Return the time at which a memory of the namespace expires, or null if the memory does not expire.
 --
--- If the publisher gave an expiry (p_given), the memory expires at this time. Without a given expiry, a pinned memory
--- does not expire, and any other memory expires at the end of the namespace's default lifetime. But no memory lives
--- longer than the namespace's maximum lifetime, not even a pinned memory. Both lifetimes begin at p_sent, the time when
--- the content was last sent.
+-- If the publisher gave an expiry (p_given), the memory expires at this time. If the publisher gave none, a pinned
+-- memory does not expire, and any other memory expires at the end of the namespace's default lifetime, if there is one.
+-- If the namespace has a maximum lifetime, every memory, even a pinned one, expires at the latest at the end of the
+-- maximum lifetime. Both lifetimes begin at p_sent, the time when the content was last sent.
 CREATE OR REPLACE FUNCTION memory_expiry(p_namespace text, p_given timestamptz, p_pinned boolean, p_sent timestamptz)
 RETURNS timestamptz
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
@@ -51,10 +52,12 @@ $$;
 -- p_sent has one object for each ingest request that sent a content again. The field `expires_at` is the expiry that
 -- the publisher gave, or null: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
--- In two cases, the stored memory becomes pinned, and an expiry that a publisher gave for it earlier is cleared: the
--- stored memory itself is pinned and has no expiry from a publisher, or one of the requests is pinned and gives no
--- expiry. The default lifetime of the namespace then does not apply to the memory. The memory becomes pinned even if the
--- namespace has no default lifetime now, because the namespace can get one later.
+-- A request that is pinned and gives no expiry also pins the stored memory, and clears the expiry that a publisher gave
+-- for the memory earlier. Then the default lifetime of the namespace does not apply to the memory. The request pins the
+-- memory even if the namespace has no default lifetime now, because the namespace can get one later.
+--
+-- A stored memory that is already pinned and has no expiry from a publisher stays pinned. The function then ignores an
+-- expiry that a request gives.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -75,9 +78,9 @@ BEGIN
         WHERE is_unexpired(m.expires_at)
         ORDER BY m.id, outlasts DESC, expires_at DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
-        -- Choose the memories that get a later expiry, and the memories that become pinned. The present expiry of a
-        -- memory under a legal hold is null (it does not expire), so the new expiry of such a memory is compared with
-        -- given_expiry, the expiry that the publisher gave.
+        -- Choose the memories that get a later expiry, and the memories that become pinned. The new expiry is compared
+        -- with the present one, `expires_at`. For a memory under a legal hold, `expires_at` is null, so the new expiry
+        -- is compared with given_expiry, the expiry that the publisher gave before.
         SELECT longest.*, coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity') AS is_later
         FROM longest JOIN memories m ON m.id = longest.id
         WHERE coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity')

@@ -1,8 +1,8 @@
 -- Detect the language of a text from its script and its function words, such as "the" and "and". The language
 -- determines how the words of the text are stemmed.
 
--- Return the function words of each language (ISO 639-1 code), such as "the", and letters such as "ß" that few
--- languages have. They are the evidence for the language of a text.
+-- Return, for each language (ISO 639-1 code), its function words, such as "the", and letters that few languages have,
+-- such as "ß". language_of_words counts those that occur in a text, to detect the language of the text.
 --
 -- A word in the column `sure` counts twice for its language. A word in the column `maybe` counts once, because it is
 -- also used in other ways: as a word of another language (bin, plus), as a name or a part of a name (Kim, Los Angeles),
@@ -159,9 +159,9 @@ $$;
 
 -- Return the language of a text as an ISO 639-1 code, detected from the first 1,000 characters.
 --
--- The result is 'und' (undetermined) if two languages other than English are equally likely, or if the letters belong
--- to a language that the function does not know. The result is null if the text has too little evidence, for example if
--- it has only names, code or a few words.
+-- The result is 'und' (undetermined) if two languages other than English are equally likely, or if the text is written
+-- in letters of a language that the function does not know, such as Armenian. The result is null if the text has too
+-- little evidence, for example if it has only names, code or a few words.
 CREATE OR REPLACE FUNCTION text_language(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -180,16 +180,16 @@ DECLARE
     letters integer;
     script text;
 BEGIN
-    -- If a text has only ASCII characters and no function word of a language other than English, the text is English
-    -- (if it has English function words), or its language is unknown. For most English texts, the function returns
-    -- here.
+    -- Return at once if the text has only ASCII characters and no function word of a language other than English. The
+    -- result is English if the text has English function words, and otherwise null (unknown). Most English texts need
+    -- no other check.
     IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN
         RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
         letters := regexp_count(words, '[a-z\u00C0-\u024F]');
-        -- Find the script of the text. This is the script with the most letters, or null if no script has more letters
-        -- than the Latin script. A Chinese or Japanese character counts as three letters and a Korean character as two,
-        -- because such a character stands for several letters of other scripts.
+        -- Find the script other than Latin that has the most letters in the text. `script` stays null if none of these
+        -- scripts has more letters than the Latin script. A Chinese or Japanese character counts as three letters and a
+        -- Korean character as two, because such a character stands for several letters of other scripts.
         SELECT s.name INTO script FROM (VALUES
             ('cyrillic', regexp_count(words, '[\u0400-\u052F]')),
             ('arabic', regexp_count(words, '[\u0600-\u06FF]')),

@@ -105,9 +105,9 @@ CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
 
--- Return the stemmed words of a text, without accents and without stop words. If PostgreSQL has no stemmer for the
--- language, the words are not stemmed, and stop words are kept. In English texts and in texts of unknown language,
--- accents are removed before stemming; in other texts, after stemming.
+-- Return the words of a text, without accents. If PostgreSQL has a stemmer for the language, the words are stemmed, and
+-- stop words are left out. In English texts and in texts of unknown language, accents are removed before stemming; in
+-- other texts, after stemming.
 CREATE OR REPLACE FUNCTION stemmed_words(p_text text, p_language text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
@@ -116,10 +116,10 @@ RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_acc
 -- Return the words of a text in the language p_language. A search finds a text only by its `words`. The `forms`
 -- increase the score of a text that was found by its words.
 --
--- `words` contains the stemmed words without accents, the words that have accents also with their accents, and each
--- compound (for example a path or "INC-4821") as a whole. If the language is known and not English, `words` also
--- contains the unstemmed words. A query for an unstemmed word then finds the text even if the query is too short for
--- detecting its language.
+-- `words` contains the stemmed words without accents, and each compound (for example a path or "INC-4821") as a whole.
+-- If a word has accents, `words` also contains the word with its accents. If the language is known and not English,
+-- `words` also contains the unstemmed words. A query for an unstemmed word then finds the text even if the query is too
+-- short for detecting its language.
 --
 -- `forms` contains the unstemmed words of an English text, without accents. For other languages, `forms` is empty.
 CREATE OR REPLACE FUNCTION words_and_forms(p_text text, p_language text, OUT words tsvector, OUT forms tsvector)
@@ -186,9 +186,9 @@ $$;
 -- element for both, with the occurrences of the stemmed word.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
--- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent
--- words get a weight. A search still finds the memory by the other words, because memory_words.keys contains the keys
--- of all words.
+-- characters may have more distinct words. If p_words and p_forms together have more than 16,000 elements, only the
+-- words in p_words get a weight, and of these only the 16,000 most frequent. A search still finds the memory by the
+-- other words, because memory_words.keys contains the keys of all words.
 CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector, p_forms tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -218,16 +218,16 @@ CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
--- Return a vector of word weights (see term_weights) for each passage of a text. A passage consists of at most 100 consecutive words, or of 100
--- characters in scripts without spaces between words. A text of more than 16,000 words is divided into 160 longer
--- passages. The result is null if the text has only one passage.
+-- Return an array with a vector of word weights (see term_weights) for each passage of a text. A passage consists of at
+-- most 100 consecutive words, or of 100 characters in scripts without spaces between words. A text of more than 16,000
+-- words is divided into 160 longer passages. The result is null if the text has only one passage.
 --
 -- A long memory usually has several topics. If one passage contains most of a query's words, this is better evidence
 -- than the same words scattered over the whole memory.
 --
 -- The vector of a whole memory has several elements for one word: its stem without accents, the word as it is written,
--- the word with accents, and the whole compound. The vector of a passage has only the elements that get most weight in
--- a query: the stem without accents and, in English, also the word as it is written.
+-- the word with accents, and the whole compound. The vector of a passage has only those elements that get most
+-- weight in a query: the stem without accents and, in English, also the word as it is written.
 --
 -- The function splits the text, because the positions in a tsvector do not show the passage of each word: a tsvector
 -- has no position above 16,383, and at most 255 positions for each word.
