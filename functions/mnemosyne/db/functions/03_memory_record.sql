@@ -50,10 +50,10 @@ BEGIN
 END
 $$;
 
--- Return the text with spaces in place of control characters, and without invisible and private-use characters.
--- statement_key compares a title with the beginning of the content in this form, to recognize a title that was derived
--- from the content. (The Python function one_line, which derives titles, keeps some invisible characters, such as the
--- joiners in emoji.)
+-- Replace each control character of a text by a space, and remove invisible and private-use characters. statement_key
+-- calls this function for a title and for the beginning of the content, and compares the results, to recognize a title
+-- that was derived from the content. (The Python function one_line, which derives titles, keeps some invisible
+-- characters, such as the joiners in emoji.)
 CREATE OR REPLACE FUNCTION without_invisible(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text)

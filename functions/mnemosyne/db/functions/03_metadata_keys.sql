@@ -12,9 +12,9 @@ RETURN CASE jsonb_typeof(p_value)
 
 -- Return the index keys of metadata. The elements of an array have the path of the array.
 --
--- Metadata that would have more than 500 index keys get a single key instead: the hash of the word 'metadata', which
--- all such metadata of a namespace share. Every filter by metadata also looks up this shared key, and then checks the
--- metadata of each memory that it finds.
+-- Metadata that would have more than 500 index keys get a single key instead: a hash of the word 'metadata' and the
+-- namespace. So all such metadata of a namespace have the same key. Every filter by metadata also looks up this key,
+-- and then checks the metadata of each memory that it finds.
 CREATE OR REPLACE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

@@ -74,8 +74,9 @@ BEGIN
 END
 $$;
 
--- Return the memory m as it was at the time p_at. The result is null if the memory was not visible at p_at. Raises an
--- error if the state at p_at was not kept.
+-- Return the memory m as it was at the time p_at, or null if the memory was not visible at that time. The function
+-- raises an error if the table earlier_states does not have the state at p_at, for example because the state has been
+-- removed (see keep_earlier_state).
 CREATE OR REPLACE FUNCTION memory_as_of(m memories, p_at timestamptz) RETURNS memories
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -133,8 +134,8 @@ LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN statement_key(memory_as_of(m, p_at)) ELSE statement_key(m) END;
 
 -- Return the ids of the memories that the memory p_id had superseded at the time p_at, directly or through other
--- memories, as a JSON array. The array has at most five ids, directly superseded memories first. A memory whose state at
--- p_at was not kept is left out.
+-- memories, as a JSON array. The array has at most five ids, directly superseded memories first. A memory whose state
+-- at p_at was not kept is left out.
 CREATE OR REPLACE FUNCTION superseded_as_of(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -207,13 +208,13 @@ BEGIN
         RETURN NEW;
     END IF;
     -- A change may give a visible memory an expiry in the past, for example when a legal hold on the memory is
-    -- released. The memory was visible until now, so its new expiry is now().
+    -- released. Replace this expiry by now(), because the memory was visible until now.
     IF is_unexpired(OLD.expires_at) AND NEW.expires_at < now() THEN
         NEW.expires_at := now();
     END IF;
     -- Keep no state in three cases:
-    --   * This transaction stored the memory, so there is no earlier state.
-    --   * This transaction has changed the memory before, and has kept the state before that change.
+    --   * This transaction stored the memory, so the memory had no state before this transaction.
+    --   * This transaction has changed the memory already. The first change kept the state before this transaction.
     --   * Only the expiry of an unexpired memory changes. The expiry is not part of a state.
     IF OLD.created_at >= now()
         OR EXISTS (SELECT FROM earlier_states e
@@ -275,9 +276,9 @@ CREATE OR REPLACE TRIGGER keep_earlier_state
         OR OLD.superseded_by IS DISTINCT FROM NEW.superseded_by OR OLD.expires_at IS DISTINCT FROM NEW.expires_at
         OR OLD.created_at > NEW.created_at)
     EXECUTE FUNCTION keep_earlier_state();
--- These triggers run once for each statement, not once for each row. A trigger for each row would update the same row
--- of namespace_usage many times in a transaction, and the total time would grow with the square of the number of
--- states.
+-- The following triggers run once for each statement, not once for each row. If they ran for each row, they would
+-- update the same row of namespace_usage many times in a transaction, and the total time would grow with the square of
+-- the number of states.
 CREATE OR REPLACE TRIGGER count_earlier_states AFTER INSERT ON earlier_states REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION count_earlier_states();
 CREATE OR REPLACE TRIGGER count_removed_states AFTER DELETE ON earlier_states REFERENCING OLD TABLE AS changed

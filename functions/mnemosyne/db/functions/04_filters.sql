@@ -15,9 +15,9 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).include_superseded OR (m).superseded_by IS NULL)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
--- Whether a memory has not expired and matches the filters of a search or a list. With the filter `as_of`, the
--- memory must have been visible at that time, and the other filters apply to its state at that time, not to its present
--- state. The planner inlines this function.
+-- Whether a memory matches the filters of a search or a list, and has not expired by now. With the filter `as_of`, the
+-- memory must also have been visible at the time in `as_of`, and the other filters apply to its state at that time, not
+-- to its present state. The planner inlines this function.
 CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
@@ -31,8 +31,8 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 --
 -- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
 --
--- A filter by metadata also includes the key of the word 'metadata'. For a memory whose metadata would have more than
--- 500 index keys, the index has only the key of this word (see metadata_keys).
+-- The key of the word 'metadata' is added to the keys of a filter by metadata, because a memory whose metadata would
+-- have more than 500 index keys has only this key in the index (see metadata_keys).
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

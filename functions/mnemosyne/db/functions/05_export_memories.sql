@@ -26,8 +26,8 @@ BEGIN
     )
     SELECT memory_record(m),
         -- The export names the successor of a memory (the memory that supersedes it) by the successor's content hash.
-        -- If the successor was deleted, its content hash is unknown. Then export the hash of the successor's id. No
-        -- memory has this content hash, so an import reports a missing successor.
+        -- If the successor was deleted, its content hash is unknown, and the export has the hash of the successor's id
+        -- instead. No memory has this hash as its content hash, so an import reports that the successor is missing.
         coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex'))
     FROM summed
     JOIN memories m USING (id)

@@ -3,8 +3,8 @@
 -- keep_held_rows, suspend_expiry and keep_held_labels on `memories` enforce these rules for every statement. A refused
 -- statement raises an error with the SQLSTATE MH001.
 
--- Return the earliest hold that selects a memory, or null. In a namespace without holds, a call costs one lookup in an
--- index.
+-- Return the hold that selects a memory, or null if there is none. If several holds select the memory, return the hold
+-- that was placed first. In a namespace without holds, a call costs one lookup in an index.
 CREATE OR REPLACE FUNCTION hold_on(m memories) RETURNS holds
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

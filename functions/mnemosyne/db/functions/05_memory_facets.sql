@@ -1,12 +1,10 @@
--- Return the tags and sessions of the memories that match the filters, as a JSON object:
---   tags        the p_limit most frequent tags that begin with the case-folded text p_prefix
---   total_tags  the number of different tags
+-- Return the tags and sessions of the memories that match the filters. To bound the cost, the function counts only the
+-- newest p_counted of these memories. The result is a JSON object about the counted memories:
+--   tags        the p_limit most frequent tags, among the tags that begin with the case-folded text p_prefix
+--   total_tags  the number of different tags, with any beginning
 --   sessions    the p_limit sessions with the newest memories
 --   memories    the number of counted memories
---   complete    whether all matching memories were counted
---
--- To bound the cost, only the newest p_counted matching memories are counted. `complete` is true if no more memories
--- match.
+--   complete    true if all memories that match the filters were counted
 CREATE OR REPLACE FUNCTION memory_facets(
     p_namespace text, p_filters jsonb, p_prefix text, p_limit integer, p_counted integer
 ) RETURNS jsonb

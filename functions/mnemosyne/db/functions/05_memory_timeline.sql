@@ -1,10 +1,10 @@
 -- Return the number of memories that match the filters in each day, week, month or year in the time zone p_timezone.
--- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function uses days if this
--- gives at most 400 rows, otherwise weeks or months by the same rule, otherwise years. The newest period is
--- first, and the result has at most 1,000 rows.
+-- p_per is the name of the period: 'day', 'week', 'month' or 'year'. If p_per is null, the function chooses the first
+-- of 'day', 'week' and 'month' that gives at most 400 periods from the oldest to the newest memory, and otherwise
+-- 'year'. The newest period is first, and the result has at most 1,000 rows.
 --
--- The result has only dates of the years 1 to 9999. A date that is outside this range in the time zone is replaced by
--- the first or last day of the range.
+-- The result has only dates of the years 1 to 9999. If a period begins outside these years in the time zone, the result
+-- has the first or the last day of these years instead.
 CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
 RETURNS TABLE (per text, start date, memories bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET timezone = 'UTC' AS $$
@@ -29,8 +29,9 @@ BEGIN
         FROM (VALUES ('day', interval '400 days'), ('week', interval '400 weeks'), ('month', interval '400 months')) AS finest (name, most)
         WHERE date_trunc(finest.name, CAST(last AS timestamp)) < date_trunc(finest.name, CAST(first AS timestamp)) + finest.most
         ORDER BY finest.most LIMIT 1), 'year');
-    -- Under three conditions, the query needs only the index on time and reads no row of the table: time is the only
-    -- filter, superseded memories are included, and the namespace has no expired memory.
+    -- If three conditions are met, a simpler query is enough, which reads only the index on time and no row of the
+    -- table. The conditions are: all filters are filters by time, superseded memories are included, and the namespace
+    -- has no expired memory.
     IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now() AND m.namespace = p_namespace) AND jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}'
         AND filters.include_superseded THEN
         RETURN QUERY
