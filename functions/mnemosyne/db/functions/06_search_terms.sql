@@ -53,24 +53,26 @@ $$;
 --   weight       its weight in the lexical score
 --   share        the part of the namespace's memories that contain the word, from 0 to 1; null for a form
 --   word_weight  the weight of the word and its forms together; null for a form
---   name         the index in p_names of the name that the word belongs to; null for other words and for forms
+--   name         the number of the name that the word belongs to, counted from 1 in the order of p_names; null for
+--                other words and for forms
 --
 -- The weight is the square root of the inverse document frequency, which is computed from the share. Compared with the
 -- inverse document frequency itself, the square root gave better recall on conversations, and equal recall on
 -- abstracts.
 --
 -- The share comes from a sample of the namespace's memories. A word that no sampled memory contains counts as if half a
--- memory contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same weight as
--- 1/100,000.
+-- memory of the sample contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same
+-- weight as 1/100,000.
 --
--- Words are stemmed. Stop words and question words are left out. A word with accents also counts as it is
--- written, and a compound such as "INC-4821" also counts as a whole. Such an additional word has a quarter of the weight,
--- because the stem of the word, or the stems of the compound's parts, count too. If the query and the
--- memories are in English, a stemmed word passes half of its weight on to its forms. A language of fewer than 1% of the
--- sampled memories does not count.
+-- Words are stemmed. Stop words and question words are left out. If a word has accents, the word with its accents is
+-- added. For a compound such as "INC-4821", the whole compound is added. An added word has a quarter of the weight of a
+-- stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query and the
+-- memories are in English, a stemmed word passes half of its weight on to its forms. Languages that fewer than 1% of
+-- the sampled memories have are ignored.
 --
 -- p_names has words of the query that look like names (see the Python module query_names.py). If the query or at least
--- 1% of the sampled memories are in German, names without digits are ignored, because German capitalises every noun.
+-- 1% of the sampled memories are in German, names without digits are ignored and not counted, because German
+-- capitalises every noun.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
 RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision, name integer)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -153,9 +155,10 @@ BEGIN
 END
 $$;
 
--- Return the BM25 score of a memory for a query. The score is the inner product of two vectors, the word weights of the
--- query and of the memory, multiplied by the length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)),
--- with b = 0.6 mean length / (mean length + 40).
+-- Return the BM25 score of a memory for a query. The score is the inner product of two vectors (the word weights of the
+-- query and the word weights of the memory), multiplied by a factor for the length of the memory:
+--   (k1 + 1) / (1 + k1 * (1 - b + b * length / mean)), with k1 = 1.2 and b = 0.6 * mean / (mean + 40)
+-- Here `mean` is the mean length of the namespace's memories.
 --
 -- b determines how much the length of a memory matters. In a namespace of short memories b is small, because the length
 -- of a chat turn or of a sentence says little about its relevance.
@@ -173,9 +176,9 @@ RETURN - ((w).weights <#> p_terms) * 2.2
 -- before the normalization; null counts as 0. The result is at most 1. p_length is the number of distinct words of the
 -- memory, and p_mean_length the mean of this number in the namespace.
 --
--- The number of times that a word occurs in the memory matters for a lexical score, but not for the share. The length
--- of the memory matters more than for a lexical score (about 1.7 times as much), because a long memory contains many
--- words by chance.
+-- The share differs from a lexical score (see lexical_score) in two ways. It does not matter for the share how often a
+-- word occurs in the memory. The length of the memory matters about 1.7 times as much, because a long memory contains
+-- many words by chance.
 CREATE OR REPLACE FUNCTION share_by_length(p_share double precision, p_length integer, p_mean_length double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE

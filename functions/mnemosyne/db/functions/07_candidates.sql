@@ -77,9 +77,9 @@ $$;
 -- Return the number of memories that match the filters: exact if it is small, and otherwise an estimate from the share
 -- that estimate_share returns.
 --   p_memories  the number of memories of the namespace
---   p_few       a lower limit: the caller has already found more than p_few memories
---   p_exactly   the limit up to which the result is exact: if the estimate is below twice this limit, the memories are
---               counted up to the limit
+--   p_few       the caller already knows that more than p_few memories match, so an estimate is at least p_few + 1
+--   p_exactly   a result up to this number is exact: if the estimate is below 2 * p_exactly, the function counts the
+--               matching memories, but stops after p_exactly + 1
 CREATE OR REPLACE FUNCTION estimate_matching(
     p_namespace text, filters memory_filters, p_memories bigint, p_few integer, p_exactly integer
 ) RETURNS bigint
@@ -98,9 +98,9 @@ END
 $$;
 
 -- Return the memories that contain any of the words with the keys p_keys, with their lexical scores. The result has at
--- most p_rows memories. Without this limit, the query would be slow if the word statistics are outdated and take a
--- frequent word for a rare one. Plain index scans are disabled, so that the planner uses the GIN index
--- memory_words_keys even if the planner's estimates are wrong.
+-- most p_rows memories, because the query would otherwise be slow if a word has become frequent, but is still rare in
+-- outdated word statistics. Plain index scans are disabled, so that the planner uses the GIN index memory_words_keys
+-- even if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION match_keys(p_keys integer[], p_terms sparsevec, p_mean_length double precision, p_rows integer)
 RETURNS TABLE (memory_id uuid, lexical_score double precision)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan

@@ -82,9 +82,9 @@ END
 $$;
 
 -- Return the memories nearest to a vector, among the memories that match the filters. The result is approximate: the
--- function reads the HNSW index until p_limit memories match the filters. Sorting is disabled, so that the planner uses
--- this index even if the planner's estimates are wrong. The plan is custom, because a generic plan cannot use an index
--- of only one namespace.
+-- function reads an HNSW index until p_limit memories match the filters. This is the namespace's own HNSW index, or the
+-- index that all namespaces share. Sorting is disabled, so that the planner uses the index even if the planner's
+-- estimates are wrong. The plan is custom, because a generic plan cannot use the namespace's own index.
 CREATE OR REPLACE FUNCTION knn_hnsw(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_custom_plan
@@ -122,8 +122,9 @@ $$;
 -- Return the long memories whose chunks are nearest to a vector. A chunk is a part of a long memory that has its own
 -- embedding. The result is approximate, because the function reads the HNSW index of chunks.
 --
--- It is possible that all of the nearest p_limit chunks belong to one memory. If the chunks belong to fewer than
--- p_memories memories, the function reads the index again for four times as many chunks, up to 64 * p_limit chunks.
+-- First, the function reads the nearest p_limit chunks. Many of these chunks can belong to one memory. As long as the
+-- chunks belong to fewer than p_memories memories, the function reads the index again for four times as many chunks,
+-- until it reads 64 * p_limit chunks.
 CREATE OR REPLACE FUNCTION knn_hnsw_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
@@ -158,9 +159,10 @@ $$;
 -- Whether the namespace has so many chunks (parts of long memories) that a search in the HNSW index of chunks costs
 -- less than a comparison of all chunks of the namespace. p_limit is the number of chunks to find.
 --
--- All namespaces share the index, so the cost of a search in it depends on the number of chunks of all namespaces
--- (`all_chunks`, as estimated by the last VACUUM or ANALYZE). Up to `few_chunks` chunks in the namespace, comparing all
--- of them costs less. The comment on `exact_up_to` in 09_find_candidates.sql explains the formula.
+-- All namespaces share the index, so the cost of a search in the index depends on the number of chunks of all
+-- namespaces (`all_chunks`, as estimated by the last VACUUM or ANALYZE). If the namespace has at most `few_chunks`
+-- chunks, comparing all chunks of the namespace costs less than the search. The comment on `exact_up_to` in
+-- 09_find_candidates.sql explains the formula.
 CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -193,9 +195,10 @@ BEGIN
 END
 $$;
 
--- Return the memories nearest to a vector, in a namespace with many chunks (parts of long memories). The function
--- compares the vectors of all memories that match the filters, but finds the nearest chunks in the HNSW index. The
--- function knn_exact would compare all chunks, too, which costs several times as much.
+-- Return the memories nearest to a vector, in a namespace with many chunks. A chunk is a part of a long memory that has
+-- its own embedding. The function compares the vector with the embeddings of all memories that match the filters, but
+-- not with all chunks: it finds the nearest chunks in the HNSW index of chunks. The function knn_exact would compare
+-- all chunks, too, which costs several times as much.
 CREATE OR REPLACE FUNCTION knn_exact_and_chunk_index(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)

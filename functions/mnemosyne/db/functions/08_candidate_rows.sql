@@ -89,9 +89,10 @@ BEGIN
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                         ELSE 1.0 - (m.embedding <=> p_vector) END) AS vector_score,
                     coalesce(members.lexical_score, lexical_score(w, p_terms, p_mean_length), 0) AS lexical_score,
-                    -- Passages are read only for contents of more than 200 bytes. A shorter content has several
-                    -- passages only if the title is long or the tags are many. Passages have about the same length, so
-                    -- their scores need no length normalization.
+                    -- Read the passages only if the content has more than 200 bytes. The text of a memory with a
+                    -- shorter content is usually one passage. It has several passages only if the title is long or the
+                    -- tags are many. All passages have about the same length, so their scores need no length
+                    -- normalization.
                     CASE WHEN octet_length(m.content) > 200
                         THEN (SELECT - min(passage <#> p_terms) FROM unnest(w.passages) AS passage) END AS passage_score,
                     CASE WHEN p_word_keys IS NOT NULL AND (members.listed OR members.direct) THEN share_by_length(

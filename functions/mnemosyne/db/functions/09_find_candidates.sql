@@ -39,8 +39,8 @@ DECLARE
     -- has already found or shown.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
-    -- Whether PostgreSQL stores vectors out of line. A vector of more than 1,000 dimensions makes a row larger than
-    -- 2,000 bytes, and PostgreSQL stores the vector of such a row out of line.
+    -- Whether the vectors have more than 1,000 dimensions, so that one vector takes more than 2,000 bytes. Comparing
+    -- such long vectors takes longer.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
     -- The maximum number of memories that the search takes from the HNSW index. With filters, the maximum is lower,
     -- because the search must read several rows of the index to find one memory that matches.
@@ -52,10 +52,10 @@ DECLARE
     -- Reading one row costs as much as comparing 36 vectors. Without the index, the search compares as many vectors as
     -- memories match. So both ways cost the same if `matching` is sqrt(nearest * all_memories * 36).
     --
-    -- The factor 36 was measured with 256 dimensions: 9 to 45 microseconds for reading a row, 0.6 to 1.4 microseconds
-    -- for comparing a vector. The factor is 16 if the compared rows are scattered in the table, as with a filter by
-    -- tag. The factor is 8 if vectors are stored out of line. This factor was measured with 3,072 dimensions: 42 to 104
-    -- microseconds for reading a row, 7.4 microseconds for comparing a vector.
+    -- The factor 36 was measured with 256 dimensions: reading a row took 9 to 45 microseconds, and comparing a vector
+    -- 0.6 to 1.4 microseconds. With a filter that uses the index of tags or metadata, the factor is 16, because the
+    -- compared rows are scattered in the table. With more than 1,000 dimensions, the factor is 8. It was measured with
+    -- 3,072 dimensions: reading a row took 42 to 104 microseconds, and comparing a vector 7.4 microseconds.
     exact_up_to integer := greatest(2000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
         * CASE WHEN out_of_line THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
     -- The search counts matching memories up to this number. If more memories match, the search estimates their number.
@@ -120,20 +120,20 @@ BEGIN
         strategy := CASE WHEN matching > exact_up_to THEN 'hnsw' ELSE 'exact' END;
     END IF;
     IF strategy = 'hnsw' THEN
-        -- The index returns its rows in steps of hnsw.ef_search rows, until enough of them match the filters. A higher
-        -- setting gives better recall at a higher cost. The setting is all_memories / 40, but at least 400 and at most
-        -- 800. With the setting 400, the recall of the ten nearest was 1.00 in an index of 10,000 memories. In an index
-        -- of 32,000 memories, half of which belonged to the namespace, the recall was 0.987 with the setting 400 and
-        -- 0.996 with the setting 800, which cost 1.4 times as much.
+        -- The index returns its rows in steps of hnsw.ef_search rows, until enough of the returned rows match the
+        -- filters. A higher value of hnsw.ef_search gives better recall at a higher cost. The value is all_memories /
+        -- 40, but at least 400 and at most 800. With the value 400, the recall of the ten nearest memories was 1.00 in
+        -- an index of 10,000 memories. In an index of 32,000 memories, half of which belonged to the namespace, the
+        -- recall was 0.987 with the value 400 and 0.996 with the value 800, which cost 1.4 times as much.
         --
-        -- If only a small part of the memories in the index match, the setting is higher, up to 1,000: 1.2 times the
-        -- expected number of rows to read. The first step is then usually enough.
+        -- If only a small part of the memories in the index match, the value is higher: 1.2 times the number of rows
+        -- that the search is expected to read, but at most 1,000. The first step is then usually enough.
         PERFORM set_config('hnsw.ef_search', CAST(CAST(least(1000, greatest(
             400, least(800, all_memories / 40), 1.2 * nearest * all_memories / matching)) AS integer) AS text), true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
         FROM knn_hnsw(p_namespace, filters, query_vector, nearest) AS w;
-        -- If the index returns fewer rows than requested (`nearest`), compare all vectors instead. In this case, the
-        -- index scan has ended early, because too many memories of other namespaces are nearer.
+        -- If the index returns fewer rows than requested (`nearest`), the index scan has ended early, because too many
+        -- memories of other namespaces are nearer. Then compare the vectors of all matching memories instead.
         IF row_count < nearest THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
@@ -179,8 +179,10 @@ BEGIN
             SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows)
             WHERE few_match OR keys IS NULL
         ) AS w;
-        -- Words that no memory contains are rare words, too. If a search by words alone finds only such words, compare
-        -- the common words of the newest memories. Otherwise "gard" would find nothing if "garden" is a common word.
+        -- A word that no memory contains is a rare word, too, and only rare words have been looked up. If a search by
+        -- words alone has found nothing in this way, compare all words of the query with the words of the newest
+        -- memories. For example, while a user types "gard", the search is for "gard garden". If "garden" is common,
+        -- only "gard" has been looked up, which no memory contains.
         IF lexical_ids IS NULL AND query_vector IS NULL AND keys IS NOT NULL AND NOT few_match THEN
             SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores
             FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows) AS w;
