@@ -21,8 +21,8 @@ BEGIN
     FROM memories m WHERE m.namespace = p_namespace
         AND m."timestamp" >= coalesce(filters.after, '-infinity') AND m."timestamp" < coalesce(filters.before, 'infinity');
     -- Convert times with the setting `timezone`, not with AT TIME ZONE: in AT TIME ZONE, CET, EET, MET and WET are
-    -- abbreviations without daylight saving, not the zones with these names. PostgreSQL resets the setting at the end of
-    -- this function.
+    -- abbreviations without daylight saving, not the zones with these names. PostgreSQL resets the setting at the end
+    -- of this function.
     PERFORM set_config('timezone', p_timezone, true);
     per := coalesce(p_per, (
         SELECT finest.name
