@@ -167,11 +167,11 @@ CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    out_of_line boolean := vector_dims(p_vector) > 1000;
+    long_vectors boolean := vector_dims(p_vector) > 1000;
     all_chunks double precision := (
         SELECT greatest(0, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memory_chunks' AS regclass));
-    few_chunks integer := greatest(4000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END,
-        sqrt(p_limit * all_chunks * CASE WHEN out_of_line THEN 8.0 ELSE 36.0 END)));
+    few_chunks integer := greatest(4000, least(CASE WHEN long_vectors THEN 10000 ELSE 40000 END,
+        sqrt(p_limit * all_chunks * CASE WHEN long_vectors THEN 8.0 ELSE 36.0 END)));
 BEGIN
     RETURN (SELECT count(*) FROM (
         SELECT FROM memory_chunks c WHERE c.namespace = p_namespace LIMIT few_chunks + 1) AS some_) > few_chunks;

@@ -41,7 +41,7 @@ DECLARE
         <> '{"include_superseded": false}';
     -- Whether the vectors have more than 1,000 dimensions, so that one vector takes more than 2,000 bytes. Comparing
     -- such long vectors takes longer.
-    out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
+    long_vectors boolean := coalesce(vector_dims(query_vector) > 1000, false);
     -- The maximum number of memories that the search takes from the HNSW index. With filters, the maximum is lower,
     -- because the search must read several rows of the index to find one memory that matches.
     nearest integer := CASE WHEN filtered THEN least(p_candidates, greatest(60, 3 * p_limit)) ELSE p_candidates END;
@@ -56,8 +56,8 @@ DECLARE
     -- 0.6 to 1.4 microseconds. With a filter that uses the index of tags or metadata, the factor is 16, because the
     -- compared rows are scattered in the table. With more than 1,000 dimensions, the factor is 8. It was measured with
     -- 3,072 dimensions: reading a row took 42 to 104 microseconds, and comparing a vector 7.4 microseconds.
-    exact_up_to integer := greatest(2000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
-        * CASE WHEN out_of_line THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
+    exact_up_to integer := greatest(2000, least(CASE WHEN long_vectors THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
+        * CASE WHEN long_vectors THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
     -- The search counts matching memories up to this number. If more memories match, the search estimates their number.
     few CONSTANT integer := 200;
     -- If the words of the query match more memories than this number, only the rarest words are looked up to find
