@@ -165,7 +165,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
         push = read_push(body, path)
     except InvalidRequest as exc:
         # The push is not a Pub/Sub message. No dead letter is stored, because the message's id and namespace cannot be
-        # read. A redelivery cannot succeed.
+        # read. Each redelivery fails, too, until an operator fixes the subscription.
         log.error("push_malformed", cause="the push is not a message of Pub/Sub", error=str(exc), next_step=DEPLOY_PUSH)
         return JSONResponse({"error": str(exc)}, status_code=400)
     about: dict[str, object] = {
@@ -185,7 +185,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
         lag = {} if push.age is None else {"lag_ms": round(push.age.total_seconds() * 1000)}
-        del about["request_id"]  # the log event ingest_outcome has the request id
+        del about["request_id"]  # leave the id out, because the log event ingest_outcome has it
         log.info("push_handled", **about, **lag, duration_ms=milliseconds(started))
     return Response(status_code=204)
 

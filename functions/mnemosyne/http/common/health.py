@@ -41,7 +41,7 @@ class SharedChecks:
         self._valid_until = float("-inf")
 
     async def run(self) -> Sequence[Check]:
-        """Return the results of the latest run. If they are too old, run the checks again."""
+        """Return the results of the latest run of the checks. If the results are too old, run the checks again."""
         async with self._lock:
             if self._clock() >= self._valid_until:
                 self._checks = await anyio.to_thread.run_sync(self._check)
@@ -61,7 +61,10 @@ def is_deep(request: Request) -> bool:
 
 
 def report(checks: Sequence[Check], *, details: bool) -> Response:
-    """Build the response for checks: 503 if one failed, else 200. `details` are for operators only."""
+    """Build the response with the results of checks: 503 if a check failed, else 200.
+
+    `details` adds what each check saw and how to fix it. Only operators may see these details.
+    """
     ok = all(check.ok for check in checks)
     reports: list[dict[str, object]] = [{"name": check.name, "ok": check.ok} for check in checks]
     if details:

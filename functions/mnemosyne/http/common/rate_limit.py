@@ -23,8 +23,8 @@ class Budgets:
     """Token buckets, one per principal or network, refilled with `per_minute` units a minute.
 
     Each instance counts separately, so a principal gets at most the budget times the number of instances. The cost of a
-    response is known only afterwards, so a balance can become negative. Libraries for rate limits do not allow negative
-    balances.
+    response is known only after the response is sent, so a balance can become negative. This class exists because
+    libraries for rate limits do not allow negative balances.
     """
 
     def __init__(self, per_minute: int) -> None:
@@ -37,8 +37,8 @@ class Budgets:
     def spend(self, key: str, cost: float, paid: float = 0) -> int:
         """Spend `cost` units. Returns 0, or the seconds to wait if the budget does not suffice.
 
-        `paid` is the cost that the same request has already spent. The seconds to wait include this cost, because a
-        retry spends it again.
+        `paid` is the number of units that the same request has already spent. A retry of the request spends these
+        units again, so after the seconds to wait the budget suffices for both `paid` and `cost`.
         """
         if not self.per_minute:
             return 0
@@ -50,7 +50,7 @@ class Budgets:
         return math.ceil(wait)
 
     def retry_after(self, key: str) -> int:
-        """Return the seconds until a unit can be spent, without spending it."""
+        """Return the seconds until the budget has a unit to spend; 0 if it has one now. Spends nothing."""
         with self._lock:
             if bucket := self._buckets.get(key):
                 self._buckets.move_to_end(key)
@@ -92,7 +92,7 @@ class NetworkBudgets:
         return self._small.spend(small, cost) or self._large.spend(large, cost)
 
     def retry_after(self, address: str) -> int:
-        """Return the seconds until a unit can be spent, without spending it."""
+        """Return the seconds until both networks of the address have a unit to spend. Spends nothing."""
         small, large = networks_of(address)
         return self._small.retry_after(small) or self._large.retry_after(large)
 
@@ -102,8 +102,8 @@ def client_address(scope: AsgiScope, headers: Headers, proxies: int | None) -> s
 
     Without proxies, return the address of the peer.
 
-    Only the last addresses in X-Forwarded-For come from proxies; callers can forge the addresses before them. A load
-    balancer appends two addresses: https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header.
+    Only the last addresses in X-Forwarded-For come from trusted proxies. Callers can forge all earlier addresses. A
+    load balancer appends two addresses: https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header.
     """
     hops = [part.strip() for line in headers.getlist("x-forwarded-for") for part in line.split(",")]
     if proxies is not None and len(hops) > proxies:

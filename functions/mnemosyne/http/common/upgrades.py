@@ -23,7 +23,7 @@ def ignore_offers_of_http2() -> None:
 
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-    except ImportError:  # Uvicorn then parses with h11, which ignores the offer
+    except ImportError:  # without httptools, Uvicorn parses with h11, which ignores offers
         return
     if auto.AutoHTTPProtocol is HttpToolsProtocol:
         auto.AutoHTTPProtocol = _protocol_class(HttpToolsProtocol)
@@ -44,7 +44,8 @@ def _protocol_class(base: Any) -> Any:
                 return
             data, self.incomplete_head = self.incomplete_head + data, b""
             end = _HEAD_END.search(data)
-            # Only wait for the rest of a request. Other data, such as a TLS handshake, is refused at once.
+            # Wait for the rest only if the data looks like the beginning of a request. The parser refuses other data,
+            # such as a TLS handshake, at once.
             if not end and len(data) < HEAD_BYTES and data[:1].isupper():
                 self.incomplete_head = data
             elif _OFFER.search(data, 0, end.start() if end else len(data)):

@@ -50,7 +50,7 @@ CHALLENGE_SCOPES = f"{Scope.READ} {Scope.WRITE}"
 class Access:
     """Authenticates callers and enforces their scopes and rate limits.
 
-    `proxies` is the number of the platform's proxies that append an address to X-Forwarded-For after the caller's
+    `proxies` is the number of addresses that the platform's proxies append to X-Forwarded-For after the caller's
     address. None means that there is no proxy, so the peer is the caller.
     """
 
@@ -83,7 +83,7 @@ class Access:
         try:
             return self._cached_principal(headers) or await self._look_up(headers, address)
         except Unauthorized as exc:
-            credential = headers.get("authorization")  # a request without a credential does not count as a guess
+            credential = headers.get("authorization")  # only a wrong credential counts as a guess
             if credential and (seconds := self._rejected.spend(address)) and hash_secret(credential) not in self._valid:
                 return _reject_guess(headers, address, seconds)
             _log_rejected(headers, address, str(exc))
@@ -95,7 +95,7 @@ class Access:
             log.fault("authentication_unavailable", exc)
             message = "your credential cannot be verified at the moment: try again"
             return error_response(503, message, headers={"Retry-After": "5"})
-        except Exception:  # a bug must not admit the caller, nor show its traceback
+        except Exception:  # after a bug here, do not admit the caller, and do not show the traceback
             log.exception("authentication_crashed")
             return error_response(503, "your credential cannot be verified: the server's log has the reason")
 
@@ -110,7 +110,7 @@ class Access:
     async def _look_up(self, headers: Headers, address: str) -> Principal:
         authorization = headers.get("authorization")
         credential_hash = hash_secret(authorization or "")
-        # No limit for a recently valid credential: one user's guesses must not lock out other users of the address.
+        # Never refuse a recently valid credential, so that one user's guesses do not lock out others at the address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
             raise OverBudget("too many wrong credentials", seconds)
         network, _ = rate_limit.networks_of(address)
@@ -131,7 +131,7 @@ class Access:
         paid: float = 0,
         id_: str | int | None = None,
     ) -> Response | None:
-        """Charge the tool calls of a request. Return 403 if a scope is missing, 429 above the rate limit, or None.
+        """Charge the tool calls of a request. Return 403 if a scope is missing, 429 above the rate limit, else None.
 
         `paid` is the cost that was already charged for this request.
         """
@@ -170,7 +170,7 @@ class Access:
         )
 
     async def no_log_in(self, request: Request) -> Response:
-        """Return an OAuth error (RFC 6749, section 5.2) that names the credential which this server requires."""
+        """Return an OAuth error that says that this server issues no tokens, and which credential it requires."""
         needs = f"this server issues no tokens and registers no clients: it requires {self._authenticator.credential}"
         where = f"; its issuer is {self.issuer}" if self.issuer else ""
         return JSONResponse({"error": "invalid_request", "error_description": needs + where}, status_code=404)
@@ -278,7 +278,7 @@ def needs_database(payload: Any) -> bool:
 
 
 def _units(call: Any) -> float:
-    """Return the cost of a tool call in addition to the cost of a request."""
+    """Return the cost of a tool call, which is charged in addition to the cost of the request."""
     tool = _tool(call)
     if tool is None or call["method"] != "tools/call":
         return 0.0
@@ -290,7 +290,7 @@ def _units(call: Any) -> float:
 def _is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(address).is_loopback
-    except ValueError:  # not an IP address, but the path of a socket, or a name in a test
+    except ValueError:  # the address is the path of a Unix socket, or a name in a test
         return True
 
 

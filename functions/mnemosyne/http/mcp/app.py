@@ -52,7 +52,7 @@ def build_app(
     """Build the ASGI app of the `mcp` function.
 
     At most `threads` calls that need the database run at a time. `warm` is called after the app is built, to load
-    models in the background. `canary` is the route that checks the whole deployment; it is None if nobody may call it.
+    models in the background. `canary` is the route that checks the whole deployment; None leaves it out.
     """
     database = ThreadLimiter(threads)
     # Turn off the SDK's validation, because McpMiddleware validates Host and Origin.

@@ -29,9 +29,10 @@ class Batches:
     async def answer(
         self, scope: Scope, revision: str, batch: list[Any], receive: Receive, count_bytes: Callable[[int], None]
     ) -> Response | None:
-        """Return the response. If the client disconnects, cancel the remaining requests and return None.
+        """Run the requests of a batch, and return the response to the batch.
 
-        After a disconnect, `count_bytes` is called with the number of bytes of the responses that could not be sent.
+        If the client disconnects, cancel the remaining requests, call `count_bytes` with the total number of bytes of
+        the responses that could not be sent, and return None.
         """
         if revision not in REVISIONS:
             return error_response(400, f"revision {revision[:20]} has no batches: send one request per POST")
@@ -82,7 +83,7 @@ async def _never_disconnect() -> Message:
 
 
 class _BodyCollector:
-    """An ASGI `send` that collects the body."""
+    """An ASGI `send` that collects the body of a response."""
 
     def __init__(self) -> None:
         self.body = b""

@@ -22,7 +22,7 @@ def canary_route(
     identify: Callable[[str | None], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Route:
-    """Build the route. `identify` raises Unauthorized if the caller must not check the deployment.
+    """Build the route. `identify` raises Unauthorized if the caller is not allowed to check the deployment.
 
     One check runs at a time, and other callers wait for its result.
     """

@@ -55,7 +55,7 @@ class Cors:
 
 
 def _add_vary_origin(send: Send) -> Send:
-    """Return a `send` that tells caches that another Origin gets another response."""
+    """Return a `send` that adds `Vary: Origin`, because the CORS headers depend on the request's Origin."""
 
     async def vary(message: Message) -> None:
         if message["type"] == "http.response.start":

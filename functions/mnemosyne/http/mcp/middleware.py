@@ -41,7 +41,7 @@ LONGEST_WAIT_SECONDS = 2.0
 
 
 class McpMiddleware:
-    """Validates authentication, method, media type, size and form before the MCP server gets a request."""
+    """Validates the credential, headers, size and JSON-RPC of a request before the MCP server gets it."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class McpMiddleware:
     async def _answer(
         self, principal: Principal, scope: Scope, headers: Headers, request: "_ReceivedRequest", reply: Reply
     ) -> Response | None:
-        """Return an error or batch response; None if the MCP server has sent the response."""
+        """Read the body and run the request. Return the response, or None if it was already sent."""
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 body = await bodies.read(request.receive)

@@ -17,14 +17,14 @@ def compressing(app: ASGIApp) -> ASGIApp:
 
 
 class Reply:
-    """Sends the response of one request. `bytes` is its size before compression."""
+    """Sends the response of one request. `bytes` is the size of the response before compression."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.bytes = 0
 
     def add(self, size: int) -> None:
-        """Count a response whose client has disconnected."""
+        """Count `size` bytes of a response that was not sent, because the client has disconnected."""
         self.bytes += size
 
     async def send(self, response: ASGIApp, scope: Scope, receive: Receive) -> None:

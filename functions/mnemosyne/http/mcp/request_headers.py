@@ -103,7 +103,10 @@ def with_json(headers: Headers) -> list[tuple[bytes, bytes]]:
 
 
 def reject_unserved_host(headers: Headers, serves: Callable[[str], bool]) -> Response | None:
-    """Return 421 if the server does not serve the Host (such as after DNS rebinding), else None."""
+    """Return 421 if the server does not serve the host of the Host header, else None.
+
+    This check stops DNS rebinding, with which a web page reaches this server under the page's own host name.
+    """
     host = headers.get("host", "")
     if serves(host):
         return None

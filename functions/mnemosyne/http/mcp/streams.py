@@ -47,6 +47,6 @@ class Streamable:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Run the session managers while the context is open."""
+        """Run the SDK's session managers while the `async with` block runs."""
         async with self._plain.run(), self._streamed.run():
             yield
