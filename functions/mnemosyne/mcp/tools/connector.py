@@ -41,7 +41,7 @@ class ConnectorHit(Result):
 
 
 class ConnectorHits(Result):
-    """The hits, best first. The note warns that titles are stored text, and says if no hit is close."""
+    """The hits, best first. `note` warns that others stored the titles, and says so if no hit is close."""
 
     results: list[ConnectorHit]
     note: str | None = None

@@ -92,7 +92,9 @@ class SessionFacet(Result):
 
 
 class FacetsResult(Result):
-    """Tags, the most frequent first, and sessions, the latest first, of the memories that match.
+    """Tags and sessions of the memories that match the filters.
+
+    The most frequent tags and the latest sessions come first.
 
     `complete` is false if only the newest 100,000 memories were counted.
     """
@@ -143,10 +145,11 @@ class RatingResult(Result):
 
 
 class HistoryResult(Result):
-    """A memory's earlier and later versions, nearest first, and its ratings, latest first.
+    """A memory's earlier and later versions, and its ratings.
 
-    `similar` has memories with nearly the same meaning. `may_replace` has memories that state the same fact with
-    another value.
+    Earlier versions are listed backwards from this memory, later versions forwards, and ratings from the latest one.
+    `similar` has memories with nearly the same meaning. `may_replace` has older memories that this memory possibly replaces, because they state
+    another value of the same fact.
     """
 
     id: UUID

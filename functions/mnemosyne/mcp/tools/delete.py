@@ -50,7 +50,10 @@ class DeleteArguments(Input):
 
 
 class Deleted(Result):
-    """The deleted memory or, for a record, its current version. `note` names memories that were not deleted."""
+    """The deleted memory or, for a record, the memory of its current version.
+
+    `note` has ids of memories that were kept, because each is also the current version of another record.
+    """
 
     id: UUID | None = None
     title: str | None = None

@@ -66,7 +66,7 @@ class ConditionArguments(Input):
         return self
 
     def condition(self) -> MetadataCondition:
-        """Return the condition."""
+        """Convert the arguments to a condition."""
         return condition(self.path, self.op, self.values)
 
 

@@ -73,7 +73,7 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
     query = SearchQuery(
         query=text,
         mode=SearchMode.HYBRID,
-        filters=Filters(not_session=arguments.session),  # the model already knows its session
+        filters=Filters(not_session=arguments.session),  # the model already knows this session
         limit=CONSIDERED,
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),

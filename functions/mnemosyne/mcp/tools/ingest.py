@@ -1,4 +1,4 @@
-"""`ingest_memory` and `ingest_memories`: accept memories, and wait for the outcome of one."""
+"""`ingest_memory` and `ingest_memories`: accept memories, and wait for the outcome of a single memory."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta

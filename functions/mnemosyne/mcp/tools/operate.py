@@ -99,8 +99,8 @@ LIST_REQUESTS = Tool(
     arguments=RequestsArguments,
     result=RequestPage,
     returns_stored_text=True,
-    # A list of the requests in one state costs more. If few requests are in this state, the query reads all requests of
-    # the namespace.
+    # A list of the requests in one state costs more than a list of all requests. If few requests are in this state, the
+    # query reads all requests of the namespace.
     units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,
     run=_list_requests,
     read_only=True,
@@ -173,7 +173,8 @@ Cause = Annotated[
 class RedriveArguments(Input):
     """The dead letters to redrive: one by `message_id`, or several by `message_ids` or `cause`.
 
-    With `message_ids` or `cause`, dead letters that are in flight or wait after a failed redrive are left out.
+    With `message_ids` or `cause`, two kinds of dead letters are left out: those that were published again and have no
+    outcome yet, and those that wait after a failed redrive.
     """
 
     message_id: MessageId | None = None
@@ -227,7 +228,7 @@ REDRIVE = Tool(
 
 
 class DropArguments(Input):
-    """The dead letters to delete: either all dead letters, or dead letters that meet every condition."""
+    """The dead letters to delete: all, or those that meet every condition that is given."""
 
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None

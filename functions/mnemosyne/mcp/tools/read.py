@@ -51,7 +51,10 @@ class SessionMemories(Result):
 
 
 class ReadMemory(MemoryRecord):
-    """One memory. With the argument `neighbours`, also its neighbours in the session and its legal hold."""
+    """One memory. With the argument `neighbours`, the result also has its legal hold and its session's memories.
+
+    A legal hold keeps a memory from being deleted. `session_memories` has the memories before and after it.
+    """
 
     as_of: datetime | None = None
     title_given: bool | None = None

@@ -1,4 +1,4 @@
-"""Import and export of files, in parts, for the console and the command line."""
+"""Import and export of files for the console and the command line. Each call transfers a part of a file."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -30,11 +30,11 @@ request."""
 
 
 class RefusedInput(Input):
-    """A record that the caller could not read: its name or position, and the error."""
+    """A record of the file that the caller could not read: its source and key, and the error."""
 
     error: Annotated[Filled, Field(max_length=1_000)]
-    # These fields have weaker rules than `Source` and `Key`, because the caller may have refused the record for an
-    # invalid source, for example a source of two lines.
+    # These fields allow values that `Source` and `Key` do not allow. The source itself can be the reason why the caller
+    # could not read the record, for example a source of two lines.
     source: Annotated[Filled, Field(max_length=SOURCE_LIMIT)]
     key: Annotated[Filled, Field(max_length=KEY_LIMIT)]
     request_id: Id | None = None
@@ -65,7 +65,7 @@ class ImportArguments(Input):
 
 
 class Imported(Result):
-    """One memory of the file: its request, or the reason why it was refused."""
+    """One memory of the file: the id of its ingest request, or the reason why the memory was refused."""
 
     line: int
     request_id: UUID | None = None

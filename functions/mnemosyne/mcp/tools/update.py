@@ -65,7 +65,7 @@ def _parse_expiry(value: object) -> object:
 def _check_visible(label: str) -> str:
     """Return a title or tag unchanged. Raises ValueError if the text has no visible character.
 
-    A new memory may have an invisible title, which is replaced by a title from the content.
+    This check is only for changes. If a new memory has an invisible title, the title is taken from the content.
     """
     if not one_line(label).strip():
         raise ValueError(f"must contain at least one visible character, got {excerpt(label)}")
@@ -113,7 +113,7 @@ class UpdateArguments(Input):
     @model_validator(mode="before")
     @classmethod
     def _accept_ids(cls, values: Any) -> Any:
-        """Accept `ids` in place of `id`, although the schema that agents see requires `id`."""
+        """Accept `ids` without `id`, although the schema that agents see requires `id`."""
         if not isinstance(values, dict) or not isinstance(ids := values.get("ids"), list) or not ids:
             return values
         if values.get("id") is not None:
