@@ -32,7 +32,7 @@ def can_answer(context: ServerRequestContext[Any]) -> bool:
 
 
 def question(result: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
-    """Build the request for confirmation. `result` contains the question, which the tool `Tool.asks_first` wrote."""
+    """Build the request for confirmation. `result` is the result of the tool in `Tool.asks_first`: the question."""
     message = (result.structured_content or {})["question"]
     form = mcp_types.ElicitRequestFormParams(message=message, requested_schema=FORM)
     return mcp_types.InputRequiredResult(

@@ -56,7 +56,7 @@ def _encode(at: datetime, rest: bytes) -> str:
 
 def read_id(cursor: str | None) -> Cursor | None:
     """Decode a cursor of a time and an id. Raises InvalidRequest."""
-    # Ignore further bytes: a later release may append fields.
+    # Ignore bytes after the id, because a later release may append fields.
     return _read_cursor(cursor, lambda at, rest: Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES])))
 
 
@@ -83,7 +83,7 @@ def read_number(cursor: str | None) -> EventCursor | None:
 
 
 def _read_cursor(cursor: str | None, read: Callable[[datetime, bytes], CursorT]) -> CursorT | None:
-    """Decode a cursor. The function `read` builds the result from the time and the bytes after the time.
+    """Decode a cursor. The argument `read` is a function that gets the time and the bytes after the time.
 
     Raises InvalidRequest.
     """

@@ -1,4 +1,7 @@
-"""Run a tool: parse its arguments, convert errors for the agent, mark stored text, and log the call."""
+"""Run a tool: parse its arguments, convert errors for the agent, and log the call.
+
+After a result with text of memories, a notice warns the agent that others stored this text.
+"""
 
 import time
 from collections.abc import Mapping
@@ -45,7 +48,7 @@ def call(
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
     if outcome == "done" and tool.scope is not Scope.READ:
-        caller = {}  # the event `audit` of the same call already names the caller
+        caller = {}  # leave the caller out, because the event `audit` of the same call has it
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
         audit.ACCESS,
@@ -72,7 +75,7 @@ def _run(
         parsed_arguments = parse(tool.arguments, coerce_arguments(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed_arguments, principal, services)
-        except EmbeddingModelChanged:  # run again, because `services` now has the embedder of the new model
+        except EmbeddingModelChanged:  # run the tool again: `services` now has the embedder of the new model
             reply = tool.run(parsed_arguments, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _handle_error(exc, tool, principal)
@@ -147,8 +150,8 @@ def _trace_id() -> str:
 def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
     """Build the MCP result from a reply: its text and its structured content.
 
-    With `has_stored_text`, a second block of text follows. This block warns that others stored the text, and has the
-    server's notes.
+    With `has_stored_text`, a second block of text follows. The second block warns the agent that the first block has
+    text that others stored. The second block also has the server's notes.
     """
     structured_content = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured_content).decode()

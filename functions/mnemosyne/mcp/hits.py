@@ -82,7 +82,7 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQuery) -> str | None:
     """Return a note if no hit is close to the query, otherwise None.
 
-    No hit is close if all hits are weak, or if the minimum confidence has left all hits out. The confidence does not
+    No hit is close if all hits are weak, or if all hits are below the minimum confidence. The confidence does not
     consider times. Therefore the note mentions the time if the caller or the query names one.
     """
     minimum = query.min_confidence
@@ -185,5 +185,5 @@ def _content_and_snippet(memory: SearchHit) -> str:
 
 
 def _escape_separators(content: str) -> str:
-    """Put a backslash before each line of the content that looks like the line above a memory."""
+    """Put a backslash before each line of the content that looks like the line above a hit (`--- [<id>] …`)."""
     return _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)

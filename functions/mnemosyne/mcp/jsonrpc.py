@@ -107,7 +107,7 @@ def drop_null_params(payload: Any) -> bool:
 
 
 def complete_initialize(payload: Any) -> bool:
-    """Add the parts of `initialize` that scripts often omit. Returns whether the request was changed."""
+    """Add the parameters of an `initialize` request that scripts often omit. Returns whether it was changed."""
     if not isinstance(payload, dict) or payload.get("method") != "initialize":
         return False
     params = payload["params"]

@@ -47,7 +47,7 @@ class IdentifiedServer(Server[Any]):
 
     @property
     def server_info_stamp(self) -> dict[str, Any]:
-        """The server's description in the `_meta` of each answer."""
+        """The server's name and version, for the `_meta` of each answer."""
         return {"name": self.name, "version": self.version}
 
     async def _answer_discover(

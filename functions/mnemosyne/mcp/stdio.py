@@ -50,7 +50,7 @@ def _take_standard_input() -> BinaryIO:
 
 
 class _Lines(io.TextIOWrapper):
-    """Text stream whose only ends of lines are line feeds."""
+    """Text stream in which only line feeds end a line."""
 
     def write(self, text: str, /) -> int:
         """Write JSON. Escape characters, other than line feeds, that some programs read as the end of a line."""
@@ -80,7 +80,7 @@ class _Conversation:
         self._response_sent = anyio.Event()
 
     def begin(self, write: Any) -> None:
-        """Set the stream for answers, and begin to read."""
+        """Set the stream for answers, and let `__aiter__` begin to read lines."""
         self._write = write
         self._started.set()
 

@@ -156,7 +156,7 @@ class Tool(Generic[ArgumentsT]):
             output_schema={"type": "object"},
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # MCP defines hints about changes only for tools that are not read-only.
+                # MCP defines the destructive hint only for tools that are not read-only.
                 destructive_hint=None if self.read_only else self.destructive,
                 idempotent_hint=self.idempotent or None,
                 open_world_hint=False,
@@ -173,7 +173,7 @@ SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "=
 def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
     """Remove unlisted arguments, limits and some default values from a schema, to save tokens.
 
-    BOUNDS names the limits, and SAID_IN_WORDS the default values.
+    BOUNDS lists the names of the removed limits, and SAID_IN_WORDS lists the removed default values.
     """
     if not isinstance(schema, dict):
         return schema

@@ -52,6 +52,6 @@ async def outcome_within(
         try:
             if reply := await threads.run(caller, look, answer, caller, services):
                 return reply
-        except MnemosyneError as exc:  # the caller gets no error: the request was accepted, so the answer is `queued`
+        except MnemosyneError as exc:  # not an error for the caller, whose request was accepted and is `queued`
             log.info("outcome_not_seen", namespace=caller.namespace, error=str(exc))
     return None

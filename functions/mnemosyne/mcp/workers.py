@@ -38,8 +38,8 @@ class Workers:
             self._calls.put(call.run)
             await call.ended
         except asyncio.CancelledError:
-            # The scope protects the wait from further cancellations. Calls that are not cancelled need no scope, and
-            # entering a scope would take as much CPU time as the switch to the thread.
+            # The cancel scope protects this wait from further cancellations. It is not around every call, because
+            # entering a scope takes as much CPU time as the switch to the thread.
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise
@@ -71,7 +71,7 @@ class _Call:
             self.error = exc
         try:
             self._loop.call_soon_threadsafe(self._mark_ended)
-        except RuntimeError:  # the event loop has been closed, so nobody waits
+        except RuntimeError:  # the event loop is closed, so nobody waits for the result
             return
 
     async def end(self) -> None:
