@@ -1,8 +1,8 @@
-"""The authorization flow in one browser: from the client's request through log-in and consent to its code.
+"""The authorization flow in one browser: the client's request, the log-in, the consent, and the authorization code.
 
-Each step is one transaction, which locks the row of the authorization request and advances its status once: started,
-logged in, decided. If a step is repeated or interrupted, the flow continues from the stored status, or the person
-starts over.
+Each transaction of a step locks the row of the authorization request, and advances the status of the request by at most
+one: started, logging_in, logged_in, decided. After a failed log-in, the status is started again. If a step is repeated
+or interrupted, the flow continues from the stored status, or the person starts over.
 """
 
 import hashlib
@@ -119,7 +119,7 @@ class Flow:
             return bool(pending.parameters) if pending.status in ("logged_in", "decided") else None
 
     def _begin_log_in(self, key: str, parameters: Mapping[str, str]) -> bool:
-        """Check the code that the person typed, and set the status logging_in.
+        """Check the log-in code that the person typed, if one is required, and set the status logging_in.
 
         The status ensures that each code of the identity provider is exchanged only once. Returns whether an OAuth
         client waits for the log-in.

@@ -51,7 +51,7 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
         return None
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
-        """Return the supported scopes of the request, or the default scopes if it has none."""
+        """Return the supported scopes of the request. If it has no supported scope, return the default scopes."""
         supported = scopes_of((scope or "").split()) & {*SUPPORTED_SCOPES}
         return " ".join(sorted(supported or DEFAULT_SCOPES))
 

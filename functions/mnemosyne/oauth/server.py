@@ -126,7 +126,10 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         return request
 
     def query_client(self, client_id: str) -> OAuthClient | None:
-        """Return the client, which was read before the transaction because its document may have to be fetched."""
+        """Return the client of the request; None if `client_id` is another client.
+
+        The client was read before the transaction, because its document sometimes has to be fetched from the web.
+        """
         return OAuthClient(self._client) if self._client and self._client.id == client_id else None
 
     def handle_response(self, status: int, body: Any, headers: Any) -> Answer:
