@@ -26,7 +26,7 @@ def issue_request_id(namespace: str) -> UUID:
 
 
 def _uuid7(milliseconds: int) -> int:
-    """Return the bits of a UUIDv7 for a time in milliseconds since 1970, with zeros in place of `_RAND_A`."""
+    """Return the bits of a UUIDv7 for a time in milliseconds since 1970, with the 12 bits of `_RAND_A` zero."""
     return milliseconds << 80 | 0x7 << 76 | 0b10 << 62 | secrets.randbits(62)
 
 

@@ -155,7 +155,10 @@ def bug(exc: BaseException | None) -> dict[str, str]:
 
 
 def fault_fields(exc: ServiceError, *, otherwise: str = WAIT) -> dict[str, str]:
-    """Return `cause`, `error` and `next_step` of a service error. `otherwise` is the default of the next step."""
+    """Return `cause`, `error` and `next_step` of a service error.
+
+    `otherwise` is the next step of a temporary error, if the error itself has no next step.
+    """
     next_step = exc.next_step or (DO_WHAT_IT_SAYS if exc.needs_operator else otherwise)
     return {"cause": normalize_cause(exc.cause), "error": str(exc), "next_step": next_step}
 

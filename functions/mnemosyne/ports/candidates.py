@@ -1,4 +1,4 @@
-"""Interface that finds the candidates of a search. One implementation uses the database, another is in a benchmark."""
+"""Interface to find the candidates of a search (memories to rank). A benchmark has its own implementation."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -22,9 +22,9 @@ class CandidateSource(Protocol):
     ) -> Candidates:
         """Find up to `count` memories by vector, and up to `count` by words. Without a vector, only by words.
 
-        Leaves out the near-duplicates of hits that an earlier call has found. Near-duplicates have the same value of
-        `statement`. `excluded["folded"]` has the values whose memories are left out. `excluded["shown"]` has the ids
-        of the hits themselves, which are not left out.
+        Near-duplicates are memories with the same value of `statement`. If an earlier call has found a hit with
+        near-duplicates, this call leaves out the near-duplicates but not the hit. `excluded["folded"]` has the values
+        of `statement` to leave out. `excluded["shown"]` has the ids of the hits to keep.
 
         Raises EmbeddingModelChanged if the database now uses another embedding space than `model`.
         """
