@@ -148,8 +148,8 @@ class HistoryResult(Result):
     """A memory's earlier and later versions, and its ratings.
 
     Earlier versions are listed backwards from this memory, later versions forwards, and ratings from the latest one.
-    `similar` has memories with nearly the same meaning. `may_replace` has older memories that this memory possibly replaces, because they state
-    another value of the same fact.
+    `similar` has memories with nearly the same meaning. `may_replace` has older memories that this memory possibly
+    replaces, because they state another value of the same fact.
     """
 
     id: UUID
