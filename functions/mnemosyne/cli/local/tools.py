@@ -17,10 +17,10 @@ POLL_SECONDS = 0.1
 def tools_url(directory: DataDir, *, stores: bool) -> Iterator[str]:
     """Yield the URL of the `dev` that runs on the directory, or start a server that runs until the context ends.
 
-    `stores` is true if the command stores memories. Otherwise the function `ingest`, whose start takes a second, is
-    started only if messages wait in the queue. Several processes may serve one directory at a time, so commands do not
-    wait for each other, and a `dev` can start meanwhile. Raises Unavailable if a starting `dev` is not ready within
-    START_SECONDS.
+    `stores` must be true if the command stores memories. If `stores` is false, the function `ingest`, whose start takes
+    a second, is started only if messages wait in the queue. Several processes can serve one directory at the same time,
+    so commands do not wait for each other, and a `dev` can start while a command runs. Raises Unavailable if a starting
+    `dev` is not ready within START_SECONDS.
     """
     if url := _url_of_dev(directory):
         yield url
