@@ -9,7 +9,7 @@ from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.terminal import say
 from mnemosyne.settings import PREFIX, Settings, variable
 
-if TYPE_CHECKING:  # imported only inside functions, because other commands work without the extra `local`
+if TYPE_CHECKING:  # at run time, only functions import `cli.local`, which needs the extra `local`
     from mnemosyne.cli.local.data_dir import DataDir
 
 DEFAULT_NAMESPACE = "default"

@@ -44,7 +44,7 @@ def refuse_empty(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def _refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    if value == "":  # probably an unset shell variable, which must not mean all namespaces
+    if value == "":  # probably from an unset shell variable: an empty value must not mean all namespaces
         raise click.BadParameter("must not be empty: leave the option out for all namespaces")
     return value or ""
 
@@ -55,7 +55,7 @@ def namespace_or_all(*, help: str) -> Decorator:  # noqa: A002 - as click's own
 
 
 def options(*decorators: Decorator) -> Decorator:
-    """Return a decorator that adds all these options. `--help` shows them in this order."""
+    """Return a decorator that applies all `decorators`. `--help` shows their options in the given order."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(decorators):

@@ -85,13 +85,16 @@ def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> It
 
 
 def read_keys(path: Path) -> list[str]:
-    """Return the lines of a text file that are not empty. Raises InvalidRequest if the text is not UTF-8 or UTF-16."""
+    """Return the keys of records in a text file, one key per line. Empty lines are left out.
+
+    Raises InvalidRequest if the text is not UTF-8 or UTF-16.
+    """
     with path.open("rb") as file:
         text = read_unicode(file, path)
     return [key for line in text.split("\n") if (key := line.rstrip("\r"))]
 
 
 def _outcomes_of_keys(system: System, namespace: str, source: str, keys: Sequence[str]) -> Iterator[Row]:
-    """Yield the latest outcome of each key, in the order of the keys, or `unknown` for a key without an outcome."""
+    """Yield the latest outcome for each record key in `keys`, in the same order; `unknown` if there is no outcome."""
     for batch in slices(keys):
         yield from system.run(ListOutcomesOfKeys(namespace=namespace, source=source, keys=batch))["outcomes"]

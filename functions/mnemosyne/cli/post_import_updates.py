@@ -11,9 +11,10 @@ from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 
 
 def apply(journals: Sequence[Journal], destination: Destination) -> None:
-    """Set the exact tags and the successors of memories, which an ingest request cannot express.
+    """Set the exact tags and the successors of memories, because ingest requests cannot do this.
 
-    A change that the destination rejects is recorded as a failure.
+    The successor of a memory is the memory that replaces it. A change that the destination rejects is recorded as a
+    failure.
     """
     contents: set[str] = set()
     for journal in journals:
@@ -35,7 +36,7 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
 def _apply_one(
     update: PostImportUpdate, stored: Mapping[str, tuple[UUID, bool]], destination: Destination
 ) -> Iterator[str]:
-    """Change a stored memory, and yield the errors. A memory that is not in `stored` is left out."""
+    """Change a stored memory, and yield the errors. If the memory is not in `stored`, do nothing."""
     if update.content not in stored:
         return
     memory_id, is_new = stored[update.content]

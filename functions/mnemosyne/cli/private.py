@@ -38,16 +38,16 @@ def private(path: Path, *, follow: bool = True) -> TextIO:
 def private_path(path: Path, suffix: str) -> Path:
     """Return the path of a private file that belongs to the file or folder at `path`.
 
-    The file is next to `path`. If that directory belongs to another user, is read-only or can be written by everybody
-    (as /tmp), the file is in the user's state directory, with a different name for each path. A name that would be too
-    long for the file system is shortened, and begins with its hash. Raises InvalidRequest if neither directory can be
-    written.
+    The private file is in the same directory as `path`. If this directory belongs to another user, is read-only or can
+    be written by everybody (such as /tmp), the private file is in the user's state directory, with a different name for
+    each path. A name that would be too long for the file system is shortened, and begins with a hash of the whole name.
+    Raises InvalidRequest if neither directory can be written.
     """
     adjacent = path.parent / f"{_short_name(path.name, path.parent)}{suffix}"
     directory = path.parent.stat()
     if directory.st_uid == os.getuid() and not directory.st_mode & stat.S_IWOTH and os.access(path.parent, os.W_OK):
         return adjacent
-    import platformdirs  # imported here, because only the extra `local` installs the package
+    import platformdirs  # imported here, because only the extra `local` installs platformdirs
 
     state_dir = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
     try:
@@ -118,10 +118,10 @@ class FailuresFile:
             )
 
     def write(self, failures: Iterable[Mapping[str, Any]]) -> int:
-        """Replace the file by these failures, or delete it if there are none; return the number of failures.
+        """Write these failures to the file, or delete the file if there are none. Return the number of failures.
 
-        The file is written under a temporary name and renamed when it is complete. Therefore nothing is written through
-        a link with the final name.
+        Earlier failures are overwritten. The file is written under a temporary name and renamed when it is complete.
+        Therefore, if a link has the final name, nothing is written to the link's target.
         """
         self.check()
         new = self.path.with_name(f".{secrets.token_hex(8)}.failures")
@@ -145,9 +145,10 @@ class FailuresFile:
 
 
 def _line(failure: Mapping[str, Any]) -> str:
-    """Return a failure as a line of JSON with readable characters.
+    """Return a failure as a line of JSON.
 
-    Lone surrogates are escaped, because UTF-8 cannot encode them.
+    Non-ASCII characters are written unescaped, so that people can read them. If the failure contains a lone
+    surrogate, which UTF-8 cannot encode, all non-ASCII characters are escaped.
     """
     readable = json.dumps(failure, ensure_ascii=False)
     try:

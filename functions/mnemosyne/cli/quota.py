@@ -27,7 +27,7 @@ class _Limit(click.ParamType[int]):
     name = "N|any|default"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
-        word = str(value).lower()  # --help shows the words in upper case, so accept both cases
+        word = str(value).lower()  # --help shows the words ANY and DEFAULT, so ignore case
         words = {"any": ANY_NUMBER, "default": DEFAULT}
         if word not in words and not (word.isdecimal() and len(word) <= MOST_DIGITS):
             self.fail(f"must be a number of at most {MOST_DIGITS} digits, `any` or `default`, got {str(value)[:60]!r}")

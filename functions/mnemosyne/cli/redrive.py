@@ -41,13 +41,13 @@ def redrive(
     as_json: bool,
     **target_values: Any,
 ) -> None:
-    """Publish dead letters again, each at most once: all that are due, or only those of an age or cause.
+    """Publish all due dead letters again, each at most once, or only the due ones of a certain age or cause.
 
     A dead letter is kept until its message has an outcome. If the message fails again, the dead letter is due again 10
     minutes after this failure. This wait doubles with each further redrive, up to a day. A dead letter in flight (its
     message is published again and has no outcome yet) is due again only when the message fails, or after 24 hours.
 
-    `--namespace ""` selects the messages without a namespace; --into names the namespace to store them in.
+    `--namespace ""` selects the messages without a namespace. Then --into names the namespace to store them in.
 
     Exits with 1 if a dead letter could not be published.
     """

@@ -41,7 +41,7 @@ def retention() -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **target_values: Any) -> None:
-    """Show the lifetimes of each namespace's memories, and how many of these memories expire."""
+    """Show the default and the maximum lifetime of each namespace, and how many of its memories have an expiry."""
     with owners_system(**target_values) as system:
         namespaces = system.run(ListRetention())["namespaces"]
     if as_json:

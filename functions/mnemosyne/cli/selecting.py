@@ -18,7 +18,7 @@ _METADATA: Final = "PATH=VALUE"
 def _refuse_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse a tag with a comma, because the comma may separate two tags or belong to one tag. A callback for click.
 
-    If the command guessed wrong, it would hold too few memories or forget too many.
+    If the command guessed wrong, `holds` would protect too few memories, or `forget` would delete too many.
     """
     for value in values:
         if "," in value:

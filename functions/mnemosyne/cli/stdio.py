@@ -18,7 +18,7 @@ from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.services import Services
 
-if TYPE_CHECKING:  # imported only inside functions, because other commands work without the extra `local`
+if TYPE_CHECKING:  # at run time, only functions import `cli.local`, which needs the extra `local`
     from mnemosyne.cli.local.data_dir import DataDir
 
 events = EventLog("mnemosyne.stdio")
@@ -40,7 +40,7 @@ def stdio(data_dir: str | None) -> None:
 
     directory = DataDir.at(data_dir)
     with directory.log("stdio").open("a") as log:
-        configure_logging("INFO", log)  # not to standard output, which carries the protocol
+        configure_logging("INFO", log)  # log to a file, because standard output carries the protocol
         services = _BackgroundServices(directory)
         on_termination(services.exit_on_signal)
         code = 1

@@ -43,7 +43,7 @@ def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
     candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
     if variable := os.environ.get("TZ", "").removeprefix(":"):
         candidates = [variable]
-        with suppress(OSError):  # a relative path, and the working directory was deleted
+        with suppress(OSError):  # the path is relative, and the working directory was deleted
             candidates.append(str(Path(variable).resolve()))
     for candidate in candidates:
         zone_name = candidate.partition(_DATABASE)[2] or candidate
@@ -83,7 +83,7 @@ def local_time(timestamp: str, timezone: str) -> datetime:
     moment = datetime.fromisoformat(timestamp)
     try:
         return moment.astimezone(zone(timezone))
-    except OverflowError:  # such as 9999-12-31T23:59:59Z, which means "never" in many systems
+    except OverflowError:  # for example for 9999-12-31T23:59:59Z, which means "never" in many systems
         return moment
 
 

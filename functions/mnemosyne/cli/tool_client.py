@@ -57,14 +57,15 @@ class ToolClient:
             timeout=httpx2.Timeout(60, connect=CONNECT_SECONDS),
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
             verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.lower().startswith("http:") else True,
-            # Call servers on this machine without the proxy of the environment, which cannot reach them.
+            # Call servers on this machine directly, because a proxy in the environment variables cannot reach them.
             mounts={f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")},
         )
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool and return its structured result.
 
-        Raises the exception of the error's code, such as Unavailable if the call may succeed later.
+        If the tool reports an error, raises the exception for the error's code, such as Unavailable if the call may
+        succeed later.
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:
@@ -76,7 +77,7 @@ class ToolClient:
             invalid = (
                 name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
             )
-            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode turned the byte into U+DC80 to U+DCFF
+            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode made it a character U+DC80 to U+DCFF
             raise InvalidRequest(
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"
@@ -106,7 +107,8 @@ class ToolClient:
 def _seconds(retry_after: str) -> float:
     """Return the seconds to wait before the next attempt, from 1 to PATIENCE_SECONDS.
 
-    `retry_after` is the Retry-After header (RFC 9110, 10.2.3), a number of seconds or a date. Otherwise, wait 1 second.
+    `retry_after` is the Retry-After header (RFC 9110, 10.2.3): a number of seconds or a date. If it is neither, the
+    result is 1.
     """
     try:
         if retry_after.strip().isdecimal():
@@ -144,7 +146,7 @@ def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
     """Return the JSON object in the response.
 
-    Raises Unauthorized or Unavailable if the response is none, because then no MCP server has answered.
+    Raises Unauthorized or Unavailable if the response is not a JSON object, because then the sender is no MCP server.
     """
     try:
         answer = response.json()
@@ -153,7 +155,7 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
     problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
-    if response.status_code in (401, 403):  # from a proxy, such as Cloud Run if auth_mode is iam
+    if response.status_code in (401, 403):  # a proxy refused, such as Cloud Run if auth_mode is iam
         raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
     if response.has_redirect_location:
         raise Unavailable(f"{problem}; it redirects to {response.headers['location']}: give this address with --url")

@@ -127,14 +127,17 @@ def unknown_extension(path: Path) -> tuple[str, str]:
 
 
 def _beginning(path: Path, size: int) -> bytes:
-    """Return the first bytes of a file, decompressed; none if the compressed data is damaged."""
+    """Return the first `size` bytes of a file after decompression; b"" if the compressed data is damaged."""
     with path.open("rb") as file, suppress(InvalidRequest):
         return decompress(file, path.name).read(size)
     return b""
 
 
 def is_chronicle(path: Path) -> bool:
-    """Whether a file has the start mark of the chronicle format in its first million bytes after decompression."""
+    """Whether a file is in the chronicle format, in which each memory is a block that begins with a start mark.
+
+    The function looks for the mark in the first million bytes of the file after decompression.
+    """
     with path.open("rb") as file, suppress(InvalidRequest):
         return START.encode() in decompress(file, path.name).read(1_000_000)
     return False
