@@ -9,7 +9,8 @@ ItemT = TypeVar("ItemT")
 def batches(items: Iterable[ItemT], size: Callable[[ItemT], int], *, most: int, largest: int) -> Iterator[list[ItemT]]:
     """Yield the items in order, in batches of limited size.
 
-    A batch has at most `most` items, whose sizes add up to at most `largest`. A larger item is alone in its batch.
+    A batch has at most `most` items, whose sizes add up to at most `largest`. An item whose size
+    exceeds `largest` is alone in its batch.
     """
     batch: list[ItemT] = []
     total = 0

@@ -149,10 +149,10 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether this word is the first word of a noun, such as "billing" in "the billing gateway".
+    """Whether this word begins a noun of one or more words, such as "billing" in "the billing gateway".
 
-    The first word of a noun is not a name or number. It is the statement's first content word, or follows a word such
-    as "the". The result is false for words in `shared`, the words that both compared statements contain.
+    Such a word is neither a name nor a number. It is the statement's first content word, or follows a word such as
+    "the". The result is false for words in `shared`, the words that both compared statements contain.
     """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
@@ -195,7 +195,7 @@ def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement)
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: up to three adjacent words, either all ordinary, or all names and numbers."""
+    """Whether the words are one value: up to three adjacent words, all ordinary words or all names and numbers."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
         return False
@@ -203,7 +203,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, old_keys: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value is at the end, after the subject. Only words of the same noun can follow, as in "24 nodes"."""
+    """Whether the value ends its statement, after the subject. Words of the same noun may follow, as in "24 nodes"."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in old_keys]

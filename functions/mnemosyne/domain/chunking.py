@@ -45,7 +45,7 @@ def most_tokens(text: str) -> int:
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
-    plain = _ALPHABETS.sub("0", text)  # each of these letters counts as one token, like `0`
+    plain = _ALPHABETS.sub("0", text)  # count each of these letters as one token: a `0` has one byte
     words: list[str] = _WORD.findall(plain)
     # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
     saved_characters = sum(len(word) - (word[0] != " ") for word in words)
@@ -161,7 +161,7 @@ def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
     start, total = word.start, 0.0
     for position in range(word.start, word.end):
         share = shares[text[position]]
-        # The parts of a word are smaller than the overlap, so that the chunks of a long word overlap, too.
+        # Each part of the word has at most half the size of the overlap, so that the chunks of the word overlap, too.
         if total + share > OVERLAP / 2 and position > start:
             yield _Piece(start, position, total)
             start, total = position, 0.0

@@ -94,7 +94,8 @@ def confidence(model: str, cosine: float | None, words: float | None, *, lacks_n
     words = words and reduced_share(words, lacks_name=lacks_name)
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:
-        return Confidence.STRONG  # an exact search computes neither, and each hit contains the query
+        # Only an exact search computes neither the cosine nor the share, and each of its hits contains the query.
+        return Confidence.STRONG
     if cosine is None:
         return WORDS.confidence(words or 0.0)
     if words is None:

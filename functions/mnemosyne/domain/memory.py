@@ -40,7 +40,7 @@ def content_hash(content: str, session: str | None = None) -> str:
 def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
     """Return the text to embed: title, content and tags. The title is left out if the content contains the title.
 
-    The parts are joined with spaces, because a line break is a separate token for some embedding models.
+    Title, content and tags are joined with spaces, because a line break is a separate token for some embedding models.
     """
     return to_nfc(" ".join([content, *tags] if title in one_line(content) else [title, content, *tags]))
 

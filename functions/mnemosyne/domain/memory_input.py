@@ -200,7 +200,7 @@ class MemoryInput(Input):
             return data
         fields = {name: value for name, value in data.items() if value is not None and value != ""}
         if "content" in data and data["content"] == "":
-            fields["content"] = ""  # keep it, because its error is clearer than "content is required"
+            fields["content"] = ""  # keep an empty content: its error is clearer than "content is required"
         if _lower(fields.get("op")) == "delete":
             return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
         return fields

@@ -155,7 +155,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
 
 
 def _misplaced_fields(body: Mapping[str, Any]) -> str:
-    """Return an error about fields of a batch that must be fields of its memories; empty if there are none."""
+    """Return an error if a batch has fields that only its memories may have; otherwise an empty text."""
     names = [name for name in FIELDS_OF_EACH if body.get(name)] if "memories" in body else []
     return f"{' and '.join(names)} must be in each memory, and not beside memories" if names else ""
 
@@ -215,7 +215,7 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
 
 
 def as_failed(reading: Reading, error: str) -> FailedRequest:
-    """Convert a request to a failed request with the error. A later delivery can still store the request."""
+    """Convert a request to a failed request with the error. A later delivery of its message can still succeed."""
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,

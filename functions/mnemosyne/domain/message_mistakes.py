@@ -62,5 +62,5 @@ def fix_of_fields(body: Mapping[str, Any]) -> str:
 
 
 def with_fix(problem: str, fix: str) -> str:
-    """Return the text of an error, with how to fix it if this is known."""
+    """Return the text of an error: the problem and, if the fix is not empty, how to fix it."""
     return f"{problem}; {fix}" if fix else problem

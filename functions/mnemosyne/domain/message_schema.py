@@ -15,8 +15,8 @@ from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 _NO_NUL = "^[^\\u0000]*$"
 _NOT_BLANK = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
-# Invisible characters. The pattern leaves out joiners and variation selectors, because they are visible next to some
-# characters (see `domain.visible`).
+# Invisible characters, except joiners and variation selectors. These two count as visible next to characters whose
+# appearance they change (see `domain.visible`).
 _INVISIBLE = (
     "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u200b\\u200e\\u200f\\u2028-\\u202e"
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
@@ -163,8 +163,8 @@ def message_schema() -> dict[str, Any]:
 def _optional_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an optional field.
 
-    The schema adds two things to pydantic's schema of the field: the patterns in `_RULES`, and in `_OTHER_FORMS` the
-    other types that the server accepts. For example, a timestamp can also be a number.
+    The schema adds two things to pydantic's schema of the field: rules such as patterns, from `_RULES`, and other types
+    that the server accepts, from `_OTHER_FORMS`. For example, a timestamp can also be a number.
     """
     description = {"description": _DESCRIPTIONS.get(name, field["description"])}
     if name == "metadata":

@@ -17,7 +17,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 
 
 class Operator(StrEnum):
-    """How a condition compares a metadata value with its values. With EQUAL, it is enough that one value is equal."""
+    """How a metadata value is compared with the values of a condition. With EQUAL, it must equal any of the values."""
 
     EQUAL = "="
     LESS = "<"
@@ -32,7 +32,7 @@ class Operator(StrEnum):
 class MetadataCondition:
     """A comparison of the metadata value at `path` with `values`.
 
-    If the metadata value is an array, one element must match.
+    If the metadata value is an array, at least one element must match.
 
     `values` are texts as the caller gave them. A text that is a number also matches this number.
     """
