@@ -74,7 +74,7 @@ def _short_name(name: str, directory: Path) -> str:
 
 
 def require_own(path: Path, label: str) -> None:
-    """Raise InvalidRequest if the path exists, and is not a regular file of the user with a single hard link."""
+    """Raise InvalidRequest if the path exists but is not a regular file of the user with a single hard link."""
     try:
         status = path.lstat()
     except FileNotFoundError:

@@ -61,7 +61,8 @@ def reembed(
 def _embed_and_switch(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:
     """Embed all memories in the new space, build its indexes, and switch searches to the new embeddings.
 
-    Each round embeds the memories that were stored during the previous round.
+    The first round embeds all memories without an embedding in the new space. Each further round embeds the memories
+    that were stored during the previous round.
 
     Raises Unavailable if memories are stored as fast as they are embedded.
     """

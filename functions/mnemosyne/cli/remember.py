@@ -145,6 +145,6 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
 
 
 def _labels(memory: dict[str, Any]) -> list[str]:
-    """Return the confidence of a search result and its tags. Without a query, results have no confidence."""
+    """Return the confidence and the tags of a search result. Results of a search without a query have no confidence."""
     confidence = [memory["confidence"]] if memory.get("confidence") else []
     return confidence + [f"#{tag}" for tag in memory["tags"]]

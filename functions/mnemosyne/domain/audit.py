@@ -31,7 +31,7 @@ class Action:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns of the call's event that describe the caller and the action, with their values."""
+        """The fields of the call's event that describe the caller and the action: column names and values."""
         return caller(self.principal) | {"action": self.name}
 
 

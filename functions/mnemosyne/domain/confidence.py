@@ -27,7 +27,7 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The smallest value (such as a cosine) of a related hit, and of a strong hit."""
+    """The lowest value, such as a cosine, with which a hit is related, and the lowest with which it is strong."""
 
     related: float
     strong: float

@@ -14,7 +14,7 @@ HISTORY_LIMIT = 50
 
 
 class BucketLength(StrEnum):
-    """Length of a bucket in a timeline."""
+    """Length of a bucket (a period whose memories are counted together) in a timeline."""
 
     DAY = "day"
     WEEK = "week"
@@ -24,7 +24,7 @@ class BucketLength(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """Number of memories in each non-empty bucket, oldest first."""
+    """Number of memories in each non-empty bucket (day, week, month or year), oldest bucket first."""
 
     per: BucketLength
     buckets: Sequence[tuple[date, int]]

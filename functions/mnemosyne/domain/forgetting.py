@@ -109,7 +109,7 @@ class Forgetting:
 
 @dataclass(frozen=True, kw_only=True)
 class ForgettingEffects:
-    """Requests that must not be stored because of forgettings, and a summary of the namespace's forgettings."""
+    """Requests not to store, because their memories were forgotten, and a summary of the namespace's forgettings."""
 
     covered: Collection[UUID] = ()
     """Ids of the requests whose memories were forgotten. The contents are not stored, not even in dead letters."""
