@@ -57,7 +57,10 @@ class MultilingualEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query. A query of more than 512 tokens has the mean of its parts' vectors."""
+        """Return the vector of a query.
+
+        The engine splits a query of more than 512 tokens into pieces, and returns the mean of the pieces' vectors.
+        """
         return self._embed("query", [text])[0]
 
     def _embed(self, kind: str, texts: Sequence[str]) -> list[Vector]:

@@ -32,9 +32,9 @@ log = EventLog(__name__)
 
 SPACE = EmbeddingSpace("offline", PROVIDERS["offline"].model, PROVIDERS["offline"].dimension)
 
-# The tokens of a query are weighted by inverse document frequency. Otherwise words that every memory has (names of
-# speakers, "said", "about") would dominate the mean. Until enough memories are counted, the frequencies are estimated
-# from the ranks in the vocabulary, because byte-pair merging has sorted the vocabulary by frequency.
+# The tokens of a query are weighted by inverse document frequency: rare tokens weigh more. Otherwise words that every
+# memory has (names of speakers, "said", "about") would dominate the query's vector. Until enough memories are counted,
+# the frequency of a token is estimated from its rank in the vocabulary: byte-pair encoding adds frequent tokens first.
 _PRIOR_DOCUMENTS = 50.0
 _PRIOR_TOKENS_PER_DOCUMENT = 60.0
 _FIRST_MERGE = 259
@@ -50,8 +50,8 @@ class OfflineEmbedder:
     """The Embedder for a local server. Loads in a quarter of a second on first use, then takes 0.03 ms for a text.
 
     `statistics` is a directory that the processes of a machine share. In this directory the embedder keeps, for each
-    namespace and token, the number of documents that contain the token. With these counts it weights the tokens of
-    queries. If the counts are lost, only the ranking is worse.
+    namespace and token, the number of documents that contain the token. In the vector of a query, tokens that few
+    documents contain weigh more. If the counts are lost, searches still work, but rank their results less well.
     """
 
     model = SPACE.model
@@ -64,7 +64,10 @@ class OfflineEmbedder:
         self._counting = threading.Lock()
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
-        """Return an embedder that counts the tokens of the namespace. Without `statistics`, return this embedder."""
+        """Return an embedder that counts the tokens of the namespace's documents.
+
+        Without `statistics`, return this embedder, which counts no tokens.
+        """
         if self._statistics is None:
             return self
         counts = _TokenCounts(token_counts_file(self._statistics, namespace), self._counting)
@@ -74,7 +77,10 @@ class OfflineEmbedder:
         return self.vectors(self.tokens(texts))
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query. Rare tokens weigh more, by their estimated frequency in general texts."""
+        """Return the vector of a query, in which rare tokens weigh more.
+
+        The frequency of a token is estimated for general texts, not counted in the documents of a namespace.
+        """
         ids = self.tokens([text])[0]
         return self.weighted_sum(ids, None)
 
@@ -83,7 +89,10 @@ class OfflineEmbedder:
         return [_normalise(self._weights[ids].mean(axis=0)) for ids in tokens]
 
     def weighted_sum(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
-        """Return the normalised sum of token vectors. Tokens that are rarer according to `counts` weigh more."""
+        """Return the normalised sum of the vectors of tokens. Rare tokens weigh more.
+
+        `counts` has the number of documents that contain each token. Without `counts`, the numbers are estimated.
+        """
         return _normalise((self._weights[ids] * self._compute_rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
 
     @property
@@ -93,7 +102,7 @@ class OfflineEmbedder:
 
     @cached_property
     def _package(self) -> Path:
-        spec = importlib.util.find_spec("wordllama")  # do not import the package, which configures logging
+        spec = importlib.util.find_spec("wordllama")  # an import of the package would configure logging
         if spec is None or spec.origin is None:
             raise Misconfigured(
                 "the offline embedder needs the package wordllama: pip install 'mnemosyne-serverless[local]'"
@@ -117,13 +126,13 @@ class OfflineEmbedder:
         return tokenizer
 
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.intp]]:
-        """Return the token ids of each text. A text without tokens gets the id 0."""
+        """Return the token ids of each text. For a text without tokens, return the single id 0."""
         encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [np.asarray(encoding.ids or [0], dtype=np.intp) % len(self._weights) for encoding in encodings]
 
     @cached_property
     def _prior(self) -> Vector:
-        """Assumed number of documents that contain each token, before documents are counted.
+        """Assumed number of documents that contain each token, to which the counted documents are added.
 
         The number is computed by Zipf's law from the rank of the token in the vocabulary.
         """
@@ -158,7 +167,7 @@ class _NamespaceEmbedder:
         return self._embedder.for_namespace(namespace)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return one vector per text, in order, and count their tokens."""
+        """Return one vector per text, in order, and count the tokens of the texts."""
         tokens = self._embedder.tokens(texts)
         self._counts.add(tokens, self._embedder.vocabulary)
         return self._embedder.vectors(tokens)
@@ -171,11 +180,11 @@ class _NamespaceEmbedder:
 
 
 class _TokenCounts:
-    """A file with the number of documents that contain each token. Its last number is the number of all documents.
+    """A file with the number of documents that contain each token. The file ends with the number of all documents.
 
     The processes of a machine share the file. Each read and write transfers the whole file (128 kB). The file is not
     mapped into memory: with a mapped file, a full disk would end the process with SIGBUS. If the file cannot be
-    used, texts are embedded without it, and only the ranking is worse.
+    read or written, texts are embedded without the counts, and searches rank their results less well.
     """
 
     def __init__(self, file: Path, counting: threading.Lock) -> None:

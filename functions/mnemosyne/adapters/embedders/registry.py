@@ -20,7 +20,7 @@ def build(settings: "Settings", space: EmbeddingSpace) -> Embedder:
     """Build the embedder of an embedding space.
 
     The embedder joins concurrent calls of `embed_documents` into fewer calls of the provider. Raises Misconfigured if
-    the provider is unknown, or has no such model or dimension.
+    the provider is unknown, or does not support the model or the dimension of the space.
     """
     provider = PROVIDERS.get(space.provider)
     if provider is None:

@@ -1,4 +1,8 @@
-"""Cache of vectors of calls that succeeded before a later call failed, so that a retry does not pay for them again."""
+"""Cache of the vectors that a retry uses again.
+
+If one of several calls to a provider fails, the vectors of the successful calls are cached. So a retry of all
+calls does not pay for these vectors again.
+"""
 
 import hashlib
 import threading
@@ -12,7 +16,7 @@ CACHE_ENTRIES = 2_000
 
 
 class VectorCache:
-    """Cache of the vectors of texts, by digest of the text. Taking a vector removes it from the cache. Thread-safe."""
+    """Cache of the vectors of texts, with the digests of the texts as keys. Thread-safe."""
 
     def __init__(self, most: int = CACHE_ENTRIES) -> None:
         self._most = most
@@ -27,7 +31,7 @@ class VectorCache:
                 self._vectors.popitem(last=False)
 
     def take(self, texts: Sequence[str]) -> dict[str, Vector]:
-        """Remove the cached vectors of the texts, and return them by text."""
+        """Remove the cached vectors of the texts, and return a mapping from text to vector."""
         with self._lock:
             if not self._vectors:
                 return {}
