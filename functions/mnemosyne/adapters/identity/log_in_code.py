@@ -1,4 +1,4 @@
-"""Log in with a code from the terminal of the local server."""
+"""Log-in with a code that the local server prints in its terminal."""
 
 import secrets
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ LOCAL_PERSON: Mapping[str, Any] = {"sub": "local", "name": "you, at this machine
 
 
 class LogInCode:
-    """A LogIn that appends each code to a file, from which `mnemosyne dev` prints it."""
+    """A LogIn with codes. It appends each code to a file, from which `mnemosyne dev` prints the code."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -19,7 +19,7 @@ from mnemosyne.observability import EventLog, fault_fields
 
 log = EventLog(__name__)
 
-# Asymmetric algorithms only: `none` has no signature, and with HS256 the public key would be the secret.
+# Asymmetric algorithms only: `none` has no signature, and with HS256 anybody who knows the public key could sign.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 LEEWAY_SECONDS = 30
 TIMEOUT_SECONDS = 5
@@ -50,15 +50,16 @@ class OidcVerifier:
     """Verifies the tokens of one issuer for some audiences. The issuer's keys are fetched on first use and cached.
 
     `service` is the name of a Cloud Run service with IAM authentication. Cloud Run checks the signature of every token
-    for such a service. So a token without a signature is accepted, and every URL of the service is an accepted
-    audience.
+    for such a service and removes the signature. So a token without a signature is accepted. In addition to the
+    `audiences`, the URL of the service with a hash is an accepted audience.
 
     With a `token_type`, tokens of other types, such as ID tokens, are rejected: https://www.rfc-editor.org/rfc/rfc9068#section-4.
     """
 
     def __init__(self, issuer: str, *audiences: str, service: str = "", token_type: str = "") -> None:
         self._issuer = issuer
-        # Servers issue tokens with and without a trailing slash in the audience: https://www.rfc-editor.org/rfc/rfc8707#section-2.
+        # Accept each audience with and without a trailing slash, because servers issue tokens with either form:
+        # https://www.rfc-editor.org/rfc/rfc8707#section-2.
         self._audiences = [f"{audience.rstrip('/')}{slash}" for audience in audiences for slash in ("", "/")]
         self._service = service
         self._token_type = token_type
@@ -111,10 +112,10 @@ class OidcVerifier:
         return len(self._fetch_keys())
 
     def _audiences_of(self, token: str) -> list[str]:
-        """Return the configured audiences, or the token's own audience if it is a URL of the service.
+        """Return the configured audiences, or the token's own audience if it is the service's URL with a hash.
 
         A service has the URLs https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app. The
-        second URL is accepted by its pattern, because its hash is not known before the service exists:
+        URL with the hash is recognised by a pattern, because the hash is not known before the service exists:
         https://cloud.google.com/run/docs/triggering/https-request.
         """
         audience = jwt.decode(token, options={"verify_signature": False}).get("aud")
@@ -183,9 +184,9 @@ def _metadata_urls(issuer: str) -> list[str]:
 class _IssuerKeys:
     """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
-    While the cached keys are usable, a slow or unreachable issuer delays only the thread that fetches. The verification
-    of a token with an unknown key waits for this thread for up to WAIT_SECONDS. Without usable keys, the verification
-    of each token waits for one attempt to fetch them.
+    Cached keys are usable for STALE_SECONDS. During this time, a slow or unreachable issuer delays only the thread that
+    fetches the keys, and the verification of tokens with an unknown key, which waits for that thread for up to
+    WAIT_SECONDS. Without usable keys, the verification of every token waits until one thread has tried to fetch them.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:
@@ -195,7 +196,7 @@ class _IssuerKeys:
         self._fetch_lock = threading.Lock()
 
     def current(self) -> list[jwt.PyJWK]:
-        """Return the keys, fetched again if they are too old. Raises Unavailable if there are no usable keys."""
+        """Return the keys. Fetch them again after KEYS_SECONDS. Raises Unavailable if there are no usable keys."""
         now = time.monotonic()
         usable = now < self._cached_at + STALE_SECONDS
         pausing = usable and now < self._failed_at + RETRY_SECONDS
@@ -204,13 +205,13 @@ class _IssuerKeys:
         return self._cached
 
     def refresh(self) -> list[jwt.PyJWK]:
-        """Fetch the keys for a token with an unknown key, at most once in RETRY_SECONDS, and return the cached keys.
+        """Fetch the keys again, because a token has an unknown key, and return all keys.
 
-        Raises Unavailable if the keys could not be fetched. The token is then not rejected as invalid, because it may
-        be signed with a new key.
+        The keys are fetched at most once in RETRY_SECONDS. Raises Unavailable if they could not be fetched. The caller
+        then does not reject the token as invalid, because the issuer may have signed it with a new key.
         """
-        # Wait for a thread that is fetching the keys. Otherwise, right after the issuer has changed its key, all but
-        # one of several concurrent tokens would be refused.
+        # If another thread is fetching the keys, wait for that thread. Otherwise, of several concurrent tokens with the
+        # issuer's new key, only the token whose thread fetches the keys would be accepted.
         if not self._fetch_lock.acquire(timeout=WAIT_SECONDS):
             raise Unavailable(UNREACHABLE, next_step=CHECK_ISSUER)
         try:

@@ -77,7 +77,8 @@ class OpenIdLogIn:
             raise Unauthorized("the identity provider refused the log-in") from exc
         except (requests.RequestException, ValueError) as exc:
             raise unreachable(self._issuer, exc) from exc
-        # Check azp and nonce: https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, steps 5 and 11.
+        # Check the claims azp and nonce, as in steps 5 and 11 of
+        # https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation.
         is_ours = claims.get("azp", self._client_id) == self._client_id
         if not is_ours or not hmac.compare_digest(
             str(claims.get("nonce", "")).encode(), _derive(secret, "nonce").encode()
@@ -114,7 +115,10 @@ class OpenIdLogIn:
 
 
 def _state_of(secret: str) -> str:
-    """Return the OAuth parameter `state`: the authorization request's id, the last part of the browser's secret."""
+    """Return the OAuth parameter `state`.
+
+    Its value is the id of the authorization request. The browser's secret ends with this id, after a dot.
+    """
     return secret.rpartition(".")[2]
 
 
