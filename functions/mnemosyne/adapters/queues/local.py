@@ -1,7 +1,7 @@
-"""A durable queue in one SQLite file, in place of Pub/Sub on a single machine.
+"""A durable queue in one SQLite file, which replaces Pub/Sub for a system on a single machine.
 
-Any process can publish a message, and `mnemosyne dev` delivers it. SQLite's write-ahead log keeps a published
-message even if every process is killed. The queue works without the database of the memories.
+Any process on the machine can publish a message, and `mnemosyne dev` delivers it. SQLite's write-ahead log
+keeps a published message even if every process is killed. The queue works without the database of the memories.
 """
 
 import sqlite3
@@ -50,7 +50,7 @@ _NEXT_STEPS = {
 
 
 def next_step(error: Exception) -> str:
-    """Return what to do about an error of the queue's file."""
+    """Return the advice for a person who sees an error of the queue's file."""
     primary_code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return _NEXT_STEPS.get(primary_code, "check that the disk has room and that the data directory is writable")
 
@@ -118,8 +118,8 @@ class LocalQueue:
     def due(self, now: float, limit: int, *, horizon: float, excluded: Sequence[int] = ()) -> list[QueuedMessage]:
         """List messages due at `now` (seconds since the epoch), oldest first, without the ids in `excluded`.
 
-        A message that is due more than `horizon` seconds after `now` is returned, too: it was scheduled before somebody
-        set the clock back.
+        No message is scheduled more than `horizon` seconds ahead. If a message is due later than that, the clock was
+        set back after the message was scheduled. So this message is returned, too.
         """
         with self._lock:
             rows = self._connection().execute(
@@ -142,7 +142,7 @@ class LocalQueue:
             )
 
     def postpone(self, message_id: int, *, due: float, error: str) -> None:
-        """Count a failed delivery, and make the message due again at `due` (seconds since the epoch)."""
+        """Record a failed delivery of a message, and make the message due again at `due` (seconds since the epoch)."""
         with self._lock:
             self._connection().execute(
                 "UPDATE messages SET due = ?, attempts = attempts + 1, last_error = ? WHERE message_id = ?",
@@ -150,7 +150,10 @@ class LocalQueue:
             )
 
     def reset_backoff(self) -> None:
-        """Make every message due now, because the error that delayed some messages may be fixed."""
+        """Make every message due now.
+
+        The delivery calls this method at its start, because the error that delayed messages may be fixed.
+        """
         with self._lock:
             self._connection().execute("UPDATE messages SET due = 0")
 

@@ -29,7 +29,7 @@ _NOT_SENT = re.compile("failed to connect|connection refused|resolution failed|m
 class _Topic:
     """A topic `projects/P/topics/T` to publish to.
 
-    If PUBSUB_EMULATOR_HOST is set, the client library uses the emulator at this address.
+    If the environment variable PUBSUB_EMULATOR_HOST has an address, the client library uses the emulator there.
     """
 
     def __init__(self, topic: str) -> None:
@@ -37,14 +37,14 @@ class _Topic:
 
     @cached_property
     def _client(self) -> Any:
-        from google.cloud import pubsub_v1  # imported late: takes 190 ms, and only publishers need it
+        from google.cloud import pubsub_v1  # imported here: it takes 190 ms, and only publishers need it
 
         return pubsub_v1.PublisherClient()
 
     def _publish(self, messages: Sequence[tuple[bytes, Mapping[str, str]]], ordering_key: str = "") -> None:
         """Publish messages, and return when Pub/Sub has acknowledged every message.
 
-        Messages with the same `ordering_key` are delivered in the order of publication to subscriptions with ordering.
+        A subscription with message ordering receives the messages of one `ordering_key` in the order of publication.
 
         Raises InvalidRequest if Pub/Sub would never accept a message, UncertainPublication if Pub/Sub may have accepted
         the messages although an answer was lost, and another ServiceError if a message was not accepted.
@@ -61,8 +61,8 @@ class _Topic:
             PubsubMessage(data=data, attributes=dict(attributes), ordering_key=ordering_key)
             for data, attributes in messages
         ]
-        # Attempts begin only in the first half of the timeout, and each takes at most half of it. So an attempt that
-        # begins at the end of the first half still ends in time.
+        # An attempt begins only in the first half of PUBLISH_TIMEOUT_SECONDS, and takes at most `half` seconds. So even
+        # an attempt that begins at the end of the first half ends before the timeout.
         half, failures = PUBLISH_TIMEOUT_SECONDS / 2, list[Exception]()
         is_temporary = if_exception_type(*_temporary_errors())
         retry = Retry(predicate=is_temporary, initial=0.1, maximum=2.0, timeout=half, on_error=failures.append)
@@ -83,7 +83,8 @@ class _Topic:
     def _translate_error(self, exc: Exception) -> MnemosyneError:
         from google.api_core.exceptions import FailedPrecondition
 
-        # The cause is the billing or the encryption key: https://cloud.google.com/pubsub/docs/error-codes.
+        # FailedPrecondition means a problem with billing or with the encryption key:
+        # https://cloud.google.com/pubsub/docs/error-codes.
         if isinstance(exc, FailedPrecondition):
             code, message = service_errors.PRECONDITION, str(exc.message)
             return service_errors.error(service_error_tables.TOPIC, code, message, topic=self._topic)
@@ -112,7 +113,7 @@ def _may_be_accepted(failure: Exception) -> bool:
 
 
 def _maximum_size(message: Any) -> int:
-    """Return an upper bound of the size in bytes of a message in a publish request."""
+    """Return an upper bound of the number of bytes that a message takes in a publish request."""
     return len(message.data) + sum(len(name) + 4 * len(value) for name, value in message.attributes.items()) + 100
 
 
