@@ -30,7 +30,10 @@ request can read its error."""
 
 
 class Kind(StrEnum):
-    """Kind of an error: it concerns one item, is temporary, or lasts until an operator acts."""
+    """Kind of an error of a service.
+
+    The error concerns one item (such as a text to embed), is temporary, or lasts until an operator acts.
+    """
 
     ITEM = "item-specific"
     """The service refuses one item, and accepts other items. The item fails."""
@@ -44,7 +47,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """Errors with one meaning.
+    """The kind, the cause and the next step of the errors with certain codes and messages.
 
     `codes` is a pattern for the whole code, and `message` is a pattern for a part of the service's message.
     """
@@ -101,7 +104,10 @@ def google_error(table: tuple[Rule, ...], exc: Exception, **context: object) -> 
 
 
 def google_code(exc: Exception) -> tuple[str, str]:
-    """Return a code and the message of an exception. The code is the HTTP status, or UNREACHABLE or CREDENTIALS."""
+    """Return a code and the message of an exception.
+
+    The code is the HTTP status. For an exception without a status, the code is CREDENTIALS or UNREACHABLE.
+    """
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError, TransportError
 

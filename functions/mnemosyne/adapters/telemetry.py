@@ -1,9 +1,9 @@
 """Export counters and latencies of logged events to an OpenTelemetry collector.
 
 The metric `mnemosyne.events` counts events. The metric `mnemosyne.duration` records durations in seconds, from the
-event fields whose names end in `_ms`. Its attribute `stage` is the field's name without `_ms`. Both metrics also have
-as attributes the event's name and its fields with few possible values, never an id, a namespace or a text. The exporter
-reads its endpoint and headers from OpenTelemetry's environment variables:
+event fields whose names end in `_ms`. The attribute `stage` of this metric is the field's name without `_ms`. Both
+metrics have more attributes: the event's name, and the event's fields that have few possible values. No attribute is an
+id, a namespace or a text. The exporter reads its endpoint and headers from OpenTelemetry's environment variables:
 https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
 """
 
@@ -28,7 +28,7 @@ LAST_EXPORT_SECONDS = 3.0
 
 
 def export(service: str) -> None:
-    """Export metrics of all events except ACCESS, every minute and when the process ends.
+    """Export metrics of all events except ACCESS. The export runs every minute and when the process ends.
 
     `service` is the service name, unless OTEL_SERVICE_NAME is set.
     """

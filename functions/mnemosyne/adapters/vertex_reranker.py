@@ -29,7 +29,7 @@ def _open_client() -> "RankServiceClient":
 
 
 class VertexReranker:
-    """The Reranker on the ranking API. It is unavailable until its client has been loaded in the background."""
+    """The Reranker on the ranking API. It raises Unavailable until a background thread has loaded its client."""
 
     def __init__(self, project: str, model: str, connect: "Callable[[], RankServiceClient]" = _open_client) -> None:
         self._ranking_config = f"projects/{project}/locations/global/rankingConfigs/default_ranking_config"

@@ -1,8 +1,9 @@
 """Signing keys in Cloud KMS, which never leave it: https://cloud.google.com/kms/docs/create-validate-signatures.
 
-Cloud KMS has no primary version of an asymmetric key, so this module chooses the version that signs. A new version is
-published at once, but signs only after PUBLISHED_SECONDS, because every instance publishes it by then. To rotate, run
-`gcloud kms keys versions create` and disable the old version an hour later.
+Cloud KMS has no primary version of an asymmetric key, so this module chooses the version that signs. The public key of
+a new version is published at once. But the version signs only when it is PUBLISHED_SECONDS old, because by then no
+server or client has an old list of the public keys in its cache. To rotate the key, run
+`gcloud kms keys versions create`, and disable the old version an hour later.
 """
 
 import hashlib
@@ -162,12 +163,15 @@ class CloudKmsKeys:
 
     @contextmanager
     def _client(self) -> "Iterator[KeyManagementServiceClient]":
-        """Yield the client, which connects on first use. Within the context, replace Google's errors by our own."""
+        """Yield the client of Cloud KMS, which connects on first use.
+
+        If the `with` block raises an error of Google's library, raise Misconfigured or Unavailable instead.
+        """
         try:
             if self._connection is None:
                 self._connection = self._connect()
             yield self._connection
-        except BadRequest as exc:  # REST reports a failed precondition as a bad request
+        except BadRequest as exc:  # a disabled version: over REST, its failed precondition is a bad request
             raise _Disabled(f"the key {self._key} cannot sign", next_step=_SEE_KEY, detail=str(exc.message)) from exc
         except (Forbidden, NotFound) as exc:
             raise Misconfigured(
@@ -182,5 +186,5 @@ class _Disabled(Misconfigured):
 
 
 def _signing_version(versions: Sequence[_Version], now: float) -> _Version:
-    """Return the newest version older than PUBLISHED_SECONDS, or else the oldest version."""
+    """Return the newest version that is at least PUBLISHED_SECONDS old. If there is none, return the oldest version."""
     return next((version for version in versions if version.created_at <= now - PUBLISHED_SECONDS), versions[-1])

@@ -16,7 +16,7 @@ ALGORITHM = "ES256"
 
 
 class KeyFiles:
-    """A Signer with PEM files in a directory. Creates the first key if there is none."""
+    """A Signer whose keys are PEM files in a directory. Creates the first key if there is none."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -21,7 +21,7 @@ TYPE: Final = "mnemosyne-receipt+jwt"
 
 
 def sign(receipt: Mapping[str, Any], signer: Signer) -> dict[str, Any]:
-    """Sign a receipt, and return the signature and the public key by field name."""
+    """Sign a receipt, and return the fields `signature` and `key` (the public key) of the signed document."""
     signature = signer.sign(receipt, type_=TYPE)
     key_id = jws.extract_compact(signature.encode()).headers()["kid"]
     return {"signature": signature, "key": next(key for key in signer.public_keys() if key["kid"] == key_id)}
