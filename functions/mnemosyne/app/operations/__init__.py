@@ -74,7 +74,7 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
 
 
 def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any]) -> None:
-    """Record an operation in the audit trail, if the operation's own transaction has not recorded it."""
+    """Record an operation in the audit trail. Called if the operation's own transaction has not recorded it."""
     ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):
         ids += about.get(name, [])
@@ -83,9 +83,9 @@ def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[st
 
 
 def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:
-    """Return a function that runs an operation.
+    """Return a function that runs operations on the system in the settings.
 
-    The function takes the name and the arguments of the operation, and the identity token of the caller.
+    The function takes the name and the arguments of an operation, and the identity token of the caller.
     """
     operator = SystemOperator(settings)
     verifier = OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE)

@@ -20,9 +20,10 @@ class ListChanges(Operation):
     after: ChangeCursor = ChangeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of events. `after` is the position at which the next call continues.
+        """Return a page of events.
 
-        The last page also has `after`, because more events may follow later.
+        The field `after` of the answer is the position at which the next call continues. The last page also
+        has this field, because more events may follow later.
         """
         page = operator.memories_of(self.namespace).changes(PAGE, after=self.after)
         return {
@@ -43,12 +44,12 @@ class ListFeeds(Operation):
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the setting of each namespace. The setting of '' applies to all namespaces without a setting."""
+        """Return the setting of each namespace that has one. The setting of '' applies to all other namespaces."""
         return {"feeds": [asdict(feed) for feed in operator.feeds.every()]}
 
 
 class SetFeed(Operation):
-    """Turn the change feed of a namespace on or off. The namespace '' means all namespaces without a setting."""
+    """Turn the change feed of a namespace on or off. The namespace '' means all without a setting."""
 
     action = "feed_set"
     changes = True

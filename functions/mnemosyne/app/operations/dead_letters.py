@@ -37,7 +37,7 @@ class DeadLetterSelection(Operation):
 
     @property
     def choice(self) -> DeadLetterChoice:
-        """The operation's options as a filter for dead letters."""
+        """The filter for dead letters, from the fields of the operation."""
         return DeadLetterChoice(
             cause=self.cause,
             younger_than=self.younger_than,
@@ -77,7 +77,7 @@ class CountDeadLetters(DeadLetterSelection):
 
 
 class FindDeadLetters(DeadLetterSelection):
-    """Return the message ids of the dead letters that match the options, oldest first."""
+    """Return the message ids of the dead letters that match the operation's filter, oldest first."""
 
     action = "dead_letter_ids"
 
@@ -136,8 +136,8 @@ class RedriveDeadLetters(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Publish the messages of the dead letters.
 
-        In the answer, `untried` has the dead letters that the operation has not reached. `stopped` is true if the
-        operation ended early because the queue or the database is unavailable.
+        In the answer, `untried` has the message ids that the operation did not reach before it ended. `stopped` is true
+        if the operation ended early because the queue or the database is unavailable.
         """
         deadline, unavailable = time.monotonic() + SECONDS, 0
         letters: list[dict[str, Any]] = []

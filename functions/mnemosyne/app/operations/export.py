@@ -69,7 +69,7 @@ class ExportRecords(Operation):
 
 
 class RestoreLines(Operation):
-    """Store lines of an export file with the exported ids, times, ratings, versions, records and outcomes."""
+    """Restore lines of an export file: memories (with their ids, times, ratings and versions), records and outcomes."""
 
     action = "restore"
     changes = True
@@ -80,10 +80,10 @@ class RestoreLines(Operation):
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Store the lines.
+        """Restore what the lines contain, and return the numbers of memories and of other lines.
 
-        Raises InvalidRequest for a line that is not from an export file. Raises Conflict if a content is already stored
-        under another id, or if an id belongs to another memory.
+        Raises InvalidRequest for a line that is not from an export file. Raises Conflict if the content of a memory is
+        already stored under another id, or if the memory's id already belongs to another memory.
         """
         memories: list[ArchivedMemory] = []
         rows: dict[str, list[Any]] = {"request": [], "record": []}

@@ -112,7 +112,7 @@ class ContinueForgetting(Operation):
 class IssueReceipt(Operation):
     """Issue the signed receipt of a finished forgetting (a deletion of selected memories).
 
-    The receipt does not have the ids of the memories.
+    The receipt has a digest of the ids of the memories, not the ids.
     """
 
     action = "receipt"

@@ -1,4 +1,4 @@
-"""Operations on legal holds."""
+"""Operations on legal holds, which keep memories from being deleted or forgotten, and from expiring."""
 
 from typing import Annotated, Any
 

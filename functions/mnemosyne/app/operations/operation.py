@@ -24,7 +24,7 @@ class Operation(Input):
     """A request of an operator. The command line and the service `migrate` run the same operations.
 
     An operation is short, because workflows and services have time limits. If there is more to do, an operation returns
-    one page, and `after` is the position of the next page.
+    one page, and the field `after` of its answer is the position of the next page.
     """
 
     action: ClassVar[str]
@@ -37,7 +37,8 @@ class Operation(Input):
     """Field of the answer from which the audit trail takes a count. The field is a number, or a list whose length is
     the count. If the name is empty, the audit trail records no count and no namespace."""
 
-    # Hidden from type checkers: because of `**values`, they would not check the fields as parameters.
+    # Hidden from type checkers: with `**values`, they would accept any argument. Without this method, they check the
+    # arguments against the fields.
     if not TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None:

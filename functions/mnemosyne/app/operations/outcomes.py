@@ -33,9 +33,10 @@ class ListOutcomes(Operation):
     after: OutcomeCursor = OutcomeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of outcomes. `after` is the position at which the next call continues.
+        """Return a page of outcomes.
 
-        The last page also has `after`, because more outcomes may follow later.
+        The field `after` of the answer is the position at which the next call continues. The last page also
+        has this field, because more outcomes may follow later.
         """
         memories = operator.memories_of(self.namespace)
         page = memories.outcomes(PAGE, after=self.after, source=self.source)
@@ -79,7 +80,7 @@ class CountWaiting(Operation):
     namespace: Namespace
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the number of waiting requests, and the error of the last attempt."""
+        """Return the number of waiting requests, and the error of the latest attempt to store one of them."""
         memories = operator.memories_of(self.namespace)
         last = memories.ingest_requests(IngestState.QUEUED, 1)
         return {"waiting": memories.stats().pending, "error": last[0].error if last else None}
@@ -88,8 +89,8 @@ class CountWaiting(Operation):
 def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
     """Convert an unreadable message to a row in the list of outcomes.
 
-    The source of the message is in its attributes or in its data. The data may be large. Therefore the data is read
-    only if the list is filtered by `source` and the attributes have no source.
+    The source of the message is in its attributes or in its data. `dead_letter` comes without its data, because
+    the data may be large. The data is read only if the list is filtered by `source` and the attributes have no source.
     """
     letter = None
     if source is not None and "source" not in dead_letter.attributes:

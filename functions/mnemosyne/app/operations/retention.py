@@ -1,4 +1,4 @@
-"""Operations on the lifetimes of memories."""
+"""Operations on the lifetimes of a namespace's memories: the default and the maximum time until they expire."""
 
 import time
 from typing import Annotated, Any, Final, Self
@@ -23,7 +23,7 @@ class ListRetention(Operation):
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the namespaces with their own lifetimes, and the namespaces with memories that expire."""
+        """Return one list of the namespaces that have their own lifetimes or have memories that will expire."""
         return {"namespaces": operator.retention.every()}
 
 

@@ -88,7 +88,7 @@ class FillMove(MoveStep):
     """Maximum number of memories that this step embeds."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Embed memories, and return the number of these memories. Raises Unavailable if the first batch fails."""
+        """Embed memories, and return their number. Raises Unavailable if the embedder fails before any is embedded."""
         deadline, total = time.monotonic() + SECONDS, 0
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             while total < self.limit and time.monotonic() < deadline:
