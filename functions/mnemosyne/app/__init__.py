@@ -1,1 +1,1 @@
-"""Build the apps of the functions, with the adapters that the settings choose."""
+"""Build the ASGI apps of the cloud functions, with the adapters that the settings choose."""

@@ -1,4 +1,7 @@
-"""Build the adapters that the settings choose. Each is built once, on first use, even if several threads use it."""
+"""Build the adapters that the settings choose.
+
+Each adapter is built at its first use, and only once, even if several threads use it.
+"""
 
 import threading
 from collections.abc import Callable
@@ -55,8 +58,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    With `any_space`, settings without an embedder accept memories of every embedding model, not only of the default
-    model. Operators' commands set `any_space`, so that they also work if the embedder is not in their settings.
+    With `any_space`, the database may have memories of every embedding space, not only of the space in the settings.
+    Operators' commands set `any_space`, so that they also work if the embedder is not in their settings.
     """
 
     def __init__(
@@ -65,8 +68,8 @@ class ConfiguredServices:
         self.settings = settings
         self._statement_seconds = statement_seconds
         self._any_space = any_space
-        # With `any_space` and no embedder in the settings, accept every embedding space: the memories may have been
-        # embedded with another model than the default model.
+        # `doctor` compares this space with the space of the memories. With `any_space` and no embedder in the settings,
+        # there is nothing to compare: the settings have only the default model, and the memories may have another one.
         self.expected_space = (
             None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
         )
@@ -223,7 +226,7 @@ def change_topic(settings: Settings) -> ChangeTopic | None:
 
 
 def embedding_space(settings: Settings) -> EmbeddingSpace:
-    """Return the embedding space in the settings: provider, model and dimension."""
+    """Return the embedding space (provider, model and dimension) that the settings choose."""
     provider = PROVIDERS[settings.embedder]
     model = provider.model if provider.is_fixed else settings.embedding_model or provider.model
     return EmbeddingSpace(settings.embedder, model, settings.embedding_dimension)

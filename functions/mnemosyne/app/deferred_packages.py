@@ -10,7 +10,7 @@ _RUNNING = RLock()
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` has not run yet. The first read of a missing name runs the `__init__`."""
+    """A package whose `__init__` has not run yet. The first read of a name that the package lacks runs it."""
 
     def __getattr__(self, name: str) -> Any:
         package: Any = self

@@ -79,8 +79,8 @@ def check_database(
         yield Check("postgresql", rule.cause, rule.next_step)
     yield _extension(vector)
     try:
-        # `allow_later` accepts SQL functions of a later version. The Python code of an earlier version works with them
-        # during an upgrade and after a rollback.
+        # With `allow_later`, SQL functions of a later version of Mnemosyne are no error: during an upgrade and after a
+        # rollback, this Python code works with them.
         states = migrations.status(connection, files, allow_later=True)
         missing = [file for file in states if file.applied_at is None]
     except Misconfigured as exc:
@@ -106,8 +106,8 @@ def check_database(
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
     """Check that row-level security applies to the database users of the functions.
 
-    First, the role of `connection` is checked. If row-level security does not apply to this role, for example because
-    the role owns the schema, the functions' database users (`users`) are checked instead.
+    The role of `connection` is checked first. If row-level security does not apply to it, for example because it owns
+    the schema, the functions' database users (`users`) are checked instead. Without `users`, the result is a warning.
     """
     role = connection.one(_ROLES, names=None)
     if not role["bypasses"] and not role["is_owner"]:
@@ -161,7 +161,7 @@ def check_embedder(embedder: Embedder) -> Check:
 
 
 def check_reranker(reranker: Reranker) -> Check:
-    """Check that the reranker answers. The check waits longer than a search would."""
+    """Check that the reranker answers. The check waits longer for the answer than a search does."""
     try:
         return Check("reranker", reranker.check())
     except ServiceError as exc:
@@ -177,7 +177,7 @@ def check_queue(queue: IngestQueue) -> Check:
 
 
 def failed_check(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
-    """Return a failed check. The remedy is the error's next step, or `otherwise` if the error has none."""
+    """Return a failed check for an error. Its remedy is the error's next step or, if there is none, `otherwise`."""
     detail = exc.detail or detail
     cause = f"{exc.cause} ({detail})" if detail else exc.cause
     return Check(name, cause, exc.next_step or otherwise)
@@ -193,7 +193,7 @@ def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Che
 
 
 def check_api_keys(pool: Pool) -> Check:
-    """Check that API keys can be looked up."""
+    """Check that API keys can be looked up in the database."""
     try:
         find_api_key(pool, "none")
     except ServiceError as exc:
@@ -210,7 +210,7 @@ def _extension(version: str | None) -> Check:
 
 
 def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Iterable[Check]]) -> Iterator[Check]:
-    """Run checks on a database connection. If the connection fails, yield a failed check with the name `database`."""
+    """Run checks on a database connection. If they raise an error, yield a failed check with the name `database`."""
     try:
         with services.pool.connection() as connection:
             yield from checks(connection)
@@ -258,7 +258,7 @@ def check_settings() -> Check:
 
 
 def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
-    """Check the embedder of the memories or, if the database does not work, the embedder in the settings."""
+    """Check the embedder that the database names or, if the database does not work, the embedder in the settings."""
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:

@@ -100,10 +100,11 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 
 
 def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
-    """Return a function that checks the sender of a push, given the push's Authorization header.
+    """Return a function that checks the sender of a push by the push's Authorization header.
 
     The function raises Unauthorized if the push does not come from this deployment. With `checked`, the function also
-    accepts a token whose signature Cloud Run has checked and removed. Raises Misconfigured if settings are missing.
+    accepts a token whose signature Cloud Run has checked and removed. If the settings have neither a secret nor an
+    audience, the function accepts every push; on Cloud Run, Misconfigured is raised instead.
     """
     if settings.push_secret:
         from mnemosyne.service.callers import check_secret
@@ -124,7 +125,7 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
 
 
 def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], LifespanApp]":
-    """Decorate a function that builds an app. The app is then built at the first request, and not at the start."""
+    """Decorate a function that builds an app, so that the app is built at the first request and not at the start."""
 
     @lru_cache(maxsize=1)
     @wraps(build)
@@ -139,8 +140,8 @@ def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callab
 @_entry_point
 def mcp_app() -> Any:
     """Return the app of the `mcp` function."""
-    # Without `defer`, importing the SDK's low-level server would also import the SDK's client and MCPServer. These
-    # imports would take a tenth of the time until the first response.
+    # Without `defer`, importing the low-level server of the MCP SDK would also import the SDK's client and its class
+    # MCPServer. These imports would take a tenth of the time until the first response.
     defer("mcp", "mcp.server")
     from mnemosyne.http.mcp.app import build_app
 
@@ -223,7 +224,7 @@ def _push_app(
     embeds: bool = True,
     warm: Callable[[ConfiguredServices], None] = lambda services: None,
 ) -> Any:
-    """Build the app of a function to which Pub/Sub pushes.
+    """Build the app of a cloud function to which Pub/Sub pushes messages.
 
     By default, the app has one thread for each database connection.
     """

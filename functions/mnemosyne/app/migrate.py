@@ -70,7 +70,7 @@ def migrate(settings: Settings, *, repair: bool = False) -> list[str]:
     """Apply pending files of the schema, and grant roles to the functions' database users.
 
     Returns the applied files. Repeatable files, such as SQL functions, are applied again if they have changed. With
-    `repair`, all of them are applied again. Raises MigrationFailed, or Misconfigured if a user does not exist.
+    `repair`, all repeatable files are applied again. Raises MigrationFailed, or Misconfigured if a user does not exist.
     """
     with closing(connection_factory_for(settings, socket_timeout=None)()) as connection:
         space = embedding_space(settings)

@@ -130,7 +130,8 @@ class SystemOperator(OwnerStores, MemoryStores):
     def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
         """Store memories exactly as they were exported, and return the number of stored memories.
 
-        Raises Conflict if a content is already stored under another id, or if an id belongs to another memory.
+        Raises Conflict if the content of a memory is already stored under another id, or if the memory's id already
+        belongs to another memory.
         """
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
@@ -210,8 +211,8 @@ def announce_changes(settings: Settings) -> dict[str, Any]:
 def announce(feeds: ChangeFeeds, topic: ChangeTopic) -> int:
     """Publish the events of the change feed that are not published yet, and return the number of events.
 
-    The events of a memory are published in the order of its changes. After a crash, events may be published again,
-    under the same ids. If another process is publishing, the result is 0. Raises Unavailable.
+    The events of a memory are published in the order of its changes. After a crash, events may be published again
+    with the same event ids. If another process is publishing, the result is 0. Raises Unavailable.
     """
     deadline, count = time.monotonic() + ANNOUNCING_SECONDS, 0
     with feeds.announcer() as announcer:
