@@ -121,13 +121,13 @@ class DataDir:
 
     @property
     def is_default(self) -> bool:
-        """Whether this is the user's data directory, on which commands work if nothing names another system."""
+        """Whether this is the user's data directory. Commands use it if no option or setting names another system."""
         return self.path == _path(None)
 
     def check_version(self, version: int) -> None:
-        """Check that the cluster, if there is one, was created by this major version of PostgreSQL.
+        """Check that the database cluster, if it exists, has this major version of PostgreSQL.
 
-        Raises Misconfigured otherwise, also if the file with the version is damaged.
+        Raises Misconfigured if the cluster has another version, or if the file PG_VERSION is damaged.
         """
         file = self.postgres / "PG_VERSION"
         content = file.read_text(errors="replace").strip() if file.exists() else str(version)

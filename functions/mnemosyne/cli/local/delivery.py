@@ -118,7 +118,7 @@ class Delivery:
         """
         try:
             step()
-        except (sqlite3.Error, OSError) as exc:  # such as a full disk, a lock held for long, a damaged file
+        except (sqlite3.Error, OSError) as exc:  # a full disk, a file locked for too long, a damaged file
             log.error(
                 "delivery_failed",
                 cause="the queue file cannot be read or written",
@@ -131,7 +131,7 @@ class Delivery:
             self._stop.wait(FAILURE_PAUSE_SECONDS)
 
     def _deliver(self, client: httpx.Client, pool: ThreadPoolExecutor) -> None:
-        """Start pushes of due messages while threads are free, and wait briefly until a push ends."""
+        """Delete the delivered messages, start pushes of due messages, and wait briefly until a push ends."""
         self._acknowledge()
         free = PREFETCH * self._concurrency - len(self._under_way)
         due = self._queue.due(time.time(), free, horizon=LONGEST_RETRY_SECONDS, excluded=list(self._under_way))
@@ -159,7 +159,7 @@ class Delivery:
             push.result()  # raises an error that `_push` did not catch
 
     def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
-        """Push one message. Return true, or schedule its next push and return false."""
+        """Push one message, and return whether this succeeded. After a failure, schedule the next push."""
         if self._stop.is_set():
             return False
         try:
