@@ -45,7 +45,7 @@ def _line(event: Row) -> str:
 
 
 def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iterator[Row]:
-    """Yield the changes that are recorded so far. With `follow`, continue with later changes without end.
+    """Yield the changes that are recorded so far. With `follow`, then wait for later changes and yield them, too.
 
     Prints a note if the change feed of the namespace is off.
     """
@@ -70,7 +70,7 @@ def change_feed() -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **target_values: Any) -> None:
-    """Show the settings of change feeds."""
+    """Show which namespaces have the change feed on or off."""
     with owners_system(**target_values) as system:
         feeds = system.run(ListFeeds())["feeds"]
     if as_json:

@@ -41,7 +41,7 @@ _TRY_IT = (
 
 
 def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_default: bool = False) -> str:
-    """Return the endpoint, commands to try it, and the configuration of each client.
+    """Return the endpoint, commands to try the server, and the configuration of each client.
 
     If an API key is needed, the text contains a placeholder for the key. With OAuth, clients need no key, because their
     users log in. The commands cannot log in, so they need a key. `is_default` is true if commands use this system by

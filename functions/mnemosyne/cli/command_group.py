@@ -1,4 +1,7 @@
-"""Groups of commands: each command's module is imported on first use, and `--help` shortens no description."""
+"""Groups of click commands. A command's module is imported when the command is first used.
+
+The `--help` of a group does not shorten the descriptions of the commands.
+"""
 
 from collections import UserDict
 from importlib import import_module

@@ -90,7 +90,7 @@ class Deployment:
     def _token(self) -> str:
         """Return the identity token of gcloud's account, by which the function identifies the caller.
 
-        Returns an empty string if gcloud gives none.
+        Returns an empty string if gcloud prints no token.
         """
         try:
             return self._gcloud("auth", "print-identity-token").strip()

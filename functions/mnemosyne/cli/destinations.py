@@ -29,12 +29,15 @@ Outcomes = Mapping[UUID, IngestStatus]
 
 
 class _PollingDestination:
-    """Base of both destinations, which repeats the request for outcomes while the system is unavailable."""
+    """Base of both destinations. While the system is unavailable, the import continues to ask for outcomes."""
 
     _is_waiting = False
 
     def _ask_if_available(self, ask: Callable[[], Outcomes]) -> Outcomes:
-        """Return the outcomes, or none while the system is unavailable. Print one note for each outage."""
+        """Return the outcomes that `ask` reads, or no outcomes if the system is unavailable.
+
+        The first time that an outage is noticed, print a note.
+        """
         try:
             outcomes = ask()
         except Unavailable as exc:
@@ -80,7 +83,7 @@ class PubSubDestination(_PollingDestination):
 class McpDestination(_PollingDestination):
     """Sends memories by calling a server's tools.
 
-    The token needs the scope `read` as well as `write`, because the outcomes of requests are read.
+    The token needs the scope `write` to send memories, and the scope `read` to read the outcomes of their requests.
     """
 
     def __init__(self, url: str, place: str = "") -> None:
@@ -102,7 +105,7 @@ class McpDestination(_PollingDestination):
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Send valid records as JSON lines, and invalid records with their errors.
 
-        The records are sent in one call, or in several if they have more JSON values than one call may have.
+        The records are sent in one call, or in several if they have more JSON values than are allowed in one call.
         """
         lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
         failures = [_failure_fields(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
@@ -162,7 +165,7 @@ def _line(record: Record) -> str:
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
         values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
     if isinstance(record.reading, Deletion):
-        # Send the time, too. In a record without a time, it is the modification time of the file, which the server
-        # does not know.
+        # Send the time of the deletion, too. If the record has no time, `timestamp` is the modification time of the
+        # file, which the server does not know.
         values["timestamp"] = rfc3339(record.reading.timestamp)
     return json.dumps(values | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

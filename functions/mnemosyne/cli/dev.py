@@ -116,9 +116,9 @@ _HOW_CALLERS_AUTHENTICATE = {
 
 
 class _Interrupted(BaseException):
-    """Raised at the second signal to stop, or at any such signal during the start.
+    """Raised at the second signal to stop the system, or at the first one if the system is still starting.
 
-    It is not an Exception, so that only clean-up code handles it.
+    It is not a subclass of Exception, so that no `except Exception` catches it and only clean-up code runs.
     """
 
 

@@ -63,7 +63,7 @@ def _checks(target_values: Mapping[str, Any]) -> Iterator[Check]:
                     yield Check(**check)
             return
         with open_services(target_values["data_dir"], any_space=True, delivers=False) as services:
-            # Yield each check when the check ends, so that the result is printed at once.
+            # Yield each check as soon as it has ended, so that its result is printed before the next check begins.
             yield examination.check_settings()
             yield from examination.examine(services)
     except ServiceError as exc:

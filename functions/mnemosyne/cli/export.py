@@ -107,7 +107,10 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
 
 @contextmanager
 def _replacement(output: Path) -> Iterator[TextIO]:
-    """Open a private temporary file, which replaces the output file at the end. Until then, the old file stays."""
+    """Open a temporary file that only its owner can read. At the end, this file replaces the output file.
+
+    If writing the temporary file fails, the old output file stays.
+    """
     target = output.resolve()
     if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
         with private(output) as stream:

@@ -49,7 +49,7 @@ def seconds_since(since: str | None, timezone: str) -> float | None:
 
 
 def listing_pages(system: System, operation: Operation, *, follow: bool) -> Iterator[Row]:
-    """Yield the pages of a listing up to now. With `follow`, continue with later pages without end."""
+    """Yield the pages of a listing. With `follow`, then wait for rows that are added later and yield their pages."""
     never = threading.Event()
     while True:
         page = system.run(operation)

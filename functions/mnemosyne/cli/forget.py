@@ -65,7 +65,7 @@ def forget(
             if dry_run:
                 _list(system, criteria, preview, options["timezone"], target_options)
                 return
-            if not (preview["holds"] or confirm or yes):  # with a legal hold, do not ask, because forgetting will fail
+            if not (preview["holds"] or confirm or yes):  # do not ask if a legal hold will make the forgetting fail
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**criteria, token=confirm or preview["token"]))["id"])
         count = _delete_memories(system, namespace, continued, target_options)

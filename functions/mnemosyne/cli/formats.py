@@ -72,7 +72,7 @@ def _modified(file: Path) -> datetime | None:
 
 
 def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
-    """Return the text of a file from its beginning: decompressed, in UTF-8, without a byte order mark."""
+    """Return a stream of a file's text from its beginning: decompressed, in UTF-8, without a byte order mark."""
     stream.seek(0)
     text = as_utf_8(reading.decompress(stream, name))
     if cast(BufferedReader, text).peek(len(BOM_UTF8)).startswith(BOM_UTF8):

@@ -1,4 +1,4 @@
-"""`mnemosyne holds`: legal holds, which keep memories from being deleted, forgotten or expiring."""
+"""`mnemosyne holds`: legal holds, which keep memories from being deleted or forgotten, and from expiring."""
 
 import json
 from typing import Any
@@ -65,13 +65,16 @@ def place_(reason: str, **options: Any) -> None:
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
 def release(hold: UUID, namespace: str, **target_values: Any) -> None:
-    """Release a hold. Its memories can be deleted again. A memory whose expiry time has passed expires at once."""
+    """Release a hold. The memories that only this hold kept can be deleted again.
+
+    If the expiry time of such a memory has passed, the memory expires at once.
+    """
     with owners_system(**target_values) as system:
         missing: NotFound | None = None
         try:
             system.run(ReleaseHold(namespace=namespace, id=hold))
         except NotFound as exc:
-            # An earlier run may have released the hold and been interrupted before the next line, so continue.
+            # An earlier run may have released the hold, and been interrupted before it ran ApplyRetention. So continue.
             missing = exc
         count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     if missing and not count:

@@ -155,9 +155,10 @@ def _import(
 
 
 def _report(path: Path, journal: Journal, listing: Listing) -> bool:
-    """Write the failed records to a file, and return whether there are any. If not, delete the file of an earlier run.
+    """Write the failed records to a file, print its path, and return whether any record has failed.
 
-    Also print the file's path, and notices about memories, fields and files that were left out.
+    If no record has failed, delete the file that an earlier run has written. Also print notices about memories, fields
+    and files that were left out.
     """
     failures = FailuresFile(path)
     count = failures.write(
@@ -249,7 +250,7 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     """Restore exports in JSON lines into a namespace.
 
     Memories that are already stored are skipped, so that a run can be repeated. Raises InvalidRequest for a line that
-    is not from a complete export, and Conflict if a content is stored under another id.
+    is not from a complete export, and Conflict if a memory's content is stored under another id.
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
     with _owners_system(data_dir) as system:
@@ -267,7 +268,7 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
 
 
 def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield the fields of each line, and the bytes of the line."""
+    """Yield the fields of each line, and the length of the line in bytes."""
     for path in files:
         if not path.is_file():
             raise InvalidRequest(f"{path} is not a file: --restore reads a file that `mnemosyne export` has written")

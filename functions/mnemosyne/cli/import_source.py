@@ -30,8 +30,8 @@ class Source:
     def at(cls, path: Path, timezone: str = "UTC", vault: str | None = None) -> "Source":
         """Return the source for the file or folder at the path.
 
-        The name of a file is its path as the user wrote it. The name of a folder of notes is its full path, so that the
-        next import finds the same notes from any working directory. `vault` replaces the full path.
+        For a file, `name` is its path as the user wrote it. For a folder of notes, `name` is its full path, so that the
+        next import finds the same notes from any working directory. A given `vault` is used instead of the full path.
 
         Raises InvalidRequest if the full path of a folder of notes is too long for a source.
         """
@@ -59,7 +59,7 @@ def _storable(name: str) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """A record of the source, and the request to which it was parsed."""
+    """A record of the imported file or folder, and the ingest request that was parsed from it."""
 
     item: Item
     reading: Reading
@@ -70,7 +70,7 @@ class Record:
 
     @property
     def names_request(self) -> bool:
-        """Whether the record itself contains a request id, which another record may contain, too."""
+        """Whether the record itself contains a request id. Several records may contain the same id."""
         return bool(self.item.fields and self.item.fields.get("request_id"))
 
     @property

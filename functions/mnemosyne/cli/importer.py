@@ -54,7 +54,7 @@ class Destination(Protocol):
         """Return the hash of the content that the request has stored, or None if the hash is unknown."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
+        """Change the tags of a stored memory, or set the memory that supersedes (replaces) it."""
 
     def pause(self) -> None:
         """Wait a moment before the next request for outcomes."""
@@ -79,7 +79,7 @@ class _Batch:
 
     @property
     def contents(self) -> str:
-        """Digest of the batch's records, to detect that the source has changed."""
+        """Digest of the batch's records. If the journal has another digest, the source has changed since."""
         records = [_reproducible_parts(record) for record in self.records]
         return hashlib.sha256(repr(records).encode(errors="replace")).hexdigest()
 
@@ -101,7 +101,10 @@ class _Batch:
 
 
 def _reproducible_parts(record: Record) -> tuple[Reading, object]:
-    """Return the record without the request id and an expiry computed from `ttl`, which differ in each run."""
+    """Return the parts of a record that are the same in each run.
+
+    The request id, and an expiry that was computed from `ttl`, are left out, because they differ in each run.
+    """
     reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
     return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
 
@@ -127,9 +130,10 @@ def run(
     """Send every item, follow it to its outcome, and record the progress in the journal.
 
     A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
-    sent, so that after a crash the next run finds their outcomes or sends the same requests again. `progress` is called
-    with the number of new outcomes. `index` has the request ids of the files that this import has already read. After
-    the last file, the caller must call `post_import_updates.apply` and finish the journals.
+    sent. So after a crash, the next run reads the outcomes of these requests. It sends requests without an outcome
+    again, with the same ids. `progress` is called with the number of new outcomes. `index` has the request ids of the
+    files that this import has already read. After the last file, the caller must call `post_import_updates.apply` and
+    finish the journals.
     """
     under_way: deque[_Batch] = deque()
 
@@ -141,7 +145,7 @@ def run(
                 if not batch.open:
                     journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
                     under_way.remove(batch)
-                if not count:  # pause before asking for later batches, which hardly have outcomes yet
+                if not count:  # later batches hardly have outcomes yet, so pause before asking for them
                     break
             if len(under_way) > down_to:
                 destination.pause()
@@ -177,9 +181,9 @@ def _prepare(batch: _Batch, earlier: Published | None, destination: Destination,
 
 
 def _find_earlier(batch: _Batch, destination: Destination) -> None:
-    """Find the outcomes of the batch's requests in an earlier import.
+    """Store in the batch the outcomes that its requests have from an earlier import.
 
-    Records with source and key, or with a request id, have the same request ids in each import.
+    A record with source and key, or with a request id in the file, has the same request id in each import.
     """
     readings = [
         record.reading

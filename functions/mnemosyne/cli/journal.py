@@ -78,7 +78,7 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Totals of all batches: the outcomes by state, and the memories that have unknown fields, by field name."""
+    """Totals of all batches: the number of outcomes in each state, and of memories with each unknown field."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -195,7 +195,7 @@ class Journal:
         failures: Sequence[Failure] = (),
         stored: Sequence[tuple[str, UUID, bool]] = (),
     ) -> None:
-        """Record the number of outcomes of a batch in each state.
+        """Record that a batch is finished, with its number of outcomes in each state, and its failures.
 
         `stored` has the content hash and the id of each stored memory, and whether the memory is new.
         """
@@ -229,7 +229,7 @@ class Journal:
             database.execute("DELETE FROM failures WHERE batch = -1")
 
     def add_update_failure(self, source: str, error: str) -> None:
-        """Record that a stored memory differs from its record in the source."""
+        """Record that the tags or the successor of a stored memory could not be set as in the source."""
         with self._transaction() as database:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 

@@ -25,7 +25,7 @@ SHOWN_PATHS = 5
 
 @dataclass
 class Listing:
-    """The files below a path: those to read, and those to skip."""
+    """The files of an import (a single file, or the files in a folder): those to read, and those to skip."""
 
     root: Path
     files: list[tuple[Path, str]] = field(default_factory=list)
