@@ -31,11 +31,12 @@ class StoredObject:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
-        """Return the object of a notification; None if there is nothing to import.
+        """Return the object that a Cloud Storage notification names; None if there is nothing to import.
 
         There is nothing to import if the object has no new content (for example, if it was deleted), or if the object
-        is the report of an import. Attributes: https://cloud.google.com/storage/docs/pubsub-notifications#attributes.
-        Raises InvalidRequest if the message is not a notification.
+        is the report of an import. `attributes` are the attributes of the notification, which are documented at
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if they are not
+        those of a notification.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
@@ -56,7 +57,10 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """URI of the object's generation. It is the source in the outcome of a failed record without source and key."""
+        """URI of the object's generation.
+
+        If a failed record has no source and key of its own, the record's outcome has this URI as its source.
+        """
         return f"gs://{self.bucket}/{escape(self.name)}#{self.generation}"
 
     @property
@@ -92,8 +96,8 @@ class ObjectImport:
 class ObjectLine:
     """A record in an imported object, with its outcome.
 
-    `line` is the record's key, which begins with the number of the record's line (see `key_of`). `status` is the
-    outcome; None before there is an outcome.
+    `line` is a text that begins with the number of the record's line (see `key_of`). `status` is the outcome of the
+    record; None before there is an outcome.
     """
 
     line: str

@@ -75,8 +75,8 @@ class Outcome:
     def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter, delivery: str) -> Self:
         """Return the outcome of a dead-lettered message.
 
-        `delivery` is the id of the delivered message. After a redrive, this id differs from the dead letter's
-        `message_id`.
+        `delivery` is the id of the delivered message. It differs from the dead letter's `message_id` after a redrive,
+        because a redrive publishes the dead letter as a new message.
         """
         return cls(
             namespace=namespace,
@@ -94,11 +94,13 @@ class Outcome:
     def encode(self) -> tuple[bytes, dict[str, str]]:
         """Encode the outcome as a CloudEvent in binary mode, and return the message's data and attributes.
 
-        If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids.
-        The id contains a digest of the namespace and the error, because two namespaces may have the same request id,
-        and a request may fail with different errors. A request that is published again can also fail with error A, then
-        with error B, and then with error A again. Therefore the digest of a failure also contains the id of
-        the delivered message.
+        If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids,
+        because the id contains the request id, the state, and a digest of three values:
+
+        - The namespace, because two namespaces may have the same request id.
+        - The error, because a request may fail with different errors.
+        - For a failure, the id of the delivered message, because a request that is published several times can fail
+          with error A, then with error B, and then with error A again.
         """
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
@@ -124,7 +126,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class DeletedRecords:
-    """Outcomes of requests to delete records by source and key, and the requests that were not carried out."""
+    """Outcomes of requests to delete records by source and key, and ids of those that were not carried out."""
 
     outcomes: Mapping[UUID, IngestStatus]
     busy: frozenset[UUID] = frozenset()

@@ -1,4 +1,4 @@
-"""Validate input. Errors name the argument, the value and the rule. Pure.
+"""Validate input. Errors name the argument, its value and the values that are allowed. Pure.
 
 The arguments of MCP tools and the memories in published messages must follow the same rules.
 """
@@ -285,14 +285,15 @@ def check_values(text: bytes, *, of: str) -> None:
     # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
     # quotes, so that the remaining quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * VALUES  # two quotes for a field's name, and two for its value
+    few_strings = plain.count(b'"') <= 4 * VALUES  # at most four quotes per value with its field's name
     if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
         raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
 
 
 def max_values(text: bytes) -> int:
-    """Return an upper bound of the number of values inside a JSON text.
+    """Return an upper bound of the number of values in the arrays and objects of a JSON text.
 
-    The bound is the number of commas and opening brackets, because one of them is before every value or its name.
+    The bound is the number of commas and opening brackets. Each value (in an object, the name of its field) directly
+    follows one of them.
     """
     return text.count(b",") + text.count(b"[") + text.count(b"{")

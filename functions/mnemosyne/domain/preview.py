@@ -1,4 +1,4 @@
-"""Previews of contents: the beginning as one line of text, for lists. Pure."""
+"""Previews: the beginning of a content on one line, for lists of memories. Pure."""
 
 import re
 

@@ -59,7 +59,7 @@ _REQUEST_ID = re.compile(rb'"request_id"\s*:\s*"([0-9A-Fa-f-]{32,36})"')
 
 
 def _in_utc(time: str) -> str:
-    """Return the time in UTC with milliseconds; empty if the text is not a time. A time without offset is in UTC."""
+    """Return the time in UTC with milliseconds; empty if the text is not a time. Without an offset, UTC is assumed."""
     try:
         moment = datetime.fromisoformat(time)
         in_utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -81,11 +81,12 @@ class Published:
     def first_published(self) -> str:
         """Time at which the message was first published, in RFC 3339 with milliseconds.
 
-        This time stays the same when Pub/Sub forwards the message to a dead-letter topic, or a redrive publishes the
-        message again. The result is the earliest of Pub/Sub's publish time and the times in two attributes. If the
-        time in an attribute is later than Pub/Sub's time, it comes from a fast clock. With such a time, the message
-        would seem to be later than a deletion that in fact followed it. An attribute that is not a time is ignored.
-        Otherwise the message would have no such time, and each delivery would count as published when it is delivered.
+        This time stays the same when Pub/Sub forwards the message to a dead-letter topic, or when an operator publishes
+        its dead letter again. The result is the earliest of three times: Pub/Sub's publish time, and the times in two
+        attributes. A time in an attribute that is later than Pub/Sub's time comes from a fast clock. If it were the
+        result, the message would seem to be later than a deletion that in fact followed the message. Attributes that
+        are not times are ignored. If such an attribute were the result, the time would be unknown, and each delivery of
+        the message would count as published at the time of the delivery.
         """
         attributes = self.attributes
         times = (attributes.get(FIRST_PUBLISHED, ""), attributes.get(_SOURCE_PUBLISH_TIME, ""), self.publish_time)
@@ -134,10 +135,10 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageBody:
-    """The parsed data of a message, with its namespaces, version, source and key.
+    """The parsed data of a message, with the namespaces, schema version, source and key that the message names.
 
-    These values can be in the message's attributes or in its data. A CloudEvent can also have the namespace, the source
-    and, as its id, the key.
+    The message can name them in its attributes or in its data. If it is a CloudEvent, it can also name the namespace
+    and the source in attributes of the CloudEvent, and the CloudEvent's id is the key.
     """
 
     body: Mapping[str, Any]
@@ -153,10 +154,12 @@ class MessageBody:
     """Error for memories without a key, if the key of the message is invalid; else empty."""
 
     def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
-        """Return the namespace that the message is for, and an error. The error is empty if the namespace is valid.
+        """Return the namespace that the message is for, and an error. The error is empty if there is no problem.
 
-        `allowed_namespace` is the only namespace that the publisher is allowed to write to. The message need not name
-        it. Without `allowed_namespace`, the result is empty if the message names no namespace or an invalid one.
+        If `allowed_namespace` is given, it is the only namespace that the publisher is allowed to write to. The result
+        is then this namespace, even if the message names none, and it is an error if the message names another.
+        Without `allowed_namespace`, the message must name a valid namespace; else the returned namespace is empty. It
+        is also an error if the message names two different namespaces.
         """
         if not allowed_namespace and not self.namespaces:
             return "", "attribute namespace is required"
@@ -196,7 +199,8 @@ def unwrap(message: Published) -> MessageBody:
         problem = str(exc)
     if problem or not isinstance(body, dict):
         body = {}
-    # Only a batch has a source and key for all its memories. Otherwise these fields belong to the message's one memory.
+    # In a batch (data with `memories`), the fields source and key apply to all its memories. In other data, they are
+    # fields of the only memory, and are not read here.
     batch = body if "memories" in body else {}
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
@@ -213,10 +217,10 @@ def unwrap(message: Published) -> MessageBody:
 
 
 def _first_key(*values: object) -> tuple[str, str]:
-    """Return the key, which is the first value that is present, and an empty error.
+    """Return the first value that is not empty as the key, and an empty error. The key is empty if all values are.
 
-    If this value is not a valid key, return an empty key and an error. Without the error, the memory would be stored
-    without a key, and its next version would become a second memory.
+    If the first such value is not a valid key, return an empty key and an error. Without the error, the memory would be
+    stored without a key, and its next version would become a second memory.
     """
     for value in values:
         if key := storable_name(value, characters=KEY_LIMIT):

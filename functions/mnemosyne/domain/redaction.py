@@ -20,7 +20,7 @@ def redact(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -
 
     `entries` is the result of `message.read_each`, and `positions` has the indexes of the forgotten memories in
     `entries`. A forgotten memory is replaced by its request id and an error. The other memories keep their request ids,
-    sources, keys and positions. Returns None if all memories are forgotten.
+    sources and keys, and their order. Returns None if all memories are forgotten.
     """
     if len(positions) == len(entries):
         return None
