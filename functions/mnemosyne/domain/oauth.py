@@ -49,7 +49,7 @@ class Client:
     refreshes: bool = True
 
     def allows_redirect(self, redirect_uri: str) -> bool:
-        """Whether the client has registered the URI. On loopback the port may differ (RFC 8252, section 7.3)."""
+        """Whether the client has registered the URI. Ports on loopback are not compared (RFC 8252, section 7.3)."""
         return any(is_same(registered, redirect_uri) for registered in self.redirect_uris)
 
     @property
@@ -73,9 +73,10 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True)
 class PendingAuthorization:
-    """An authorization request between /authorize and the person's decision.
+    """An authorization request, begun by a client at /authorize or by a person on the account page.
 
-    Its status is started, logging_in (during the call of the identity provider), logged_in, or decided.
+    Its status is started, logging_in (during the call of the identity provider), logged_in, or decided (after the
+    person has allowed or refused the access).
     """
 
     parameters: Mapping[str, str]
@@ -160,8 +161,9 @@ class Consent:
 class PeopleRule:
     """An access rule: people who may log in, with their namespace and scopes. The first matching rule applies.
 
-    `who` is an e-mail address, `@domain`, `claim:value`, or `*` for everybody with an account at the identity provider.
-    If the rule has no namespace, each person has a separate namespace.
+    `who` is an e-mail address, `@domain`, `claim:value` for everybody whose ID token has this claim with this value, or
+    `*` for everybody with an account at the identity provider. If the rule has no namespace, each person has a separate
+    namespace.
     """
 
     who: str
@@ -209,12 +211,15 @@ def verified_email(claims: Mapping[str, Any]) -> str:
 
 
 def addresses_of(claims: Mapping[str, Any]) -> list[str]:
-    """Return all e-mail addresses in the claims, to check whether the person is blocked. Unverified ones count, too."""
+    """Return all e-mail addresses in the claims, verified or not, to check whether the person is blocked."""
     return [str(claims[name]) for name in ("email", "preferred_username", "upn") if "@" in str(claims.get(name, ""))]
 
 
 def blocked_name(who: str) -> str:
-    """Normalize the address or subject of a person to block. Raises ValueError with the problem."""
+    """Normalize the e-mail address, or the subject (user id), of a person to block.
+
+    Raises ValueError, with the problem, if it is neither.
+    """
     name = who.strip()
     if not 1 <= len(name) <= 200 or not name.isprintable() or name.startswith("@") or name == "*":
         raise ValueError(f"who must be an address or a subject of at most 200 characters, got {who[:200]!r}")
@@ -222,7 +227,10 @@ def blocked_name(who: str) -> str:
 
 
 def _has_value(actual: object, value: str) -> bool:
-    """Whether a claim has this value, or is a list that contains it. If the claim is a Boolean, case is ignored."""
+    """Whether `actual`, the value of a claim, is `value` or a list that contains `value`.
+
+    A Boolean claim is compared with the words true and false, without regard to case.
+    """
     if isinstance(actual, list):
         return any(_has_value(item, value) for item in actual)
     if isinstance(actual, bool):

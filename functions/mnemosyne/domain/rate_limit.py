@@ -120,10 +120,10 @@ class TokenBucket:
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
         """Take `cost` tokens if the bucket has enough. Return the new bucket, and the seconds to wait.
 
-        If the tokens were taken, the seconds are 0. `paid` is the part of the request's cost that earlier calls have
-        taken. After the wait, the client sends the whole request again and pays this part again, so the seconds to wait
-        include this part. If a request costs more than a full bucket has, a full bucket is enough, and the balance
-        becomes negative.
+        If the tokens were taken, the seconds are 0. `paid` is the number of tokens that earlier calls have taken for
+        the same request. After the wait, the client sends the request again and pays for all of it, so the seconds are
+        long enough for `cost` and `paid` together. If a request costs more than a full bucket has, a full bucket is
+        enough, and the balance becomes negative.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):

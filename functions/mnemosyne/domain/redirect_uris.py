@@ -57,7 +57,7 @@ def _is_loopback(uri: str) -> bool:
 
 
 def is_same(registered: str, requested: str) -> bool:
-    """Whether two redirect URIs are equal. On loopback the port may differ (RFC 8252, section 7.3)."""
+    """Whether two redirect URIs are equal. Ports on loopback are not compared (RFC 8252, section 7.3)."""
     if registered == requested:
         return True
     if redirect_problem(requested) or not _is_loopback(registered) or not _is_loopback(requested):

@@ -24,9 +24,10 @@ class NamespaceRetention:
 
 
 class RetentionCursor(Input):
-    """Position at which the next batch begins, when the expiry of memories is computed again.
+    """Position after a batch of memories whose expiry was computed again.
 
-    This is done after the lifetimes have changed. The position is a namespace, and the last memory that was processed.
+    After an operator has changed lifetimes, the expiry of the stored memories is computed again in batches. The
+    position is a namespace, and the id of the last processed memory in it (None if no memory in it was processed).
     """
 
     namespace: Text
