@@ -19,7 +19,7 @@ class Neighbours:
 
     @property
     def may_replace(self) -> Sequence[MemorySummary]:
-        """Up to three earlier memories that the memory may replace, because they state another value of a fact."""
+        """Up to three earlier memories that this memory seems to replace, because the values of a fact differ."""
         from mnemosyne.domain import changed_facts  # imported only when used, for a shorter cold start
 
         return changed_facts.replaced_ids(self.content, self.earlier) if self.earlier else ()

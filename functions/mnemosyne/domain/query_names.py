@@ -18,7 +18,8 @@ def names_in_query(query: str) -> list[str]:
 
     The first word of a sentence, abbreviations in capitals, months and weekdays are not names. In German every noun is
     capitalised, so the SQL function `search_terms` ignores names without digits if the query or some of the namespace's
-    memories are in German. If a query has more than four names, the result is empty.
+    memories are in German. If a query has more than four names, it probably has several topics, and the result is
+    empty.
     """
     starts = {match.end() for match in _SENTENCE_START.finditer(query)}
     words = [match.group() for match in _WORD.finditer(query) if match.start() not in starts]

@@ -6,7 +6,7 @@ The database returns candidates with their raw scores (`db/functions/09_find_can
    lexical score to a weighted mean. `add_context` adds scores of neighbours in the session. A time and a speaker that
    the query names give a bonus. Other searches use `score_plain` instead.
 2. `diversify` subtracts a penalty for similarity to a better candidate.
-3. `order` combines relevance and quality, and folds near-duplicates into the best of them.
+3. `order` combines relevance and quality (usefulness by ratings), and keeps only the best of several near-duplicates.
 """
 
 import heapq
@@ -83,7 +83,7 @@ def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
 
 
 def best_share(rows: Iterable[Candidate]) -> float:
-    """Return how many of the query's words the best memories contain: the mean of the three largest `words_share`."""
+    """Return the share of the query's words that the best memories contain: the mean of the three largest shares."""
     largest = heapq.nlargest(3, (row.words_share or 0.0 for row in rows))
     return statistics.fmean(largest) if largest else 0.0
 
@@ -96,8 +96,8 @@ def weight_of_words(lexical_weight: float, share: float, weights: Weights = DEFA
 
 
 def context_weight(share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return a factor from 0 to 1, by which the bonus for neighbours is multiplied. The factor is lower if the best
-    memories contain many of the query's words (`share`, the result of `best_share`)."""
+    """Return a factor from 0 to 1 for the bonus that a memory gets for its neighbours in the session. The factor is
+    lower if the best memories contain many of the query's words (`share`, the result of `best_share`)."""
     return min(1.0, max(0.0, 1 - weights.context_by_share * (share - weights.sufficient_share)))
 
 
@@ -130,10 +130,10 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 
 
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
-    """Scale scores so that the first `listed` scores range from 0 to 1. Lower scores become 0.
+    """Scale all scores, so that the first `listed` scores range from 0 to 1. Negative results become 0.
 
-    If the first `listed` scores are all equal, they have no range, so every score becomes either 0 or 1. With `flat`,
-    the scores above `flat` become 1. Without `flat`, the scores that are not lower than the equal scores become 1.
+    If the first `listed` scores are all equal, they have no range. Then every score becomes 1 if it is above `flat`
+    (or, if `flat` is None, if it is not lower than these equal scores), else 0.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -151,10 +151,10 @@ def add_context(
     adjacency: Mapping[int, Mapping[int, int]],
     weights: Weights,
 ) -> list[float]:
-    """Return, for each row, the bonus for its neighbours; 0 if the row has no neighbours.
+    """Return, for each row, the bonus for its neighbours in the session; 0 if the row has no neighbours.
 
-    The bonus is a weighted sum of the neighbours' scores and the best score in the session. A row with a long content
-    gets only a share of its bonus (see `context_share`), and a part of the mean bonus instead of the rest.
+    The bonus is a weighted sum of the neighbours' scores and the best score in the session. For a long content, it is
+    averaged with a fraction of the mean bonus of the rows; `context_share` is the weight of the content's own bonus.
     `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`.
     """
     best: dict[int, float] = {}
@@ -220,7 +220,7 @@ def score_plain(candidates: Candidates) -> list[RankedCandidate]:
 
 
 def pool_ids(entries: Sequence[RankedCandidate]) -> list[str]:
-    """Return the ids of candidates that `diversify` compares; empty for fewer than two, or if none has a session."""
+    """Return ids of the candidates that `diversify` compares; empty if fewer than two exist, or none has a session."""
     if len(entries) < 2 or all(entry.candidate.session is None for entry in entries):
         return []
     return [entry.candidate.id for entry in entries[:POOL]]

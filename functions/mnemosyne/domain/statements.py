@@ -77,12 +77,12 @@ class Statement:
 
     @cached_property
     def by_key(self) -> dict[str, Word]:
-        """The content words by their keys. If several words have the same key, only the first is used."""
+        """The content words by their keys (see `key_of`). Of several words with the same key, only the first."""
         return {word.key: word for word in reversed(self.words)}
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys of the content words."""
+        """Keys of the content words: the words in lower case, without common endings (see `key_of`)."""
         return frozenset(self.by_key)
 
     @cached_property
@@ -116,7 +116,7 @@ class Statement:
 
     @cached_property
     def names(self) -> list[frozenset[str]]:
-        """The names in the statement. A name is the set of the keys of its words."""
+        """The names in the statement. Each name is a set with the keys (see `key_of`) of the name's words."""
         name_keys = []
         for is_name, words in groupby(self.words, lambda word: word.kind is Kind.NAME):
             run: list[str] = []
