@@ -34,7 +34,7 @@ _NAMED_PERIOD = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
 # Expressions that belong to no particular period, such as "at the end of the month" (of any month) and "at five" (on
-# any day). A question with such an expression, or with a length such as "3 days", names no time.
+# any day). Such expressions, and lengths such as "3 days", are not taken as the time of a question.
 _OF_ANY_PERIOD = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
 _CLOCK_ALONE = re.compile(
     r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
@@ -116,7 +116,7 @@ def _of_earlier_years(expression: str, now: datetime, timezone: str, budget: Mat
         try:
             windows.append(resolve(f"{expression} {year}", now=now, timezone=timezone, budget=budget))
         except InvalidRequest:
-            continue  # for example "monday 2025", or 29 February in a year that is no leap year
+            continue  # not a time: for example "monday 2025", or 29 February in a year without that day
     return windows
 
 
@@ -126,7 +126,7 @@ def _probably_means_time(expression: str) -> bool:
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
     if _PART_OF_A_YEAR.search(expression) and not _NAMED_YEAR.search(expression):
-        return False  # for example "the first half of a book"
+        return False  # probably not a time: for example "the first half of a book"
     if any(pattern.fullmatch(expression) for pattern in (_OF_ANY_PERIOD, _CLOCK_ALONE, _LENGTH)):
         return False
     return first.strip(".,") in _CUES or first[:1].isdigit()

@@ -109,9 +109,10 @@ def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
 
 
 def _in_part(hour: float | None, part: str) -> float | None:
-    """Return the hour or the hour plus 24, whichever is in the part of the day; None if neither is.
+    """Return the hour, plus 24 if necessary, so that it is in the part of the day; None if it cannot be.
 
-    Hours from 24 are on the next day: a night ends at 5 a.m. of the next day, which is hour 29.
+    Hours from 24 are on the next day: a night ends at 5 a.m. of the next day, which is hour 29. Therefore 2 a.m. of a
+    night becomes 26.
     """
     first, last = _HOURS.get(part, (0, 24))
     return None if hour is None else next((time for time in (hour, hour + 24) if first <= time <= last), None)

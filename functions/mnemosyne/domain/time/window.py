@@ -120,7 +120,7 @@ _SEPARATORS = re.compile(r" (?P<word>to|until|till|through|thru|and|or|-|–|—
 _DAY = timedelta(hours=23)
 """Length of the shortest day, on which clocks are set forward by one hour."""
 _START_OR_END = re.compile(r"(?:the )?(?:very )?(?P<point>beginning|start|end) of (?P<text>.+)")
-# Exactly two dots: three dots after an expression are an ellipsis.
+# A span with only a start ("2025..") or only an end ("..2025"). Three dots do not match, because they are an ellipsis.
 _OPEN_INTERVAL = re.compile(r"(?P<start>.*[^. ]) ?\.\.|\.\. ?(?P<end>[^. ].*)")
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|up until|before|after) (.+)")
 _TWO_SIDES = re.compile(
