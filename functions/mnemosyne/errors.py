@@ -19,6 +19,8 @@
         └── Misconfigured the settings or the schema are wrong: the operator can fix them
             └── MigrationFailed … because PostgreSQL rejected a file of the schema
 
+In this tree, `…` means the description of the parent class.
+
 Adapters translate the errors of their drivers into these errors, with `raise … from exc`. HTTP handlers, tools and the
 CLI catch them. The table of service errors is in `adapters.service_errors`.
 """
@@ -67,7 +69,7 @@ class Unauthorized(MnemosyneError):
 class ServiceError(MnemosyneError):
     """Raised when the deployment cannot do something now. The request is not the cause.
 
-    Nothing was changed, except perhaps before UncertainCommit or UncertainPublication.
+    Nothing was changed, except perhaps if the error is an UncertainCommit or UncertainPublication.
 
     `cause` is Mnemosyne's description of the error, `next_step` tells the operator what to check or run, and `detail`
     is the service's own error message.
@@ -87,7 +89,7 @@ class ServiceError(MnemosyneError):
 class Unavailable(ServiceError):
     """Raised when a service cannot be reached. A retry may succeed.
 
-    Nothing was changed, except perhaps before UncertainCommit or UncertainPublication.
+    Nothing was changed, except perhaps if the error is an UncertainCommit or UncertainPublication.
     """
 
 
@@ -105,10 +107,10 @@ class StatementTimeout(Unavailable):
 
 
 class ItemUnavailable(Unavailable):
-    """Raised when one item cannot be processed now, although the service works for others. Nothing was changed.
+    """Raised when one message or memory cannot be processed now, although others can. Nothing was changed.
 
-    After `max_delivery_attempts` deliveries, a message with such an item can become a dead letter (which an operator
-    can publish again). During an outage of a service, messages are delivered again instead.
+    After `max_delivery_attempts` deliveries, such a message can become a dead letter (which an operator can publish
+    again). But during an outage of a service, messages do not become dead letters, and are delivered again.
     """
 
 
