@@ -43,9 +43,9 @@ def is_text(beginning: bytes) -> bool:
 
 
 def text_of(data: bytes) -> tuple[str, str]:
-    """Decode the data. Return the text, and a note if its encoding was guessed.
+    """Decode the data. Return the text, and the encoding with a reason if the encoding was guessed.
 
-    Raises ValueError if the data is not text.
+    If the encoding was not guessed, the second result is empty. Raises ValueError if the data is not text.
     """
     encoding = encoding_of(data)
     try:

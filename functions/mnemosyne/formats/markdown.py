@@ -18,9 +18,10 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> Item | None:
     """Read a note; None if the file is empty.
 
-    The timestamp is taken from the properties, the file's name or the modification time, in this order. Other
-    properties become metadata. Properties that cannot be read are reported in a notice. A time property that is a
-    number, but not a date, makes the note invalid.
+    The timestamp is taken from the properties, the file's name or the modification time, in this order. Properties such
+    as `title` and `tags` become fields of the memory, and the others become metadata. Properties that cannot be read
+    are reported in a notice. But if the value of a property for times is a number that is not a date, the note is
+    invalid.
     """
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:

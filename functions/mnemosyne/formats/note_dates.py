@@ -28,7 +28,8 @@ _CHANGE = (
 )  # fmt: skip
 _MUST_BE_TIMES = {*_HAPPENED, "updated", "updatedat", "lastmod", "modified"}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-# "marraskuuta" is November in Finnish. Longer names of other languages, such as "marzo", are the same months.
+# A name that begins like an English abbreviation is taken as that month, for example the Spanish "marzo" as March. The
+# exception is the Finnish "marraskuuta", which is November.
 _NAME = r"(?P<month>jan|feb|mar(?!ras)|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _CLOCK = (
     r"(?:,?[ tT]+(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"

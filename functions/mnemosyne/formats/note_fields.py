@@ -111,7 +111,7 @@ def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *nam
 
 
 def _take_tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
-    """Remove and return the tags. Tags that are too long or too many become notices."""
+    """Remove the tags from the properties, and return them. Tags over a limit are left out with a notice."""
     tags: dict[str, str] = {}
     for name in [name for name in values if name.casefold() in ("tags", "tag")]:
         for tag in _split_tags(values.pop(name)):
@@ -188,7 +188,8 @@ def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
 def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
     """Return the title with the note's other names, so that searches find them.
 
-    Names that title or body contain are left out. Of many names, only the first fit into the title.
+    A name is left out if the title or the body contains it. The first name that makes the title too long is left out,
+    together with all names after it.
     """
     text = f" {_normalize_words(title)} {_normalize_words(body[:CONTENT_LIMIT])} "
     other_names: list[str] = []
@@ -206,7 +207,7 @@ def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
 
 
 def _is_dated_form(name: str, title: str) -> bool:
-    """Whether the name is a date followed by the title. Such a name adds no words to the title."""
+    """Whether the name is a date followed by the title. Apart from the date, such a name has only the title's words."""
     return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _normalize_words(name).endswith(_normalize_words(title))
 
 

@@ -53,7 +53,7 @@ def read(
     skip: int = 0,
     path: str | None = None,
 ) -> Iterator[Item]:
-    """Yield the records of the stream in order, after the first `skip`. An empty note yields nothing.
+    """Yield the records of the stream in order, except the first `skip` records. An empty note yields nothing.
 
     `packed` says whether the data is compressed with gzip. By default the extension of the name decides. `path` is the
     path of a note in its folder, by default the name. A text file without chronicles (blocks from CHRONICLE_START to
