@@ -31,7 +31,11 @@ Run = Callable[[str, Any, str], dict[str, Any]]
 
 
 class Envelope(Input):
-    """Body of `POST /operations`. Without `sealed`, the answer has only the function's public key."""
+    """Body of `POST /operations`: the encrypted request (`sealed`), and two public keys.
+
+    `client` is the caller's key. `server` is the function's key that the caller has stored. If the function now has
+    another key, the answer contains only this key, and the request is not run.
+    """
 
     client: Annotated[Text, Field(max_length=100)]
     server: Annotated[Text, Field(max_length=100)] = ""
@@ -61,7 +65,7 @@ class SealedOperations:
         self._lock = threading.Lock()
 
     def answer(self, body: bytes) -> dict[str, Any]:
-        """Answer a request. Raises InvalidRequest if it cannot be decrypted or read."""
+        """Answer a request. Raises InvalidRequest if the request cannot be decrypted or read."""
         envelope = parse(Envelope, parse_json(body, of="the request"), of="the request")
         if envelope.server != self._keys.public:  # the caller has no key or an old key, so return the key
             return {"server": self._keys.public}
@@ -70,7 +74,7 @@ class SealedOperations:
         call = parse(Call, parse_json(data, of="the request"), of="the request")
         with self._lock:
             answer = self._answers.get((envelope.client, call.id))
-            if answer is None and call.part:  # the answer has expired: do not run the operation again
+            if answer is None and call.part:  # expired: return no answer, because the operation must run only once
                 return {"server": self._keys.public}
             if answer is None:
                 answer = self._answers[envelope.client, call.id] = gzip.compress(

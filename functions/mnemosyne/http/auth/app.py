@@ -109,7 +109,7 @@ class AuthHandlers:
         if problem is not None:
             client = self._clients.find_stored(request.payload.client_id, DOCUMENT_SECONDS)
             if client is None and isinstance(problem, Unavailable):
-                # Not a 5xx: the client's web site is at fault, and the operator of this server cannot correct it.
+                # The status is not 5xx, because the fault is in the client's web site, and not in this server.
                 return pages.message(self._issuer, UNREADABLE_CLIENT, str(problem))
             if client is None:
                 raise problem
@@ -155,7 +155,7 @@ class AuthHandlers:
         """Finish a log-in: check the typed code, or the identity provider's answer at `/callback`."""
         key, cookie = _flow_key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
-            # The browser has sent the form twice, and the person is logged in already. The browser keeps its cookie.
+            # The browser has sent the form again after the log-in. Set no cookie, because the browser has the new one.
             return self._redirect_after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _flow_key(cookie, id_), dict([*call.query, *call.form]))

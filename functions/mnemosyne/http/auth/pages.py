@@ -59,7 +59,8 @@ def message(base: str, heading: str, text: str, status: int = 400, *, back: str 
 def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Response:
     """Page with the form for the log-in code, which a local server prints in its terminal.
 
-    The page allows redirects to the client, because the browser may go there directly after the log-in.
+    The page's form may redirect to the client, because a person who has consented before goes to the client directly
+    after the log-in, without a consent page.
     """
     status = 403 if problem else 200
     return _page("log_in", base, redirect_uri, status=status, request=request, problem=problem)
