@@ -1,4 +1,4 @@
-"""Interfaces to verify and sign tokens, to log people in, and to read the documents of clients."""
+"""Interfaces to verify and sign tokens, to log people in, and to fetch the metadata documents of OAuth clients."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -28,17 +28,17 @@ class Signer(Protocol):
         """
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return the public keys with which tokens are verified, as JWKs. Raises Unavailable and Misconfigured."""
+        """Return the public keys with which tokens are verified, as JWKs. Raises Unavailable or Misconfigured."""
 
 
 class LogIn(Protocol):
-    """A way for people to log in."""
+    """Logs people in, through an identity provider or with a log-in code."""
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Begin a log-in, and return the log-in URL and the code that the person types. Either may be empty.
+        """Begin a log-in. Return the URL of the log-in page, and the code that the person must type there.
 
-        Without a URL, the person logs in on the server's own page. Only this browser knows `secret`, and `finish`
-        requires the same secret.
+        An empty URL means the server's own log-in page. The code is empty if none is needed. `secret` is in a cookie of
+        the person's browser, and `finish` requires the same secret.
         """
 
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
@@ -49,7 +49,7 @@ class LogIn(Protocol):
 
 
 class ClientDocuments(Protocol):
-    """Client ID Metadata Documents on the web."""
+    """Fetches Client ID Metadata Documents, in which OAuth clients describe themselves, from the web."""
 
     async def fetch(self, client_id: str, address: str) -> bytes:
         """Fetch the document at the URL `client_id`, for a caller at `address`.

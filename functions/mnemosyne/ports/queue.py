@@ -31,7 +31,7 @@ class OutcomeTopic(Protocol):
     def publish(self, outcomes: Sequence[Outcome]) -> None:
         """Publish the outcomes and wait until all are durable.
 
-        Raises Unavailable if one is not durable. The caller may then publish all of them again.
+        Raises Unavailable if one outcome is not durable. The caller may then publish all outcomes again.
         """
 
 
@@ -41,6 +41,6 @@ class ChangeTopic(Protocol):
     def publish(self, events: Sequence[ChangeEvent]) -> None:
         """Publish the events and wait until all are durable.
 
-        The events of a memory stay in this order. Raises Unavailable if one is not durable. The caller may then publish
-        all of them again.
+        The events of each memory are published in the order in which `events` lists them. Raises Unavailable if one
+        event is not durable. The caller may then publish all events again.
         """

@@ -1,4 +1,4 @@
-"""Sets of adapters: for each kind of function, the adapters that its use cases need."""
+"""Interfaces that list the adapters which the deployed functions, such as `mcp` or `ingest`, need for their work."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -33,7 +33,10 @@ class Services(Protocol):
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """Last known embedding space of the memories. It may be outdated until the next search or stored request."""
+        """Embedding space (provider, model and dimension) of the memories, as last read from the database.
+
+        After a move to another model, the value can be outdated until the next search or stored request.
+        """
 
     @property
     def embedder(self) -> Embedder:
