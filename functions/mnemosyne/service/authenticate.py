@@ -93,8 +93,8 @@ class _CachedKey:
 class ApiKeyAuthenticator:
     """`AUTH_MODE=api_key`: an API key in the header, as `Authorization: Bearer mnk_<id>_<secret>`.
 
-    `find` looks up a key by its id. The result is cached for 30 seconds. While the database is unavailable, a valid key
-    is cached for 10 minutes.
+    `find` looks up a key by its id. For 30 seconds, the result is used without another look-up. If the next look-up
+    fails because the database is unavailable, a valid key is accepted until 10 minutes after its last successful one.
     """
 
     credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
@@ -135,7 +135,7 @@ class ApiKeyAuthenticator:
         return key.principal
 
     def _note_expiry(self, key: ApiKey) -> None:
-        """Log that a key in use expires soon, once for each key in an instance."""
+        """Log that a key in use expires soon. Each instance of the server logs this once for each key."""
         if key.expires_at and key.id not in self._expiring and key.expires_at - self._clock() < EXPIRES_SOON:
             self._expiring.add(key.id)
             log_expiry(key)

@@ -30,7 +30,7 @@ def check_push(verifier: TokenVerifier, emails: Collection[str], authorization: 
 
 
 def check_secret(secret: str, authorization: str | None) -> None:
-    """Check the secret that the local queue sends with a push, in place of a token. Raises Unauthorized."""
+    """Check the secret that the local queue sends with a push, instead of a token. Raises Unauthorized."""
     if not hmac.compare_digest(hash_secret(bearer(authorization)), hash_secret(secret)):
         raise Unauthorized("the push does not come from the local queue")
 
@@ -39,8 +39,8 @@ def operator_of(verifier: TokenVerifier, token: str) -> str:
     """Return the principal of an operator's gcloud identity token. Without a token, return `google:not proven`.
 
     Some accounts have no identity token, for example the accounts of workload identity federation. In this case IAM
-    has admitted the caller to the workflow, and Cloud Audit Logs have the caller's name. Raises Unauthorized if the
-    token is not valid, and Unavailable if it cannot be checked.
+    has allowed the caller to run the workflow that starts the operation, and Cloud Audit Logs have the caller's name.
+    Raises Unauthorized if the token is not valid, and Unavailable if it cannot be checked.
     """
     if not token:
         return "google:not proven"
