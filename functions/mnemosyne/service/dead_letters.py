@@ -40,8 +40,8 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
         return dead_letter
     limit = _limit(dead_letter.kind)
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    # If the id has changed, an existing dead letter was updated. `memories` cannot read this dead letter if it is in
-    # the namespace ''.
+    # If the returned message id is not the id of this message, an existing dead letter was updated, so the message is
+    # kept. This is checked before the look-up, because `memories` cannot read a dead letter in the namespace ''.
     is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
@@ -51,7 +51,7 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
 def _limit(kind: DeadLetterKind) -> int | None:
     """Return the limit for a kind of dead letter; None if there is no limit.
 
-    If a namespace has this number of dead letters, no more dead letters of the kind are stored in it.
+    If a namespace has this number of dead letters of all kinds, no more dead letters of the given kind are stored.
     """
     if kind is DeadLetterKind.CONFLICT:
         return CONFLICT_LIMIT
@@ -59,7 +59,7 @@ def _limit(kind: DeadLetterKind) -> int | None:
 
 
 def _log_dead_letter(dead_letter: DeadLetter, namespace: str, *, is_kept: bool = True) -> None:
-    """Log a dead letter. A cause that may quote the message is replaced by the meaning of the dead letter's kind."""
+    """Log a dead letter. If its cause may quote the message, log the meaning of the dead letter's kind instead."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
     about = {
@@ -96,9 +96,10 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "MemoryStore") -> DeadLetter | None:
     """Store an undeliverable message as a dead letter, and record its valid requests as dead-lettered.
 
-    Invalid requests are recorded as failed. If the namespace has too many dead letters for a message of a newer schema
-    version, its requests are recorded as failed, too. Returns the dead letter, or None if there is no new dead letter,
-    for example because all valid requests are already stored with the same content.
+    Invalid requests are recorded as failed. If the message has a newer schema version and the namespace has too many
+    dead letters, the message is not stored, and all its requests are recorded as failed. Returns the dead letter, or
+    None if there is no new dead letter, for example because all valid requests are already stored with the same
+    content.
     """
     if not message.retry_reason:
         reject_invalid(message, memories=memories)

@@ -164,7 +164,8 @@ def _make_dead_letter(push: Push, services: SubscriberServices, cause: str, kind
 def import_object(push: Push, services: ImportServices) -> None:
     """Handle a push to the service `import_object`: import the object of a notification into the bucket's namespace.
 
-    A message becomes a dead letter if it is not a notification or if its subscription has no namespace.
+    A message becomes a dead letter if it is not a notification, if its subscription has no bucket or namespace, or if
+    Pub/Sub will delete the message within LAST_DAY.
     """
     try:
         stored_object = StoredObject.of(push.message.attributes)
@@ -184,7 +185,7 @@ def import_object(push: Push, services: ImportServices) -> None:
 
 
 def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
-    """Store the dead letter, if there is one, and announce the outcomes."""
+    """Store the dead letter, if there is one, and publish the outcomes of the message's requests."""
     if dead_letter:
         dead_letter = dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
     if services.outcome_topic:

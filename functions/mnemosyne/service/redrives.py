@@ -89,7 +89,7 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # also after Ctrl-C: otherwise the mark "in flight" would prevent a redrive for 24 hours
+        except BaseException:  # even after Ctrl-C, so that the mark "in flight" does not prevent a redrive for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
@@ -121,8 +121,8 @@ def _not_found(message_id: str) -> NotFound:
 def redrive(message_id: str, *, memories: "MemoryStore", queue: IngestQueue) -> Sequence[UUID]:
     """Publish the message of one dead letter again, and return the ids of its requests.
 
-    The message is published even if the dead letter should wait after a failed redrive. Raises NotFound, and the errors
-    of `Redrive.of` and `Redrive.run`.
+    The waiting time after a failed redrive is ignored. Raises NotFound, and the errors of `Redrive.of` and
+    `Redrive.run`.
     """
     return _redrive_one(message_id, memories, queue, None, Redrivable.NOW, dry_run=False).request_ids
 
@@ -151,9 +151,9 @@ def redrive_chosen(
 ) -> Iterator[Redriven]:
     """Publish the messages of the chosen dead letters again, each at most once, the oldest first.
 
-    A dead letter that cannot be redriven does not stop the run. The run ends after MOST_UNAVAILABLE consecutive
-    failures because the queue or the database is unavailable. If the choice names message ids, there is a result for
-    each of them, including dead letters that cannot be redriven.
+    A dead letter that cannot be redriven does not stop the run. The run ends early if the queue or the database was
+    unavailable MOST_UNAVAILABLE times and no dead letter was redriven in between. If the choice names message ids, each
+    of these ids gets a result, even if its dead letter cannot be redriven.
     """
     ids = memories.dead_letter_ids(choice)
     redrivable = set(ids)
