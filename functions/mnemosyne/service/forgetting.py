@@ -30,10 +30,10 @@ MB."""
 
 
 def begin(selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore") -> UUID:
-    """Begin a forgetting of the memories of a selection, and return the id of the forgetting.
+    """Begin a forgetting of the memories that a selection matches, and return the id of the forgetting.
 
-    `token` is the token of a preview, which confirms this set of memories. Raises Conflict if the selection now matches
-    another set, or if a legal hold keeps one of the memories.
+    `token` comes from a preview of the forgetting, and identifies the set of memories that the selection matched then.
+    Raises Conflict if the selection now matches another set, or if a legal hold keeps one of the memories.
     """
     forgetting_id = new_id()
     count = memories.begin_forgetting(forgetting_id, selection, token, requested_by)
@@ -44,8 +44,8 @@ def begin(selection: Selection, token: str, requested_by: str, *, memories: "Mem
 def proceed(forgetting_id: UUID, *, memories: "MemoryStore", deadline: float) -> Forgetting:
     """Continue a forgetting until it is finished or the deadline has passed, and return its state.
 
-    `deadline` is a time of `time.monotonic`. Raises NotFound, and Conflict if a legal hold that was placed after the
-    begin keeps one of the memories.
+    `deadline` is a time of `time.monotonic`. Raises NotFound, and Conflict if a legal hold that was placed after
+    `begin` keeps one of the memories.
     """
     forgetting = read(forgetting_id, memories=memories)
     if forgetting.finished_at is None and _continue_forgetting(forgetting, memories, deadline):
@@ -84,7 +84,7 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "Memory
             forgetting_id, letter, forgotten.data, forgotten.requests
         ):
             return
-        letter = memories.dead_letter(letter.message_id)  # another forgetting has changed it: try again
+        letter = memories.dead_letter(letter.message_id)  # read it again, because another forgetting has changed it
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class _ForgottenRequests:
 def _find_forgotten(
     letter: DeadLetter, memories: "MemoryStore", forgetting_id: UUID | None = None
 ) -> _ForgottenRequests:
-    """Find the memories of a dead letter that must be forgotten.
+    """Find the memories in a dead letter to which a forgetting (deletion of selected memories) applies.
 
     If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
     """
@@ -113,8 +113,8 @@ def _find_forgotten(
     parsed_message = decode(message, allowed_namespace=memories.namespace)
     unreadable = bool(parsed_message.dead_letter_reason or parsed_message.retry_reason) and not parsed_message.requests
     entries = [] if unreadable else read_each(message, memories.namespace)
-    # Replace each request id by the position of the memory in the message, because several memories may have the same
-    # id.
+    # Identify each memory by its position in the message instead of its request id, because several memories may have
+    # the same request id.
     readings = [
         replace(reading, request_id=UUID(int=index))
         for index, (_, reading) in enumerate(entries)
@@ -130,7 +130,7 @@ def _find_forgotten(
         return _ForgottenRequests(letter.data, [], effects.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
     deleted = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
-    # If several records have the same request id, the first valid record is the request, as in `decode`.
+    # If several forgotten records have the same request id, keep the first valid record, as `decode` does.
     valid_first = sorted(deleted, key=lambda reading: isinstance(reading, FailedRequest))
     requests = tuple(first_of_each_id(valid_first).values())
     return _ForgottenRequests(redact(entries, forgotten), requests, effects.forgettings, any_forgotten=True)
@@ -139,8 +139,9 @@ def _find_forgotten(
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:
     """Remove memories that were forgotten (deleted on request) from a dead letter, before it is stored.
 
-    Returns the dead letter, and the number of forgettings (deletions) in the namespace. The dead letter is None if no
-    memory is left. The requests of the forgotten memories are recorded as deleted.
+    The requests of the forgotten memories are recorded as deleted. Returns the remaining dead letter, or None if no
+    memory is left, and the number of forgettings (deletions) in the namespace. If this number has changed when the dead
+    letter is stored, another forgetting has begun since.
     """
     if not memories.namespace:
         return letter, 0
@@ -157,10 +158,11 @@ def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[D
 def without_old_texts(
     requests: Sequence[FailedRequest], published: datetime | None, latest: datetime | None
 ) -> Sequence[FailedRequest]:
-    """Remove the beginning of the content (`first_words`) from requests that may have been forgotten.
+    """Remove the beginning of the content (`first_words`) from the requests of an old message.
 
-    These are requests whose message was first published before the latest forgetting (deletion of selected memories).
-    Other requests are returned unchanged.
+    The message is old if it was published before the latest forgetting (deletion of selected memories), which may apply
+    to its memories. The time `published` is when the message was first published, and `latest` is the time of the
+    forgetting. The requests of a newer message are returned unchanged.
     """
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 
