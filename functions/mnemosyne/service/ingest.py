@@ -43,7 +43,7 @@ def accept(namespace: str, readings: Sequence[Reading], services: Services, by: 
 
 @dataclass
 class Stored:
-    """The results of one delivery of a message, for each request of the message."""
+    """The result of each request of a message in one delivery of the message."""
 
     outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
     busy: set[UUID] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Stored:
         )
 
     def add(self, other: "Stored") -> None:
-        """Add the results of another part of the message."""
+        """Add the results of other requests of the message."""
         self.outcomes |= other.outcomes
         self.busy |= other.busy
         self.conflicting += other.conflicting
@@ -89,14 +89,14 @@ class Stored:
     def dead_letter_reason(self) -> str:
         """The reason to keep the message as a dead letter; empty if there is none.
 
-        There is a reason if a part of the message has the request id of another request. The failure of this part
-        cannot be recorded under the id, so only the dead letter reports the failure.
+        There is a reason if a memory or deletion in the message has the request id of another request. Its failure
+        cannot be recorded under this id, so only the dead letter reports the failure.
         """
 
         def name(ids: Sequence[UUID]) -> str:
             return f"(request {ids[0]}" + (f" and {len(ids) - 1} more)" if len(ids) > 1 else ")")
 
-        conflicts = []  # the ids are at the end of the text, so that equal causes can be grouped
+        conflicts = []  # each text ends with the ids, so that texts with the same beginning can be grouped
         if ids := self.conflicting:
             conflicts.append(f"another content has this request's id: publish it under a new key or id {name(ids)}")
         if ids := list(self.undeleted):
@@ -120,10 +120,10 @@ def store(
     Raises Unavailable in five cases. The message is then delivered again, and slices that were committed stay stored:
 
     - The database or the embedder is unavailable.
-    - A request cannot be stored now.
+    - A single request cannot be stored now, although others can.
     - Another delivery is storing a request with the same id, key or content.
     - The message has a newer format than this reader knows.
-    - The time `deadline` (of `time.monotonic`) has passed, and slices are left.
+    - The time `deadline` (of `time.monotonic`) has passed, and some slices are not stored yet.
     """
     if message.namespace != memories.namespace:
         raise ValueError(f"a message for {message.namespace!r} must not be stored in {memories.namespace!r}")
@@ -180,8 +180,8 @@ def _store_all(
 
 @dataclass
 class _Storing:
-    """Stores requests of a namespace in one transaction. If a request makes the transaction fail, stores smaller
-    parts."""
+    """Stores requests of a namespace in one transaction. If a request makes the transaction fail, stores each half of
+    the requests separately."""
 
     memories: "MemoryStore"
     embedder: Embedder
@@ -190,7 +190,7 @@ class _Storing:
     """Vectors by content hash, so that the smaller parts are not embedded again."""
 
     def store(self, requests: Sequence[IngestRequest]) -> Stored:
-        """Store the requests, and return the results. Raises Unavailable if parts are left after the deadline."""
+        """Store the requests, and return the results. Raises Unavailable if requests are left after the deadline."""
         try:
             return self._store_together(requests)
         except (InvalidRequest, ItemUnavailable) as exc:
@@ -263,8 +263,8 @@ class _Storing:
 def _has_expired(request: IngestRequest, now: datetime) -> bool:
     """Whether the memory of the request has expired. Always false for a version of a record.
 
-    For a version, SQL functions decide by the clock of the database, because an expired version must supersede earlier
-    versions. If this machine's clock decided, an earlier version would stay current.
+    An expired version must still supersede earlier versions. Therefore it is passed to the SQL functions, which check
+    the expiry by the clock of the database. If the version were left out here, an earlier version would stay current.
     """
     return request.external_id is None and request.expires_at is not None and request.expires_at <= now
 

@@ -26,7 +26,7 @@ def announce(
     """Publish the outcomes that were not announced yet, and the dead letter, if there is one.
 
     Call this function before the message is acknowledged. After an error, the message is delivered again and the call
-    is repeated. After a crash, an event may be published again, under the same id. Raises Unavailable.
+    is repeated. After a crash, an outcome may be published twice, with the same event id. Raises Unavailable.
     """
     waiting = memories.unannounced_outcomes(request_ids) if request_ids else []
     outcomes = [Outcome(namespace=memories.namespace, message_id=message_id, status=status) for status in waiting]

@@ -74,9 +74,10 @@ def log_over_quota(namespace: str, count: int, reason: str) -> None:
 def within_quota(
     quota: Quota, requests: Sequence[IngestRequest], now: datetime, chunk_limit: ChunkLimit
 ) -> tuple[list[IngestRequest], list[tuple[IngestRequest, str]]]:
-    """Return the requests that fit the quota, and the requests that exceed it with the reason, each in order.
+    """Return the requests that fit the quota, and each request that exceeds the quota with the reason.
 
-    Requests with equal content count as one memory. Each chunk counts as one embedded text.
+    Both lists are in the order of `requests`. Requests with equal content count as one memory. Each chunk counts as one
+    embedded text.
     """
     fitting: list[IngestRequest] = []
     refusals: list[tuple[IngestRequest, str]] = []
