@@ -100,7 +100,7 @@ class _Record:
 
 @dataclass
 class _Reading:
-    """The part of an object that one delivery reads."""
+    """Reads an object and publishes its records during one delivery of the object's notification."""
 
     namespace: str
     stored_object: StoredObject
@@ -132,7 +132,7 @@ class _Reading:
         return self.progress
 
     def _record_progress(self) -> None:
-        """Record the progress of reading, and the request ids of the records since the last recording (`lines`)."""
+        """Record the progress, and the request ids (`lines`) of the records that were read since the last recording."""
         self.services.imports_of(self.namespace).record(self.progress, self.lines)
         self.lines = {}
         self.recorded = time.monotonic()
@@ -151,7 +151,7 @@ class _Reading:
         for number, item in enumerate(items, skip):
             if number >= published:
                 self._add_item(item, file.modified)
-            elif may_repeat(item):  # published by an earlier delivery; later records may have the same id
+            elif may_repeat(item):  # already published: note only its request id, which later records may repeat
                 self._read_item(item, file.modified)
 
     def _read_item(self, item: Item, modified: datetime | None) -> tuple[Reading, bool]:
@@ -188,9 +188,9 @@ class _Reading:
         self.failures.append(replace(failure, provenance=provenance))
 
     def _refuse_conflicts(self) -> None:
-        """Fail the records of the batch whose request id belongs to an earlier request with another content.
+        """Refuse the records of the batch whose request id belongs to an earlier request with another content.
 
-        Otherwise the report would have the outcome of the earlier request.
+        Otherwise the report would show the outcome of the earlier request for such a record.
         """
         requests = [record.request for record in self.batch if (record.item.fields or {}).get("request_id")]
         conflicting = self.services.imports_of(self.namespace).conflicting(requests) if requests else set()
@@ -204,7 +204,7 @@ class _Reading:
         self.batch = [record for record in self.batch if record.request.request_id not in conflicting]
 
     def _note_left_out(self, names: Sequence[str]) -> None:
-        """Count unknown fields by name. Names after the first LEFT_OUT_NAMES are counted together as `…`."""
+        """Count the unknown fields of records by name. After LEFT_OUT_NAMES names, new names are counted as `…`."""
         for name in names:
             is_known = name in self.left_out or name in self.progress.left_out
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES

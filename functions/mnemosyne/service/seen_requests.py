@@ -11,12 +11,12 @@ from mnemosyne.ids import refused_id
 
 
 def may_repeat(item: Item) -> bool:
-    """Whether the record can have the same request id as another record."""
+    """Whether the record has a `request_id` or `key`, and so can have the same request id as another record."""
     return bool(item.fields and (item.fields.get("request_id") or item.fields.get("key")))
 
 
 class SeenRequests:
-    """The request ids in the records of an import, with the first record that has each id.
+    """The request ids of an import's records, and for each id the first record that has it.
 
     Only a record with a `request_id` or `key` can have the same id as another record. The ids are in a temporary SQLite
     database, because an import can have millions of records.
@@ -31,8 +31,8 @@ class SeenRequests:
     def check(self, item: Item, reading: Reading, place: ExternalId) -> tuple[Reading, bool]:
         """Return the request of the record, and whether the record repeats an earlier record.
 
-        If an earlier record has the same request id but other values, the request is a failed request with a new id.
-        `place` identifies the record by its file and line.
+        If an earlier record has the same request id, and this record has other values or is invalid, this record is
+        refused: the returned request is failed and has a new id. `place` identifies the record by its file and line.
         """
         if not may_repeat(item):
             return reading, False
@@ -51,9 +51,10 @@ class SeenRequests:
 
 
 def refuse(reading: Reading, error: str, place: ExternalId) -> FailedRequest:
-    """Return a failed request with a new id for a record whose request id belongs to another request.
+    """Refuse a record: return a failed request with a new id.
 
-    `place` identifies the record by its file and line.
+    The new id is needed because the record's own request id belongs to another request. `place` identifies the record
+    by its file and line.
     """
     failure = as_failed(reading, error)
     own_id = refused_id(place.source, place.key, error)

@@ -86,8 +86,8 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     """Publish the records in a part of a file, and return the request of each record.
 
     Refused records are published, too, so that their failures are listed under the name of the file and the line.
-    Raises InvalidRequest if the name determines no format or there are more than 100 records, and Unavailable or
-    OverQuota. Only after an UncertainPublication, the records may have been published.
+    Raises InvalidRequest if the format is unknown or there are more than 100 records, and Unavailable or OverQuota. If
+    the error is UncertainPublication, the records may have been published. After any other error, they were not.
     """
     format_ = part.format or reading.format_of(part.name)
     if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):
@@ -115,9 +115,9 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
 
 
 def _check_values(text: bytes, format_: str) -> None:
-    """Raise InvalidRequest if a part of a file has more values than an HTTP request may have.
+    """Raise InvalidRequest if a part of a file has more JSON or YAML values than an HTTP request may have.
 
-    The part is one string in the HTTP request, so the check of the request does not count the values in the part.
+    In the HTTP request the part is one string, so the check of the request does not count the values in the part.
     """
     if format_ == "jsonl":
         check_values(text, of="the part of a file")
@@ -162,9 +162,9 @@ def export_page(
     memory_ids: Sequence[UUID] | None,
     markdown: bool,
 ) -> tuple[list[tuple[str, str]], KeysetCursor | None]:
-    """Return the next matching memories as lines of JSON or Markdown files, and the cursor of the next page.
+    """Return the next matching memories, as lines of JSON or as Markdown files, and the cursor of the next page.
 
-    Each memory is a pair: the name of the file (empty for a line of JSON), and the text.
+    Each memory is a pair: the name of the file (empty for a line of JSON), and the text of the line or file.
     """
     page = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
