@@ -173,7 +173,7 @@ class Settings(BaseModel):
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the variables that have our prefix but are not settings, for example because of a spelling mistake."""
+    """Return the variables that begin with `MNEMOSYNE_` but are not settings, for example misspelt ones."""
     variables = {variable(name) for name in Settings.model_fields} | set(OF_CLIENTS)
     return sorted(name for name in environment if name.startswith(PREFIX) and name not in variables)
 
