@@ -28,7 +28,7 @@ def texts(count: int) -> list[str]:
 
 
 def questions(paragraphs: list[str], count: int) -> list[str]:
-    """Return six consecutive words of each of the first `count` paragraphs."""
+    """Return a question for each of the first `count` paragraphs: six consecutive words of the paragraph."""
     rng = random.Random(11)
     texts_ = []
     for paragraph in paragraphs[:count]:

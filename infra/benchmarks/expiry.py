@@ -1,4 +1,4 @@
-"""Measure the removal of expired memories: searches during the removal, its rate, and the space used afterwards."""
+"""Measure the removal of expired memories: its rate, the space used afterwards, and searches during the removal."""
 
 import statistics
 import threading
@@ -53,7 +53,7 @@ class Sweep:
 
 
 def figures(rows: int) -> list[Figure]:
-    """Measure searches during the removal in a store with `rows` memories. A tenth of these have expired.
+    """Measure searches while expired memories are removed. A tenth of the `rows` memories have expired.
 
     In each round, searches without and during the removal follow each other, so that changes of the machine's speed
     affect both.

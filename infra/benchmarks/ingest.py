@@ -87,9 +87,9 @@ def _values(request: IngestRequest) -> tuple[object, ...]:
 
 
 def upsert_rates(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
-    """Return the rows per second of our upsert and of asyncpg's COPY, one value for each round.
+    """Return the rows per second of Mnemosyne's upsert and of asyncpg's COPY, one value for each round.
 
-    Both use one connection, batches of 100 and tables without vector indexes.
+    Both use one connection, batches of 100 rows and tables without vector indexes.
     """
     owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")

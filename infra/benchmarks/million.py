@@ -1,6 +1,6 @@
 """Fill a store with a million memories and measure it.
 
-`python -m infra.benchmarks.million --rows N --directory DIR` continues where an earlier run was interrupted, also by
+`python -m infra.benchmarks.million --rows N --directory DIR` continues where an earlier run was interrupted, even by
 SIGKILL. The database records each stored batch, and DIR/figures.json has the figures of each completed phase.
 """
 

@@ -87,7 +87,7 @@ class Bench:
         return self.cpu() - before
 
     def memories_of(self, namespace: str) -> MemoryStore:
-        """Return the store of a namespace."""
+        """Return the store of a namespace's memories."""
         return MemoryStore(self.database, namespace)
 
     def vector(self, namespace: str, question: str) -> Vector:
@@ -103,7 +103,7 @@ class Bench:
 
 
 def measured_bench(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: Connection) -> Bench:
-    """Return a Bench that measures the CPU time of the owner's connection and of the only connection of `memories`."""
+    """Return a Bench that measures the CPU time of two connections: the owner's, and the only one of `memories`."""
     with memories.pool.connection() as connection:
         processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
     return Bench(memories, embedder, owner, processes)
@@ -148,7 +148,7 @@ def newest_tenth(size: int) -> datetime:
 
 
 def search_costs(bench: Bench, namespace: str, size: int, question: str) -> dict[str, float]:
-    """Return the database's CPU time for a question in each kind of search, in a namespace of `size` memories."""
+    """Make each kind of search for a question, among `size` memories. Return the database's CPU milliseconds."""
     vector = bench.vector(namespace, question)
     narrow, text = Filters(tags=("narrow",)), json.dumps(vector.tolist())
     tag, period = Filters(tags=("tenth",)), Filters(after=newest_tenth(size))

@@ -51,7 +51,7 @@ def compare_tenants(
 
 
 def figures(rows: int, rounds: int) -> list[Figure]:
-    """Measure a tenant with a tenth and a tenant with a third of `rows` memories, and return the figures."""
+    """Measure two tenants: one has a tenth of the `rows` memories, the other a third. Return the figures."""
     corpus = texts(rows + rounds)
     query_texts = questions(corpus[rows:], rounds)
     contents: dict[str, list[str]] = {}
