@@ -143,7 +143,7 @@ def _settle(browser: Chromium) -> None:
 
 
 def _picture(browser: Chromium) -> bytes:
-    """Return a PNG of the whole page. The window is as high as the page, because rows outside it are not drawn."""
+    """Return a PNG of the whole page. The window is as high as the page, because only rows in the window are drawn."""
     script = "return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
     size = browser.driver.execute_script(script)
     metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 768}

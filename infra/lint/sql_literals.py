@@ -33,7 +33,7 @@ class Module:
 
 
 def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
-    """Yield the errors in one file, as `path:line: fix`. Imported modules are searched below `roots`."""
+    """Yield the errors in one file, as `path:line: fix`. Imported modules are searched in the directories `roots`."""
     tree = ast.parse(path.read_text())
     module = _module(path, tuple(roots))
     if not module.uses_connections:

@@ -172,7 +172,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     async def _client(self, scope: Scope) -> AsyncIterator[Client]:
         """Yield a client for one operation.
 
-        Each operation has its own client, because ADK may use another event loop for it.
+        Each operation has its own client, because ADK may run the next operation in another event loop.
         """
         try:
             key = self._api_key(scope.app_name, scope.user_id) if callable(self._api_key) else self._api_key
