@@ -40,8 +40,8 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
         return dead_letter
     limit = _limit(dead_letter.kind)
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    # If the returned message id is not the id of this message, an existing dead letter was updated, so the message is
-    # kept. This is checked before the look-up, because `memories` cannot read a dead letter in the namespace ''.
+    # If the dead letter is not new but its message id has changed, an existing dead letter was updated, so the message
+    # is kept. No look-up checks this, because `memories` cannot read a dead letter in the namespace ''.
     is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
