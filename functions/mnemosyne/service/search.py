@@ -127,7 +127,7 @@ def rank(
     Returns the ranked candidates, best first, and the result of the last look-up.
 
     A look-up of candidates is one round trip to the database. If a candidate belongs to a session, a second round trip
-    compares candidates with each other. Near-duplicates are folded into one hit. If fewer than `limit` hits remain and
+    reads the cosines between candidates. Near-duplicates are folded into one hit. If fewer than `limit` hits remain and
     the database has more candidates, the look-up is repeated without the folded memories.
     """
     by_words = query.query is not None and (
