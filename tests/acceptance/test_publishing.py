@@ -82,7 +82,7 @@ def test_the_script_reports_the_outcome_of_each_message(publisher: Publisher, tm
     assert re.match("message data must be JSON", reasons[20])
     assert reasons[40] == 'namespace must be "default", got "theirs"'
     assert "timestamp must be RFC 3339" in reasons[50]
-    assert reasons[60].endswith("got an array")
+    assert reasons[60].endswith("got an array; publish an object with the array memories")
     assert publisher.dev.call("memory_stats", {})["memories"] == 94 * hundreds
 
 

@@ -21,7 +21,7 @@ def test_with_only_the_write_scope_the_page_add_calls_only_tools_that_the_key_ma
     guarded: DevServer, fresh: Chromium
 ) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, make_key(guarded, "write"))
+    use_key(fresh, make_key(guarded, "write", namespace="lee"))
     find(fresh, "#content")
     fresh.driver.execute_script(WATCH_REFUSALS)
     type_into(fresh, "content", "The hinges of the gate are of brass.")
