@@ -31,8 +31,8 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 --
 -- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
 --
--- The key of the word 'metadata' is added to the keys of a filter by metadata, because a memory whose metadata would
--- have more than 500 index keys has only this key in the index (see metadata_keys).
+-- A filter by metadata also finds memories by the key of the word 'metadata'. If a memory's metadata would have more
+-- than 500 index keys, this key is in the index in place of them (see metadata_keys).
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

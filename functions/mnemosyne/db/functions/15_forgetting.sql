@@ -106,7 +106,7 @@ LANGUAGE sql SET search_path = public, pg_temp AS $$
     WHERE f.namespace = p_namespace AND f.id = p_id;
 $$;
 
--- Clear the note and the beginning of the content in the requests p_request_ids, and set their error to
+-- Remove the note and the excerpt (the beginning of the content) of the requests p_request_ids, and set their error to
 -- forgotten_error(). A request without a final state gets the state `deleted`. Return the number of changed requests.
 CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
