@@ -33,7 +33,7 @@ class Thresholds:
     strong: float
 
     def confidence(self, value: float) -> Confidence:
-        """Convert a value, such as a cosine, to a confidence."""
+        """Compare a value, such as a cosine, with the thresholds, and return the confidence."""
         if value >= self.strong:
             return Confidence.STRONG
         return Confidence.RELATED if value >= self.related else Confidence.WEAK
@@ -43,7 +43,8 @@ class Thresholds:
 class Calibration:
     """Thresholds of confidence for the embeddings of one model.
 
-    `both` is compared with `weighted_sum`. `cosine` is compared with the cosine, if the share of words is unknown.
+    `both` has the thresholds for the result of `weighted_sum`. If the share of words is unknown, the thresholds in the
+    field `cosine` are used for the cosine alone.
     """
 
     both: Thresholds
@@ -94,7 +95,8 @@ def confidence(model: str, cosine: float | None, words: float | None, *, lacks_n
     words = words and reduced_share(words, lacks_name=lacks_name)
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:
-        # Only an exact search computes neither the cosine nor the share, and each of its hits contains the query.
+        # Only an exact search computes neither the cosine nor the share of words. All hits of an exact search are
+        # strong, because they contain the text of the query.
         return Confidence.STRONG
     if cosine is None:
         return WORDS.confidence(words or 0.0)

@@ -132,8 +132,8 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale all scores, so that the first `listed` scores range from 0 to 1. Negative results become 0.
 
-    If the first `listed` scores are all equal, they have no range. Then every score becomes 1 if it is above `flat`
-    (or, if `flat` is None, if it is not lower than these equal scores), else 0.
+    If the first `listed` scores are all equal, each of all the scores becomes either 1 or 0. A score becomes 1 if it is
+    above `flat`. If `flat` is None, a score becomes 1 if it is at least as high as the first score.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -153,8 +153,8 @@ def add_context(
 ) -> list[float]:
     """Return, for each row, the bonus for its neighbours in the session; 0 if the row has no neighbours.
 
-    The bonus is a weighted sum of the neighbours' scores and the best score in the session. For a long content, it is
-    averaged with a fraction of the mean bonus of the rows; `context_share` is the weight of the content's own bonus.
+    The bonus is a weighted sum of the neighbours' scores and the best score in the session. For a long content, the
+    result is a weighted mean of this bonus (its weight: `context_share`) and the rows' mean bonus times `mean_context`.
     `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`.
     """
     best: dict[int, float] = {}
@@ -176,9 +176,9 @@ def add_context(
 
 
 def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the share of its bonus for neighbours that a content of `length` bytes gets, at most 1.
+    """Return the fraction (at most 1) of the bonus for neighbours that a memory with `length` bytes of content gets.
 
-    `adjacent` has the lengths in bytes of the memories directly before and after the content. A long answer between
+    `adjacent` has the lengths in bytes of the memories directly before and after the memory. A long answer between
     short messages gets a small share, because its own words name its topic. A long text between long texts, such as a
     paragraph of a report, gets a larger share.
     """

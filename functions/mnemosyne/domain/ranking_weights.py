@@ -8,8 +8,9 @@ from dataclasses import dataclass
 class Weights:
     """Weights of the ranking. Decisions 0016, 0032, 0039, 0040 and 0043 in docs/decisions give the reasons.
 
-    The context of a memory is a bonus: a weighted sum of the scores of its neighbours in the session and of the best
-    score in the session. These scores are in [0, 1], so the weight of a score is also the most that the score can add.
+    In this class, "context" means a bonus that a memory gets for its session. The bonus is a weighted sum of the scores
+    of the memory's neighbours in the session and of the best score in the session. These scores are in [0, 1], so the
+    weight of a score is also the most that the score can add.
     """
 
     second_previous: float = 0.25

@@ -61,8 +61,8 @@ def cost_of_search(arguments: Mapping[str, Any]) -> float:
     A search without a query costs as much as a list.
     """
     mode = arguments.get("mode", "hybrid")
-    # Indexes have only the current titles, tags and metadata. Therefore a search as of an earlier time reads all
-    # memories.
+    # A search with `as_of` uses the titles, tags and metadata at an earlier time. The indexes have only the current
+    # ones, so the search reads all memories.
     earlier = COUNTING if arguments.get("as_of") else 0.0
     if not arguments.get("query"):
         return max(earlier, cost_of_list(arguments))
