@@ -32,7 +32,7 @@ class DeadLetterKind(StrEnum):
 
     @property
     def is_of_sender(self) -> bool:
-        """Whether only the sender of the message can correct it."""
+        """Whether only the sender of the message can correct the mistake that made the message a dead letter."""
         return self in (self.UNREADABLE, self.CONFLICT, self.NOTIFICATION)
 
     @property

@@ -44,8 +44,8 @@ def failed_request(error: str, defaults: "Defaults", fields: Mapping[str, Any] |
 def _content_hash(fields: Mapping[str, Any]) -> str | None:
     """Return the hash of the record's content and session.
 
-    None if the content is missing, or if the content or the session is invalid. A record that an importer has refused
-    contains the hash, because it has only the beginning of the content.
+    None if the content is missing, or if the content or the session is invalid. If an importer has refused the record,
+    the record has only the beginning of the content. Such a record contains the hash, which is returned.
     """
     if CONTENT_HASH in fields:
         known = fields[CONTENT_HASH]

@@ -206,7 +206,10 @@ class MemoryInput(Input):
         return fields
 
     def request(self, defaults: Defaults) -> Request:
-        """Build the request. Raises InvalidRequest if a required field is missing or fields contradict each other."""
+        """Build the request to store or delete memories from these fields and the defaults.
+
+        Raises InvalidRequest if a required field is missing or fields contradict each other.
+        """
         namespace = defaults.namespace
         if namespace and self.namespace is not None and (wrong := namespace_problem(self.namespace, namespace)):
             raise InvalidRequest(wrong)

@@ -44,10 +44,10 @@ ReadingT = TypeVar("ReadingT", bound=Reading)
 
 @dataclass(frozen=True)
 class IngestMessage:
-    """A decoded message: its requests, and the reason if the message must become a dead letter or be retried.
+    """A decoded message with its requests.
 
-    A rejected request is an invalid request. A dead letter is a message that is stored unchanged, because it could not
-    be read or stored completely.
+    If the message must become a dead letter or be retried, the decoded message also has the reason. A dead letter is a
+    message that is stored unchanged, because it could not be read or stored completely.
     """
 
     namespace: str
@@ -111,8 +111,8 @@ def encode_record(reading: Reading) -> dict[str, Any]:
     identity = {"request_id": reading.request_id, **external_id}
     match reading:
         case IngestRequest():
-            # A title derived from control characters alone is blank, and `read` rejects blank titles. If the title is
-            # absent, `read` derives the same title again.
+            # Leave out a blank title, because `read` rejects blank titles. Only a title that was derived from control
+            # characters is blank, and `read` derives the same title again if the record has none.
             return {**identity, **reading.fields, "title": reading.title if reading.title.strip() else None}
         case Deletion():
             return {**identity, "op": "delete", "timestamp": reading.timestamp}
@@ -215,7 +215,10 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
 
 
 def as_failed(reading: Reading, error: str) -> FailedRequest:
-    """Convert a request to a failed request with the error. A later delivery of its message can still succeed."""
+    """Convert a request to a failed request with the error.
+
+    If the message of the request is delivered again, the request can still succeed.
+    """
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,

@@ -61,7 +61,10 @@ def condition(path: str, operator: Operator, values: Sequence[str]) -> MetadataC
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a JSON number with an exponent (power of ten) from -NUMBER_DIGITS to NUMBER_DIGITS."""
+    """Whether the text is a JSON number that is neither too large nor too close to zero.
+
+    The power of ten of the first non-zero digit, such as 2 for 512, must be from -NUMBER_DIGITS to NUMBER_DIGITS.
+    """
     try:
         return _NUMBER.fullmatch(text) is not None and abs(Decimal(text).adjusted()) <= NUMBER_DIGITS
     except InvalidOperation:  # `Decimal` rejects an exponent of 19 or more digits
@@ -81,7 +84,7 @@ def _split_path(path: str) -> tuple[str, ...]:
     """Split a path such as `project.name` or `$.project.name`. A backslash escapes a dot within a name."""
     if len(path) > PATH_LIMIT:
         raise ValueError(f"path must have at most {PATH_LIMIT} characters, got {len(path)}")
-    path = path.removeprefix("$.")  # the root in JSONPath, which callers often write
+    path = path.removeprefix("$.")  # callers often write `$`, the root in JSONPath
     names = _NAME.findall(path)
     if not names or ".".join(names) != path:
         raise ValueError(f"path must be names with dots between them, such as project.name, got {path!r}")

@@ -126,7 +126,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class DeletedRecords:
-    """Outcomes of requests to delete records by source and key, and ids of those that were not carried out."""
+    """Outcomes of requests to delete records by source and key, and ids of the requests that were not carried out."""
 
     outcomes: Mapping[UUID, IngestStatus]
     busy: frozenset[UUID] = frozenset()

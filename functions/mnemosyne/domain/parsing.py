@@ -171,11 +171,11 @@ InputT = TypeVar("InputT", bound=BaseModel)
 
 
 def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
-    """Validate the data as a `model`.
+    """Validate the data, and return an instance of the class `model` with the data.
 
     Raises InvalidRequest with the first five problems and the number of further problems.
 
-    `of` names the tool or object that the data belongs to. The error about an unknown argument contains this name.
+    `of` names the tool or object that the data belongs to. An error about an unknown argument contains this name.
     """
     try:
         return model.model_validate(data)
@@ -285,7 +285,7 @@ def check_values(text: bytes, *, of: str) -> None:
     # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
     # quotes, so that the remaining quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * VALUES  # at most four quotes per value with its field's name
+    few_strings = plain.count(b'"') <= 4 * VALUES  # a value and the name of its field have at most two quotes each
     if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
         raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
 
@@ -293,7 +293,7 @@ def check_values(text: bytes, *, of: str) -> None:
 def max_values(text: bytes) -> int:
     """Return an upper bound of the number of values in the arrays and objects of a JSON text.
 
-    The bound is the number of commas and opening brackets. Each value (in an object, the name of its field) directly
-    follows one of them.
+    The bound is the number of commas and opening brackets. In an array, each value directly follows a comma or an
+    opening bracket. In an object, the name of each field does.
     """
     return text.count(b",") + text.count(b"[") + text.count(b"{")
