@@ -17,7 +17,8 @@ TITLE_LIMIT = 500
 TAG_LIMIT = 100
 """Maximum characters of a tag. A longer tag in the content is ignored."""
 TAG_COUNT = 50
-# The pattern does not remove the spaces around the value, because this would need quadratic time on a line of spaces.
+# The matched value keeps the spaces around it. A pattern that leaves out these spaces would need quadratic time on a
+# line of spaces.
 _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 
@@ -41,7 +42,10 @@ def tags_of(content: str) -> tuple[str, ...]:
 
 
 def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
-    """Merge tags in order, without duplicates, at most 50. Tags that differ only in case are duplicates."""
+    """Merge groups of tags in order, without duplicates.
+
+    The result has at most the first 50 tags. Tags that differ only in case are duplicates.
+    """
     tags: dict[str, str] = {}
     for group in groups:
         for tag in group:

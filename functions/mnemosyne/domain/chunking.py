@@ -32,20 +32,20 @@ _WORD = re.compile(r" ?(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,6})")
 
 
 def most_tokens(text: str) -> int:
-    """Estimate the maximum number of tokens of a text, without the model's tokenizer. Only rare texts have more.
+    """Estimate the maximum number of tokens of a text, without the model's tokenizer.
 
-    The estimate is valid for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which Gemini's
-    models also use:
+    Only rare texts have more tokens than the estimate. The estimate is valid for the tokenizers of the Gemma family
+    (SentencePiece BPE with byte fallback), which Gemini's models also use:
 
     - With byte fallback, a text never has more tokens than UTF-8 bytes.
-    - A letter or mark in `_ALPHABETS` (other than ASCII) is at most one token, although it has two or three bytes.
-    - A word of ASCII letters (a match of `_WORD`) has at most half as many tokens as characters. This was measured on
-      random letters, which need more tokens than words of any language. Rare texts exceed this number, for example a
-      text that repeats "gq lq vj".
+    - A character in `_ALPHABETS` has two or three bytes, but is at most one token.
+    - A word of n ASCII letters, with the space before it (a match of `_WORD`), has at most (n + 1) / 2 tokens. This was
+      measured on random letters, which need more tokens than words of any language. Rare texts exceed this number, for
+      example a text that repeats "gq lq vj".
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
-    plain = _ALPHABETS.sub("0", text)  # count each of these letters as one token: a `0` has one byte
+    plain = _ALPHABETS.sub("0", text)  # a `0` has one byte, so each of these characters counts as one token
     words: list[str] = _WORD.findall(plain)
     # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
     saved_characters = sum(len(word) - (word[0] != " ") for word in words)
@@ -78,13 +78,13 @@ class ChunkLimit:
 
     @property
     def half(self) -> "ChunkLimit":
-        """Half of this limit."""
+        """A limit with half as many characters and tokens."""
         return ChunkLimit(characters=self.characters // 2, tokens=self.tokens and self.tokens // 2)
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Part of a text that is not split further, with the white space before it."""
+    """A sentence, word or part of a word, with the white space before it. Chunks consist of whole pieces."""
 
     start: int
     end: int

@@ -83,9 +83,10 @@ _NAMES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Languages:
-    """The detected languages of a sample of stored memories and of a query, from which a warning is made.
+    """The detected languages of a query and of a sample of the stored memories.
 
-    A language is an ISO 639-1 code. The code "und" means an unknown language other than English.
+    `language_warning` uses them. A language is an ISO 639-1 code. The code "und" means that the text is not in English,
+    but its language is unknown.
     """
 
     sampled: int

@@ -36,7 +36,10 @@ class NormalText:
 
     @classmethod
     def of(cls, original: str) -> Self:
-        """Normalize a text to NFKC. NFKC combines some adjacent characters into one, such as a letter and an accent."""
+        """Normalize a text to NFKC, and find the place of each resulting character in the original text.
+
+        NFKC combines some adjacent characters into one, such as a letter and an accent.
+        """
         if unicodedata.is_normalized("NFKC", original):
             return cls(original, [(place, place + 1) for place in range(len(original))])
         starts: list[int] = []

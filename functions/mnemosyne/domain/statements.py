@@ -29,7 +29,7 @@ _SENTENCE_END = re.compile(
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,3}[.)])\s+")
-# In Python, the vowel signs of Indic scripts are no word characters.
+# The pattern lists the characters of Indic scripts, because in Python `\w` does not match their vowel signs.
 _WORD = re.compile(
     r"[^\W_][\w\u0900-\u0963\u0966-\u0dff]*(?:[-.'’/:@,][^\W_][\w\u0900-\u0963\u0966-\u0dff]*)*|[%€$£¥,;:()]"
 )
