@@ -18,7 +18,7 @@ _BASIC = re.compile(
     rf"((?:19|20)[0-9]{{2}})([0-9]{{2}})([0-9]{{2}})(?:({BASIC_CLOCK})|[Tt]({BASIC_CLOCK})({OFFSET})?)?"
 )
 """Basic format of ISO 8601 (20260711, 20260711T143000Z) and Zettelkasten ids (202607111430, 20260711143005)."""
-# Files in the operating system's directory of time zones that PostgreSQL does not accept as names of time zones.
+# Files in the operating system's directory of time zones. PostgreSQL does not accept their names as time zones.
 _NO_ZONE = re.compile(r"localtime|posixrules|Factory|(posix|right)/.*")
 
 FIRST_SECOND: Final = 315_532_800

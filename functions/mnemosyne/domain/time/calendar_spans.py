@@ -27,8 +27,10 @@ class Span:
 
 
 class Calendar:
-    """Calendar of a time zone, at a given moment. Methods raise OverflowError or ValueError outside the years 1 to
-    9999."""
+    """Computes time spans in a time zone. Times such as "two days ago" are relative to `now`.
+
+    Methods raise OverflowError or ValueError outside the years 1 to 9999.
+    """
 
     def __init__(self, now: datetime, zone: tzinfo) -> None:
         self.zone = zone
@@ -60,7 +62,9 @@ class Calendar:
         return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
 
     def clock(self, day: date, hour: float, *, minute: bool = False) -> Span:
-        """Return the hour that begins at a local time of a day, or with `minute` the minute that begins then.
+        """Return the hour that begins at a local time of a day.
+
+        If `minute` is true, the result is only the first minute of this hour.
 
         `hour` is the time in hours after midnight, such as 14.5 for 14:30.
         """
@@ -78,7 +82,10 @@ class Calendar:
         return self.days(saturday, saturday + timedelta(days=2))
 
     def months(self, year: int, month: int, count: int) -> Span:
-        """Return `count` months beginning with `month`. A `month` outside 1 to 12 is in another year."""
+        """Return the span of `count` months, beginning with `month`.
+
+        A `month` outside 1 to 12 is in an earlier or later year than `year`. For example, month 13 is the next January.
+        """
         return self.days(_month(year, month), _month(year, month + count))
 
     def unit(self, unit: Unit, wall: datetime) -> Span:
@@ -123,7 +130,7 @@ class Calendar:
         return self.local.replace(year=first.year, month=first.month, day=min(self.local.day, length))
 
     def season(self, name: str, year: int) -> Span:
-        """Return the season that begins in the year."""
+        """Return the span of a season. `name` is the season, and `year` is the year in which the season begins."""
         return self.months(year, SEASONS[name], 3)
 
     def season_at(self, day: date) -> tuple[str, int]:
