@@ -26,7 +26,11 @@ _RARE = {"CHEROKEE", "COPTIC", "LISU", "DESERET", "GOTHIC", "OLD", "LYDIAN", "LY
 
 
 def client_name(value: object) -> str:
-    """Return the name to display. Raises InvalidRequest if a word mixes similar-looking scripts."""
+    """Return the name of a client in the form in which it is displayed to people.
+
+    `value` is the name that the client gave. Raises InvalidRequest if a word mixes similar-looking scripts, or has
+    phonetic small capitals.
+    """
     # NFKC replaces full-width, bold and circled letters with plain letters.
     name = unicodedata.normalize("NFKC", one_line(value)) if isinstance(value, str) else ""
     name = _MARK.sub("", " ".join(one_line(name).split())[:NAME_LENGTH].strip())

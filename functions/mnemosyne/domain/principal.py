@@ -68,7 +68,7 @@ class ApiKey:
     last_used_at: datetime | None = None
 
     def valid(self, now: datetime) -> bool:
-        """Whether the key can be used at that time. False if the key is revoked, blocked or expired."""
+        """Whether the key can be used at the time `now`. False if the key is revoked, blocked or expired."""
         return (
             self.revoked_at is None and self.blocked_at is None and (self.expires_at is None or now < self.expires_at)
         )

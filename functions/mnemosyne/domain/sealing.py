@@ -44,7 +44,7 @@ class KeyPair:
 
 
 class Channel:
-    """Encryption between two processes."""
+    """Encrypts and decrypts messages between two processes with the key that they share."""
 
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
