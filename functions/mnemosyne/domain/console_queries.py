@@ -72,7 +72,7 @@ class History:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRequest(IngestStatus):
-    """A request as the console shows it: its status, the beginning of its content, and its provenance."""
+    """An ingest request as the console shows it: its status, the beginning of its content, and its provenance."""
 
     created_at: datetime
     first_words: str | None

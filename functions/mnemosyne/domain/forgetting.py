@@ -109,7 +109,10 @@ class Forgetting:
 
 @dataclass(frozen=True, kw_only=True)
 class ForgettingEffects:
-    """Requests not to store, because their memories were forgotten, and a summary of the namespace's forgettings."""
+    """Which of the given ingest requests must not be stored, and a summary of the namespace's forgettings.
+
+    A request must not be stored if its memory was forgotten (permanently deleted).
+    """
 
     covered: Collection[UUID] = ()
     """Ids of the requests whose memories were forgotten. The contents are not stored, not even in dead letters."""

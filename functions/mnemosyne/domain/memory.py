@@ -295,5 +295,5 @@ class MemorySummary:
 
     @property
     def label(self) -> str:
-        """Name of the memory for people."""
+        """The text by which people recognise the memory: its title."""
         return self.title
