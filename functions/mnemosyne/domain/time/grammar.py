@@ -110,16 +110,18 @@ class Grammar:
         return next((span for span in candidates if span.start and end and span.start < end), None)
 
     def years(self) -> Iterator[int]:
-        """Yield the years in which a date without a year may be: the year of the horizon (by default today) and the
-        eight years before.
+        """Yield the years that a date without a year can mean.
 
-        Eight years are necessary, because two leap days can be eight years apart.
+        These are the year of the horizon (by default today) and the eight years before. Eight years are necessary,
+        because two leap days can be eight years apart.
         """
         yield from range(self.horizon.year, self.horizon.year - 9, -1)
 
     def last_of(self, make: Callable[[int], Span]) -> Span | None:
-        """Return the latest span that ended before the horizon (by default today). `make` returns the span in a year,
-        such as its summer."""
+        """Return the latest span that ended before the horizon (by default today).
+
+        `make` returns the span for a given year, such as the summer of that year.
+        """
         now = self.calendar.day(self.horizon).start
         spans = map(make, self.years())
         return next((span for span in spans if span.end and now and span.end <= now), None)

@@ -121,7 +121,10 @@ def _of_earlier_years(expression: str, now: datetime, timezone: str, budget: Mat
 
 
 def _probably_means_time(expression: str) -> bool:
-    """Whether words of a question probably mean a time. Words such as "may" can be parsed as a time, too."""
+    """Whether an expression from a question probably means a time.
+
+    This check is necessary, because a word such as "may" can be parsed as a time even if it means something else.
+    """
     first, *more = expression.split() or [""]
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None

@@ -21,8 +21,8 @@ _STRETCH = rf"(?P<first>{_TIME}) ?(?P<joint>-|–|to|and|until|till) ?(?P<last>{
 def _clock(grammar: Grammar, match: Match) -> Span | None:
     """Return the span of an hour or a minute.
 
-    If the time has no am or pm, a part of the day in the text, such as "evening", decides between them. If the text
-    names no part of the day either, the time is on the 24-hour clock.
+    If the time has no am or pm, a part of the day in the text, such as "evening", decides between a.m. and p.m. If the
+    text names no part of the day either, the time is on the 24-hour clock.
     """
     day, part = _day_and_part(grammar, match["text"])
     hour, half = int(match["hour"]), (match["half"] or "").replace(".", "")
@@ -109,9 +109,9 @@ def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
 
 
 def _in_part(hour: float | None, part: str) -> float | None:
-    """Return the hour, plus 24 if necessary, so that it is in the part of the day; None if it cannot be.
+    """Return `hour` or `hour + 24`, whichever is in the part of the day; None if neither is.
 
-    Hours from 24 are on the next day: a night ends at 5 a.m. of the next day, which is hour 29. Therefore 2 a.m. of a
+    Hours above 24 are on the next day: a night ends at 5 a.m. of the next day, which is hour 29. Therefore 2 a.m. of a
     night becomes 26.
     """
     first, last = _HOURS.get(part, (0, 24))

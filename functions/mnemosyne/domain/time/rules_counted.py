@@ -109,9 +109,9 @@ def _decade(grammar: Grammar, match: Match) -> Span:
     rf"(?:the )?{WEEKDAY},? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?", r"(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)"
 )
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
-    """Return the latest day with this number, such as "the 15th".
+    """Return the latest day that has this number in its month, such as "the 15th".
 
-    If the text names a weekday, return the latest such day that is this weekday.
+    If the text names a weekday, return the latest day with this number that falls on this weekday.
     """
     number, weekday = int(match["day"]), match.groupdict().get("weekday")
     for back in range(1_500 if weekday else 62):
@@ -219,8 +219,11 @@ def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
 def _weekend_of(grammar: Grammar, match: Match) -> Span | None:
-    """Return the weekend of a day. If the day is the Friday before or the Monday after, the result includes that
-    day."""
+    """Return the weekend of a day, extended to the day.
+
+    For a Monday, the result is the weekend before and the Monday. For a day from Tuesday to Friday, the result begins
+    on this day and ends with the weekend after it.
+    """
     day = grammar.day(match["text"] + (match.groupdict().get("year") or ""))
     if day is None:
         return None

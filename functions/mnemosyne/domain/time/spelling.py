@@ -160,8 +160,10 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    """Return the patterns. They are compiled at the first call, because compiling at import would slow down every
-    start."""
+    """Return the compiled patterns of this module.
+
+    They are compiled at the first call, because compiling at import would slow down every start.
+    """
     return _Patterns(
         re.compile(_AND_A_HALF),
         re.compile(_YEAR_IN_WORDS),
@@ -180,9 +182,11 @@ def plain_form(text: str) -> str:
 
 
 def _is_range(match: re.Match[str], into: str) -> bool:
-    """Whether two days of a month are a range: in ascending order, and adjacent if only "and" joins them.
+    """Whether the match can be rewritten as a range.
 
-    True if the match does not have two days. "May 3 and 9" are two days, but "between May 3 and 9" is a range.
+    Two days of a month must be in ascending order. They must also be adjacent if only "and" joins them: "May 3 and 9"
+    are two days, but "between May 3 and 9" is a range. The result is True if the match does not have two days, or if
+    `into` is not a range, because then there is nothing to check.
     """
     days = [int(re.sub(r"\D", "", group)) for group in match.groups() if group and re.fullmatch(_DAY, group)]
     if len(days) != 2 or " to " not in into:

@@ -52,8 +52,8 @@ def bounds(
 ) -> TimeWindow:
     """Return the window between two inclusive bounds, each `YYYY-MM-DD`, RFC 3339 or a local time in `timezone`.
 
-    A date means the whole day in `timezone`. Raises InvalidRequest, with the arguments' `names`, if a bound has another
-    format or the window is empty.
+    A date means the whole day in `timezone`. Raises InvalidRequest if a bound has none of these formats or the window
+    is empty. The error contains `names`, the names of the two arguments.
     """
     local = zone(timezone)
     first, last = names
@@ -68,7 +68,8 @@ def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UT
     """Parse a past time in an argument. The result is None if the argument is omitted.
 
     The text is RFC 3339, a local time in `timezone`, or a date `YYYY-MM-DD`, which means the end of that day in
-    `timezone`. Raises InvalidRequest, with the argument's name, for another format or a time after `now`.
+    `timezone`. Raises InvalidRequest if the text has none of these formats, or the time is after `now`. The error
+    contains `name`, the name of the argument.
     """
     local = zone(timezone)
     if text is None:
@@ -203,7 +204,7 @@ def _two_sided(text: str, grammar: Grammar) -> Span | None:
 
 
 def _before(end: datetime, grammar: Grammar) -> Grammar:
-    """Return a grammar in which a time without a year means the latest before `end`."""
+    """Return a grammar in which a time without a year means the latest such time before `end`."""
     last = (end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
     return Grammar(_RULES, grammar.calendar, grammar.budget, last)
 
@@ -220,7 +221,7 @@ def _endpoint(text: str, grammar: Grammar) -> Span | None:
 def _start_or_end(text: str, grammar: Grammar) -> Span | None:
     """Return a point in time, such as "the end of May", as a span whose start and end are equal.
 
-    None if the text has another form.
+    None if the text does not name the beginning, start or end of a span.
     """
     match = _START_OR_END.fullmatch(text)
     if match is None or not (span := grammar.span(match["text"])):
@@ -233,8 +234,8 @@ def _span_between(text: str, grammar: Grammar, *, between: bool = False) -> Span
     """Return the span from the start of one expression to the end of another, such as "March to May".
 
     Without a year, the first expression means the latest such time before the end of the second expression. If only
-    "and" or "or" joins the expressions, they must be adjacent, because "Monday and Friday" does not mean the days
-    between. With `between`, the expression begins with "between".
+    "and" or "or" joins the expressions, their spans must be adjacent, because "Monday and Friday" does not mean the
+    days between. With `between`, the word "between" precedes the text, and the spans need not be adjacent.
     """
     for separator in _SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
