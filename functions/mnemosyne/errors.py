@@ -8,7 +8,7 @@
     ├── OverBudget       the caller exceeded its rate limit: retry later
     ├── Conflict         the request contradicts the current state
     ├── Unauthorized     the credential is invalid, or lacks a scope
-    └── ServiceError     a failure of the deployment: accepted requests are retried, searches do without a failed model
+    └── ServiceError     a failure of the deployment: accepted requests are retried, searches run without a failed model
         ├── Unavailable  a service cannot be reached; nothing was changed, try again
         │   ├── Broken   … until an operator fixes the cause, such as a permission, a quota or a full disk
         │   ├── StatementTimeout … because a statement took longer than allowed
@@ -35,7 +35,7 @@ class InvalidRequest(MnemosyneError):
 
 
 class TextTooLong(InvalidRequest):
-    """Raised when a text exceeds the embedding model's input. Smaller chunks help."""
+    """Raised when a text is too long for the embedding model. The text can be split into smaller chunks."""
 
 
 class NotFound(MnemosyneError):
@@ -94,7 +94,7 @@ class Unavailable(ServiceError):
 
 
 class Broken(Unavailable):
-    """Raised when a service rejects this deployment until an operator acts. Nothing was changed."""
+    """Raised when a service rejects requests until an operator fixes the cause. Nothing was changed."""
 
     needs_operator = True
 
@@ -109,19 +109,20 @@ class StatementTimeout(Unavailable):
 class ItemUnavailable(Unavailable):
     """Raised when one message or memory cannot be processed now, although others can. Nothing was changed.
 
-    After `max_delivery_attempts` deliveries, such a message can become a dead letter (which an operator can publish
-    again). But during an outage of a service, messages do not become dead letters, and are delivered again.
+    If this error persists for `max_delivery_attempts` deliveries of a message, the message can become a dead letter,
+    which an operator can publish again. During an outage of a service, in contrast, no message becomes a dead letter:
+    messages are delivered again.
     """
 
 
 class UncertainCommit(Unavailable):
-    """Raised when the connection was lost during a commit. Check the result before a retry."""
+    """Raised when the connection was lost during a commit. Before a retry, check whether the commit succeeded."""
 
 
 class UncertainPublication(Unavailable):
     """Raised when a topic has not answered, but may have accepted the message.
 
-    The caller can publish the message again, because each content is stored once.
+    The caller can publish the message again, because the same content is stored only once.
     """
 
 

@@ -1,4 +1,4 @@
-"""Optional packages: which extra installs each, and how to install it."""
+"""Optional packages: which extra installs a package, and how to install the extra."""
 
 import importlib.util
 import re

@@ -26,14 +26,14 @@ def issue_request_id(namespace: str) -> UUID:
 
 
 def _uuid7(milliseconds: int) -> int:
-    """Return the bits of a UUIDv7 for a time in milliseconds since 1970, with the 12 bits of `_RAND_A` zero."""
+    """Return the bits of a UUIDv7 for a time in milliseconds since 1970. The 12 bits of `_RAND_A` are zero."""
     return milliseconds << 80 | 0x7 << 76 | 0b10 << 62 | secrets.randbits(62)
 
 
 def issued_at(request_id: UUID, namespace: str) -> datetime | None:
     """Return the time, to the millisecond, at which `issue_request_id` made the id. None for other UUIDs.
 
-    The checksum is not a security feature. One in 4,096 other UUIDs passes it.
+    The checksum is not a security feature. By chance, one in 4,096 other UUIDs of version 7 passes it.
     """
     if request_id.version != 7 or _checksum(request_id.int & ~_RAND_A, namespace) != request_id.int & _RAND_A:
         return None
@@ -59,7 +59,10 @@ def version_id(source: str, key: str, content_hash: str, timestamp: datetime) ->
 
 
 def note_version_id(source: str, key: str, digest: str) -> UUID:
-    """Return the request id of one version of a note. `digest` covers content, properties and modification time."""
+    """Return the request id of one version of a note.
+
+    `digest` is a digest of the note's content, properties and modification time.
+    """
     return uuid5(derived_id(source, key), f"note {digest}")
 
 

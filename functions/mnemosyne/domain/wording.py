@@ -18,7 +18,7 @@ _BEFORE_A_FULL_STOP = frozenset(")]}\"'’”»%")
 
 
 def wording(content: str) -> str:
-    """Return the content in Unicode NFC, with white space collapsed and without one final full stop.
+    """Return the content in Unicode NFC, with collapsed white space and without a full stop at the end.
 
     Indentation is kept, because it is the structure of code and outlines.
     """
