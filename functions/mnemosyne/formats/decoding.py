@@ -43,7 +43,7 @@ def is_text(beginning: bytes) -> bool:
 
 
 def text_of(data: bytes) -> tuple[str, str]:
-    """Decode the data. Return the text, and the encoding with a reason if the encoding was guessed.
+    """Decode the data. Return the text and, if the encoding was guessed, the encoding with a reason.
 
     If the encoding was not guessed, the second result is empty. Raises ValueError if the data is not text.
     """
@@ -62,7 +62,7 @@ def text_of(data: bytes) -> tuple[str, str]:
 
 
 def _is_mostly_utf_8(data: bytes) -> bool:
-    """Whether the data is damaged UTF-8: it has more valid characters beyond ASCII than invalid bytes."""
+    """Whether the data is damaged UTF-8, with more valid characters beyond ASCII than invalid bytes."""
     text = data.decode("utf-8", errors="surrogateescape")
     invalid = sum("\udc80" <= character <= "\udcff" for character in text)
     return sum(not character.isascii() for character in text) > 2 * invalid
@@ -105,7 +105,7 @@ def read_unicode(stream: BinaryIO, name: object) -> str:
 
 
 def _replace_by_surrogate(error: UnicodeError) -> tuple[str, int]:
-    """Replace invalid input by a lone surrogate, as an error handler of `codecs`."""
+    """Replace invalid input by a lone surrogate. This function is an error handler for `codecs`."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return "\udcff", error.end

@@ -62,8 +62,8 @@ class Item:
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
         """Return the tags to set after storing, so that the memory has exactly the exported tags.
 
-        Storing a memory adds the tags in the `TAGS:` line of the content. If the exported memory lacks one of these
-        tags, its tags must be set again. Otherwise the result is None.
+        Storing a memory adds the tags in the `TAGS:` line of the content. If one of these tags is not an exported tag,
+        the exported tags must be set after storing. Otherwise the result is None.
         """
         exact = self.exact_tags
         return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None
@@ -117,7 +117,10 @@ def _note_request_id(reading: IngestRequest, external_id: ExternalId, modified: 
 
 
 def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
-    """Return the sorted names of unknown fields. The fields of a record and `known_names` are known."""
+    """Return the sorted names of unknown fields.
+
+    A field is unknown if it is neither a field of a record nor in `known_names`.
+    """
     return tuple(
         sorted(_replace_unstorable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names})
     )

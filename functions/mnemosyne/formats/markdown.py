@@ -20,8 +20,8 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
 
     The timestamp is taken from the properties, the file's name or the modification time, in this order. Properties such
     as `title` and `tags` become fields of the memory, and the others become metadata. Properties that cannot be read
-    are reported in a notice. But if the value of a property for times is a number that is not a date, the note is
-    invalid.
+    are reported in a notice. But if a property that must be a time, such as `updated`, is a number that is not a date,
+    the note is invalid.
     """
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:
@@ -43,7 +43,7 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
 
 
 def too_large(name: str, path: str) -> Item:
-    """Return the failed item of a note that is too large."""
+    """Return an item with the error that the note is too large."""
     return Item(name, None, f"a note must have at most {ITEM_BYTES:,} bytes", path=path)
 
 

@@ -207,7 +207,7 @@ def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
 
 
 def _is_dated_form(name: str, title: str) -> bool:
-    """Whether the name is a date followed by the title. Apart from the date, such a name has only the title's words."""
+    """Whether the name begins with a date and ends with the title. Usually the date is all that such a name adds."""
     return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _normalize_words(name).endswith(_normalize_words(title))
 
 
@@ -244,7 +244,7 @@ def _location_metadata(path: str, body: str) -> dict[str, Any]:
 
 
 def _valid_metadata(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFields) -> dict[str, Any]:
-    """Return the properties that are valid metadata, and add a notice to the note for each other property."""
+    """Return the properties that are valid metadata, and add a notice to the note for each invalid property."""
     storable: dict[str, Any] = {}
     size = 2
     for name, value in values.items():

@@ -23,7 +23,8 @@ _TAG = re.compile(
 def inline_tags(body: str, path: str) -> Iterator[str]:
     """Yield the tags in the text of a note: `#home/kitchen`, and Logseq's `#[[two words]]`.
 
-    Code, targets of links and numbers (`#42`) are not tags. Only files with an extension of Markdown have tags.
+    Code, targets of links and numbers (`#42`) are not tags. Yields nothing for a file without an extension of
+    Markdown, such as `.md`.
     """
     if PurePosixPath(path.lower()).suffix not in _MARKDOWN:
         return

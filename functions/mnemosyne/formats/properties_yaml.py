@@ -38,7 +38,7 @@ def read(block: str) -> Properties | None:
 
     If the block is invalid, each property is parsed separately. An invalid property on one line is taken as text
     (`title: Draft: second try`). An invalid property of several lines is omitted with a notice. If a property occurs
-    twice, the last one is used, and the first one is omitted with a notice.
+    several times, only its last value is used, and a notice says so.
     """
     block = re.sub(r"^\t+", lambda match: "  " * len(match[0]), block.replace("\r\n", "\n"), flags=re.MULTILINE)
     block = _quote_hash_tags(block)
@@ -113,7 +113,7 @@ def _load_one_by_one(
 
 
 def _split_properties(block: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each property's name, text and line number. Line 1 of the file is the `---`."""
+    """Yield each property's name, text and line number in the file, in which line 1 is the `---`."""
     name, text, began = "", "", 2
     for number, line in enumerate(block.splitlines(keepends=True), 2):
         match = _PROPERTY.match(line.rstrip("\r\n"))
@@ -136,7 +136,8 @@ def _remove_quotes(text: str) -> str:
 def _yaml_errors() -> tuple[type[BaseException], ...]:
     import yaml
 
-    # PyYAML also raises the errors in _YAML_ERRORS, if a value does not match its YAML tag (such as `!!int`).
+    # For invalid YAML, PyYAML raises not only YAMLError. It raises an error in _YAML_ERRORS if, for example, a value
+    # does not match its YAML tag (such as `!!int`).
     return (yaml.YAMLError, *_YAML_ERRORS)
 
 
@@ -152,8 +153,8 @@ def _build_loader() -> Any:
 
     The loader rejects aliases, because a few hundred bytes of aliases can expand to a billion values. Dates stay text.
     Booleans and numbers follow YAML 1.2: `No` and `12:30` are text. Parsing a base-60 number of YAML 1.1 would also
-    take time quadratic in its length (https://yaml.org/type/int.html). Brackets and braces are nested at most LEVELS
-    levels deep, because PyYAML's time for a token grows with the depth.
+    take time quadratic in its length (https://yaml.org/type/int.html). The loader also rejects brackets and braces that
+    are nested more than LEVELS levels deep, because PyYAML's time for a token grows with the depth.
     """
     import yaml
 
