@@ -124,7 +124,7 @@ class AuthHandlers:
         return self._redirect_to_log_in(url, cookie, id_)
 
     def account(self, call: Call) -> Response:
-        """Show the grants of the person (access given to clients), or begin a log-in."""
+        """Show the person's grants (access given to clients). Without a request id, begin a log-in instead."""
         if not (id_ := call.parameter("request")):
             cookie, id_ = new_secret(), new_secret()
             return self._redirect_to_log_in(self._flow.start_account(_flow_key(cookie, id_), call.address), cookie, id_)
@@ -155,7 +155,8 @@ class AuthHandlers:
         """Finish a log-in: check the typed code, or the identity provider's answer at `/callback`."""
         key, cookie = _flow_key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
-            # The browser has sent the form again after the log-in. Set no cookie, because the browser has the new one.
+            # The browser has sent the form again after the log-in. Set no cookie, because the response to the first
+            # form has set one.
             return self._redirect_after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _flow_key(cookie, id_), dict([*call.query, *call.form]))

@@ -147,7 +147,7 @@ class Gateway:
     def public_endpoint(
         self, handle: Callable[[Request], Awaitable[Response]], limit: EndpointLimit
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Wrap a handler whose response is the same for all callers: enforce only its rate limit.
+        """Wrap a handler whose response is the same for all callers. Only its rate limit is enforced.
 
         The response gets no security headers, so that it can be cached.
         """

@@ -67,7 +67,7 @@ def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Res
 
 
 def consent(base: str, request: str, question: ConsentPage) -> Response:
-    """Page that asks the person to allow the client its scopes."""
+    """Page that asks the person to grant the requested scopes to the client."""
     return _page(
         "consent",
         base,

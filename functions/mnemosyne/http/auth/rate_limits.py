@@ -1,7 +1,8 @@
 """Rate limits of the authorization server, per endpoint and network.
 
 Each endpoint has a separate budget, so that a flood at one endpoint does not block other endpoints. A large network
-(IPv4 /24, IPv6 /48) has four times the budget. Each instance counts separately.
+(IPv4 /24, IPv6 /48) has four times the budget of a small network (IPv4 address, IPv6 /64). Each instance counts
+separately.
 """
 
 from dataclasses import dataclass
