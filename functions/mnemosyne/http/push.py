@@ -57,7 +57,7 @@ def read_push(body: bytes, path: str) -> Push:
 
     A CloudEvent in binary mode has the same body as a raw push. The path names the namespace and the kind of message:
     `/namespaces/NAMESPACE` for memories of a publisher, `/objects/NAMESPACE` for notifications of a bucket. Raises
-    InvalidRequest.
+    InvalidRequest if the push or the path is invalid.
     """
     endpoint = _ENDPOINT.fullmatch(path)
     if endpoint and not endpoint[2].strip():
@@ -149,7 +149,7 @@ def _credential(request: Request) -> str | None:
     """Return the credential of a push. Raises Unauthorized if there are several."""
     headers = request.headers
     if SERVERLESS_AUTHORIZATION in headers or len(headers.getlist("authorization")) > 1:
-        # Reject this header. Cloud Run would check it instead of Authorization, and Pub/Sub does not send it.
+        # Reject X-Serverless-Authorization. Cloud Run would check it instead of Authorization. Pub/Sub does not send it.
         raise Unauthorized("a push must have one credential, in the header Authorization")
     return headers.get("authorization")
 
@@ -185,7 +185,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
         lag = {} if push.age is None else {"lag_ms": round(push.age.total_seconds() * 1000)}
-        del about["request_id"]  # leave the id out, because the log event ingest_outcome has it
+        del about["request_id"]  # leave the request id out, because the log event ingest_outcome has it
         log.info("push_handled", **about, **lag, duration_ms=milliseconds(started))
     return Response(status_code=204)
 

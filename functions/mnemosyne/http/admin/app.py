@@ -1,8 +1,8 @@
 """The `migrate` function: migrates the database, and runs operations for the operator.
 
-`POST /` migrates the database. `POST /operations` runs one operation, for example a change of API keys, dead letters or
-quotas. Cloud Scheduler calls `POST /expire`, which removes expired memories, and `POST /announce`, which publishes
-events about changed memories.
+`POST /` migrates the database. `POST /operations` runs one operation, for example to change API keys or quotas, or to
+publish dead letters again. Cloud Scheduler calls `POST /expire`, which removes expired memories, and `POST /announce`,
+which publishes events about changed memories.
 
 Error responses contain the cause, because only the deployment's own workflow and Cloud Scheduler can call the function.
 """

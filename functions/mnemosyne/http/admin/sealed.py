@@ -33,8 +33,8 @@ Run = Callable[[str, Any, str], dict[str, Any]]
 class Envelope(Input):
     """Body of `POST /operations`: the encrypted request (`sealed`), and two public keys.
 
-    `client` is the caller's key. `server` is the function's key that the caller has stored. If the function now has
-    another key, the answer contains only this key, and the request is not run.
+    `client` is the caller's key. `server` is the function's key that the caller has stored. If this is not the
+    function's current key, the answer contains only the current key, and the request is not run.
     """
 
     client: Annotated[Text, Field(max_length=100)]
@@ -67,14 +67,16 @@ class SealedOperations:
     def answer(self, body: bytes) -> dict[str, Any]:
         """Answer a request. Raises InvalidRequest if the request cannot be decrypted or read."""
         envelope = parse(Envelope, parse_json(body, of="the request"), of="the request")
-        if envelope.server != self._keys.public:  # the caller has no key or an old key, so return the key
+        if envelope.server != self._keys.public:  # the caller does not have the current key, so return the current key
             return {"server": self._keys.public}
         channel = self._keys.channel(envelope.client)
         data = gzip.decompress(channel.open(envelope.sealed, REQUEST))
         call = parse(Call, parse_json(data, of="the request"), of="the request")
         with self._lock:
             answer = self._answers.get((envelope.client, call.id))
-            if answer is None and call.part:  # expired: return no answer, because the operation must run only once
+            # The caller requests a further part, but the stored answer has expired. Return only the key, because the
+            # operation must not run a second time.
+            if answer is None and call.part:
                 return {"server": self._keys.public}
             if answer is None:
                 answer = self._answers[envelope.client, call.id] = gzip.compress(

@@ -63,7 +63,7 @@ class LifespanApp(Response):
         self._pause: asyncio.Event | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request once the lifespan is open."""
+        """Serve a request. The first request opens the lifespan, and other requests wait until it is open."""
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a request is served outside of asyncio")
@@ -89,7 +89,7 @@ class LifespanApp(Response):
             stop_server = signal.getsignal(signal.SIGTERM)
             _keep_connections(getattr(stop_server, "__self__", None))
             self._chain_sigterm(stop_server)
-        # Shield the future, because all other requests wait for it, and a client that disconnects must not cancel it.
+        # Shield `_ready`, because all requests wait for it, and a client that disconnects must not cancel it.
         await asyncio.shield(self._ready)
         if self._app is None:
             raise RuntimeError("the app was not built")
@@ -124,8 +124,8 @@ class LifespanApp(Response):
     async def _shut_down(self, stop_server: Any) -> None:
         """Stop accepting connections, let requests finish, send telemetry, and only then stop the server.
 
-        The server stops last, because Uvicorn closes connections when it stops. It also closes a connection that it
-        accepted just before, if it has not yet read a request from this connection.
+        The server stops last, because Uvicorn closes connections when it stops. Uvicorn then also closes connections
+        that it has just accepted and from which it has not yet read a request.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._drain_seconds

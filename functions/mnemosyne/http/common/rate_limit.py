@@ -92,7 +92,7 @@ class NetworkBudgets:
         return self._small.spend(small, cost) or self._large.spend(large, cost)
 
     def retry_after(self, address: str) -> int:
-        """Return the seconds until both networks of the address have a unit to spend. Spends nothing."""
+        """Return the seconds to wait if the budget of the small or large network is used up, else 0. Spends nothing."""
         small, large = networks_of(address)
         return self._small.retry_after(small) or self._large.retry_after(large)
 

@@ -44,8 +44,8 @@ def _protocol_class(base: Any) -> Any:
                 return
             data, self.incomplete_head = self.incomplete_head + data, b""
             end = _HEAD_END.search(data)
-            # Wait for the rest only if the data looks like the beginning of a request. The parser refuses other data,
-            # such as a TLS handshake, at once.
+            # Wait for the rest of a request head only if the data looks like the beginning of a request. The parser
+            # refuses all other data, such as a TLS handshake, at once.
             if not end and len(data) < HEAD_BYTES and data[:1].isupper():
                 self.incomplete_head = data
             elif _OFFER.search(data, 0, end.start() if end else len(data)):
