@@ -18,7 +18,7 @@ client of mcp 1.30 loses calls that get 429."""
 
 
 class ConcurrencyLimits:
-    """Concurrency limits, one for each principal. No principal waits for requests of another."""
+    """Concurrency limits, one for each principal. No principal waits for another principal's requests."""
 
     def __init__(self, at_once: int = IN_FLIGHT, *, waiting: int = WAITING, seconds: float = WAIT_SECONDS) -> None:
         self.at_once = at_once

@@ -112,7 +112,7 @@ class _Exchange:
 
     @property
     def cancel_requested(self) -> anyio.Event:
-        """An event that is never set: to cancel a request, the client closes the connection."""
+        """An event that is never set, because a client cancels a request by closing the connection."""
         return anyio.Event()
 
     async def send_raw_request(

@@ -63,7 +63,7 @@ def origins_pattern(origins: Sequence[str]) -> str:
 class IndexedHeaders(Headers):
     """Headers with an index from each name in lower case to its first value.
 
-    Starlette's Headers search the list of all headers at each access.
+    The index saves time: Starlette's Headers search the list of all headers at each access.
     """
 
     def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
@@ -122,7 +122,7 @@ def reject_ambiguous(headers: Headers) -> Response | None:
     names, values = zip(*headers.raw, strict=True)
     if (size := sum(map(len, names)) + sum(map(len, values))) > HEADER_BYTES:
         return error_response(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
-    # Reject text after the port, because a proxy could read it as another host.
+    # Reject a Host header with text after the port, because a proxy could read this text as another host.
     if not _HOST.fullmatch(host := headers.get("host", "")):
         return error_response(421, f"Host must be a name and at most a port, got {host[:100]!r}")
     if b"trailer" in names:

@@ -43,6 +43,6 @@ def html() -> str:
 
 
 def contents() -> mcp_types.ReadResourceResult:
-    """Return the view as a resource."""
+    """Return the view as an MCP resource."""
     view = mcp_types.TextResourceContents(uri=URI, mime_type=MIME_TYPE, text=html(), meta=_RESOURCE_META)
     return mcp_types.ReadResourceResult(contents=[view])
