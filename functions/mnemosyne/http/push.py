@@ -149,7 +149,8 @@ def _credential(request: Request) -> str | None:
     """Return the credential of a push. Raises Unauthorized if there are several."""
     headers = request.headers
     if SERVERLESS_AUTHORIZATION in headers or len(headers.getlist("authorization")) > 1:
-        # Reject X-Serverless-Authorization. Cloud Run would check it instead of Authorization. Pub/Sub does not send it.
+        # Reject X-Serverless-Authorization, which Pub/Sub does not send. Cloud Run would check it instead of
+        # Authorization.
         raise Unauthorized("a push must have one credential, in the header Authorization")
     return headers.get("authorization")
 
