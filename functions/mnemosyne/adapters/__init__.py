@@ -1,4 +1,5 @@
 """Implementations of the interfaces in `mnemosyne.ports`.
 
-In the code of the Cloud Run functions, only these modules import the database driver and Google's libraries.
+In the code of the Cloud Run functions, only the modules of this package import the database driver and Google's
+libraries.
 """

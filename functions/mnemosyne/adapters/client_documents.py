@@ -77,7 +77,7 @@ AT_ONCE_OF_HOST = 8
 class WebDocuments:
     """Fetches documents by https from public addresses.
 
-    Follows no redirects, and limits size, time and concurrent fetches.
+    Follows no redirects. Limits the size of a document, the time of a fetch, and the number of concurrent fetches.
     """
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
@@ -177,7 +177,7 @@ def _is_address(host: str) -> bool:
 
 
 class _FixedResolver(AbstractResolver):
-    """A resolver that returns the checked addresses of a host, and asks no name server."""
+    """A resolver that returns addresses that were already resolved and checked, and asks no name server."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses

@@ -27,7 +27,7 @@ class CloudStorage:
 
     @cached_property
     def _client(self) -> Any:
-        from google.cloud import storage  # imported late: the import takes half a second, and few functions need it
+        from google.cloud import storage  # imported only here: the import takes half a second, and is rarely needed
 
         return storage.Client()
 
@@ -73,7 +73,7 @@ class CloudStorage:
                 # the upload for two minutes.
                 report.terminate()
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
-                    return False  # another delivery of the notification has written the report
+                    return False  # another delivery of the same notification wrote the report
                 raise
             return True
 
@@ -81,7 +81,7 @@ class CloudStorage:
 
 
 class _Reader(io.RawIOBase):
-    """Reader of a blob. Converts the errors of the library to errors of this package."""
+    """Reads an object in a bucket. Converts exceptions of google-cloud-storage to exceptions of Mnemosyne."""
 
     def __init__(self, reader: Any, stored_object: StoredObject) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class _Reader(io.RawIOBase):
 
 
 def _call_storage(stored_object: StoredObject, call: Callable[[], ResultT]) -> ResultT:
-    """Make the call, and translate the library's errors to errors of this package."""
+    """Run `call`, and convert exceptions of google-cloud-storage to exceptions of Mnemosyne."""
     import requests
     from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError
