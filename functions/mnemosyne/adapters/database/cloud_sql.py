@@ -75,10 +75,10 @@ class CloudSql:
         self._has_connected = False
 
     def __call__(self) -> Connection:
-        """Open a connection. Raises a ServiceError.
+        """Open a connection. Raises a ServiceError if it cannot be opened.
 
-        An error that seems to need an operator is raised only if a second attempt fails too, because such an error may
-        be temporary.
+        If an attempt fails with an error that seems to need an operator, the method makes another attempt, because such
+        an error can be temporary. The method raises the second such error.
         """
         if self._first_deadline is None:
             self._first_deadline = time.monotonic() + FIRST_CONNECTION_SECONDS
@@ -109,8 +109,8 @@ class CloudSql:
         """Raise the error after the last attempt to connect. Otherwise return, so that the caller tries again.
 
         To open the first connection of the process, the caller tries again for FIRST_CONNECTION_SECONDS, with a pause
-        after each attempt. After the first connection, or when this time has passed, the caller makes at most ATTEMPTS
-        attempts for a connection, without a pause. It then does not try again after an attempt that timed out.
+        after each attempt. For later connections, or when this time has passed, the caller makes at most ATTEMPTS
+        attempts, without a pause, and makes no further attempt if one timed out.
         """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
@@ -131,7 +131,7 @@ class CloudSql:
             if future.done():  # a socket has timed out, so the Connector's thread does not hang
                 raise Unavailable("the database cannot be reached") from exc
             future.cancel()
-            # Replace the Connector, because a call may block its only thread forever.
+            # Replace the Connector, because the call that gave no result may block the Connector's only thread forever.
             self._abandon(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
         except Exception as exc:  # raised by the Connector, aiohttp, google-auth or the driver
@@ -195,7 +195,7 @@ class CloudSql:
 
 
 def close(connector: "Connector") -> None:
-    """Close a Connector and its event loop. The Connector alone would leave the event loop open."""
+    """Close a Connector and its event loop. The Connector's own method `close` leaves the event loop open."""
     connector.close()
     connector._loop.close()
 

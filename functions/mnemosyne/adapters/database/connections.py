@@ -289,8 +289,9 @@ def _set_socket_options(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # With these settings, TCP detects that the server has vanished, for example in a failover: 15 seconds after
-        # data that the server does not acknowledge, or about 45 seconds after the last data from the server.
+        # With these settings, TCP closes the connection if the server has vanished, for example in a failover. After
+        # data that the server does not acknowledge, this takes 15 seconds. If no such data were sent, the connection
+        # is closed about 45 seconds after the last data from the server.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)

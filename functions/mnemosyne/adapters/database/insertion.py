@@ -31,8 +31,10 @@ _LENGTH = struct.Struct(">i")
 
 
 def binary_rows(rows: Iterable[tuple[UUID, IngestRequest, Vector]]) -> bytes:
-    """Encode rows for COPY into the staging table: the id, the fields of the memory and the computed fields, in the
-    order of the table's columns."""
+    """Encode memories in the binary format of COPY, for the staging table.
+
+    Each row has the id, the fields of the memory and the computed fields, in the order of the table's columns.
+    """
     return _HEADER + b"".join(_encode_row(*row) for row in rows) + _TRAILER
 
 

@@ -34,7 +34,7 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Check out a connection for the context; raises Unavailable if none becomes free in time."""
+        """Lend a connection to a `with` block. Raises Unavailable if no connection becomes free in time."""
         if not self._free.acquire(timeout=CHECKOUT_TIMEOUT_SECONDS):
             raise Unavailable(f"all {self.size} database connections are busy")
         try:

@@ -1,4 +1,4 @@
-"""Convert values to SQL parameters, and rows to values. Columns are matched to dataclass fields by name."""
+"""Convert domain objects to SQL parameters, and rows to domain objects. Columns match dataclass fields by name."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
@@ -163,7 +163,7 @@ def key_values(external_id: ExternalId) -> dict[str, object]:
 
 
 def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
-    """Return the fields of a dead letter as parameters of an SQL statement, except its cause."""
+    """Convert the message id, data and attributes of a dead letter to parameters of an SQL statement."""
     return {
         "message_id": dead_letter.message_id,
         "data": dead_letter.data,
