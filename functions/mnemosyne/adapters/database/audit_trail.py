@@ -1,4 +1,4 @@
-"""Record the accesses of a process in the audit trail of PostgreSQL, in a background thread.
+"""Record the calls that a process serves in the audit trail of PostgreSQL, in a background thread.
 
 This module does not import the database driver. Therefore a new instance can answer its first requests before the
 driver is loaded.
@@ -31,10 +31,11 @@ RECORD_ACCESSES: Final = "SELECT record_audit(CAST(:events AS jsonb), CAST(:used
 
 
 class AuditTrail:
-    """Records the accesses of this process in batches, so that no access waits for the audit trail.
+    """Records accesses in batches, so that no access waits for the audit trail.
 
-    `reads` is the share of read accesses that are recorded, from 0.0 (none) to 1.0 (all). All changes are recorded. The
-    time of the last use of each credential is recorded too.
+    An access is a call that reads or changes memories, or an action of the authorization server. `reads` is the share
+    of reading accesses that are recorded, from 0.0 (none) to 1.0 (all). All other accesses are recorded. The time at
+    which each credential was last used is recorded too.
     """
 
     def __init__(self, pool: "Callable[[], Pool]", *, reads: float = 1.0) -> None:
@@ -122,7 +123,7 @@ def _to_json(value: object) -> str:
 
 
 def row_of(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """Return an access as a row of the audit trail, by column name."""
+    """Convert an access to a row of the audit trail: a dict from column names to values."""
     ids = fields.get("ids") or []
     return {
         "at": at,

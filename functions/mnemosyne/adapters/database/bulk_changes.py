@@ -45,8 +45,8 @@ class BulkChanges(NamespaceStore):
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
         """Add and remove tags of memories in one transaction.
 
-        Raises InvalidRequest if a memory would have more than TAG_COUNT tags, and OverQuota if the longer tags exceed
-        the quota. After an error, no memory is changed.
+        Raises InvalidRequest if a memory would have more than TAG_COUNT tags, and OverQuota if the added tags would
+        enlarge the memories beyond the quota in bytes. After an error, no memory is changed.
         """
         with self._transaction() as connection:
             before = usage(connection)
@@ -76,8 +76,8 @@ class BulkChanges(NamespaceStore):
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         """Replace a tag with another tag, or remove it if `new_tag` is None, in at most `limit` memories.
 
-        If the database reaches its time limit, the method tries again with a tenth of `limit`, down to a single memory.
-        Raises OverQuota.
+        After a statement timeout, the method tries again with a tenth of the memories, down to a single memory. Raises
+        OverQuota if the new tag would enlarge the memories beyond the quota in bytes.
         """
         return smaller_on_timeout(lambda count: self._change_tag(tag, new_tag, count), limit)
 

@@ -1,4 +1,8 @@
-"""The change feed in PostgreSQL: the settings, the events for readers, and the events to publish."""
+"""The change feed in PostgreSQL: events about changes of memories.
+
+The stores of this module change the settings of change feeds, return the events to clients, and return the events that
+must be published.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -122,7 +126,7 @@ SELECT count(*) AS removed FROM removed
 
 
 class ChangeFeedReader(NamespaceStore):
-    """The methods of MemoryStore that read the change feed."""
+    """The methods of MemoryStore that read the change feed (the events about changes of memories)."""
 
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
         """Return events of the change feed after a cursor. A memory's events are in the order of its changes."""

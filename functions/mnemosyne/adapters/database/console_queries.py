@@ -100,18 +100,18 @@ class ConsoleQueries(NamespaceStore):
         )
 
     def hold(self, memory_id: UUID) -> Hold | None:
-        """Return the oldest legal hold on a memory, which prevents its deletion.
+        """Return the legal hold that applies to a memory. If several holds apply, return the oldest hold.
 
-        Returns None if the memory does not exist or no hold is on it.
+        A memory with a legal hold cannot be deleted. Returns None if the memory does not exist or has no hold.
         """
         rows = self._run(console_queries_sql.HOLD, id=memory_id)
         return Hold(**rows[0].by_name) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Mark, in texts, the words that a search for the query by words would find.
+        """Mark the words of texts that match a word of the query in a search by words.
 
-        `texts` has a list of texts for each memory. The result has the same form, but instead of each text it has a
-        list: the marked text and, if the text has accents, a marked copy without accents. This inner list is empty if
+        `texts` has a list of texts for each memory. The result has the same form, but each text is replaced by a list.
+        This list has the marked text and, if the text has accents, also a marked copy without accents. It is empty if
         the query has no words. `domain.matches` defines the characters that are put around a marked word.
         """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
@@ -120,7 +120,7 @@ class ConsoleQueries(NamespaceStore):
         return marked
 
     def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
-        """Find words of memories that begin with the text `start`, the most frequent first.
+        """Find words that occur in memories and begin with `start`. The most frequent word is first.
 
         The words are in lower case and without accents. The method reads the title, the tags and the first 1,000
         characters of the content of at most 500 memories that match the filters.
@@ -136,7 +136,10 @@ class ConsoleQueries(NamespaceStore):
         return read_summary(memories[0]) if memories else None
 
     def history(self, memory_id: UUID) -> History | None:
-        """Return the versions and ratings of a memory; None if it does not exist."""
+        """Return the ratings of a memory, the memories that it superseded (replaced), and its successors.
+
+        Returns None if the memory does not exist.
+        """
         with self._transaction() as connection:
             version_rows = connection.run(
                 console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT

@@ -54,8 +54,8 @@ SELECT h.id, h.reason FROM memories m CROSS JOIN LATERAL hold_on(m) AS h
 WHERE m.namespace = :namespace AND m.id = :id AND h.id IS NOT NULL
 """
 
-# Return a memory and up to :limit memories before and after it in its session. The column `step` is 0 for the memory,
-# negative for earlier memories and positive for later memories.
+# Return a memory, at most :limit earlier memories of its session, and at most :limit later memories of its session. The
+# column `step` is 0 for the memory, negative for the earlier memories and positive for the later memories.
 SESSION_NEIGHBOURS: Final = """
 WITH own AS (
     SELECT id, session, "timestamp" FROM memories WHERE namespace = :namespace AND id = :id AND session IS NOT NULL

@@ -16,8 +16,8 @@ CACHE_ENTRIES = 50_000
 class ContentCache:
     """Hashes of contents that this process stored, or found in the database, within the last ten minutes.
 
-    An entry is only a hint, because the memory may have been deleted. Therefore a cached content is still looked up in
-    the database, but without the locks that storing needs.
+    A content with an entry is probably stored, but its memory may have been deleted meanwhile. Therefore a cached
+    content is still looked up in the database, but without the locks that storing needs.
     """
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
@@ -31,10 +31,10 @@ class ContentCache:
                 self._hashes[namespace, content_hash] = None
 
     def cached_requests(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
-        """Return the requests whose content is cached.
+        """Return the requests whose content hash is in the cache, without versions of records.
 
-        Versions of records (texts with a source and key) are left out. Such a request must be handled even if its
-        content is stored already, because it can change which version of the record is the current one.
+        A record is a text with a source and key. A request to store a version of a record must be handled even if its
+        content is stored already, because the request can change which version of the record is the current one.
         """
         with self._lock:
             return [

@@ -1,4 +1,4 @@
-"""People, OAuth clients and API keys that the operator locks out, as the schema's owner."""
+"""Lock-outs of people, OAuth clients and API keys: list, add and undo them as the schema's owner."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -63,15 +63,18 @@ class Lockouts(OwnerStore):
     def every(self) -> Sequence[dict[str, Any]]:
         """Return all lock-outs, the earliest first.
 
-        Each has its kind, the locked-out id (`who`) and its time (`blocked_at`). The lock-out of a person also has the
-        person's `subjects` at the identity provider.
+        Each lock-out has its kind (person, client or key), its time (`blocked_at`), and `who`: the e-mail address or
+        subject of the person, or the id of the client or key. A subject is a user id at the identity provider. The
+        lock-out of a person also has the known `subjects` of this person.
         """
         rows = [row.by_name | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST)]
         return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
     def add(self, kind: Kind, who: str) -> Sequence[str]:
-        """Lock out a person (an e-mail address or a subject), a client or a key, and return the ids of the revoked
-        grants. Raises NotFound for an unknown key.
+        """Lock out a person, a client or a key. Revoke the active grants of the person or client, and return their ids.
+
+        `who` is the e-mail address or subject of the person, or the id of the client or key. Raises NotFound for an
+        unknown key.
         """
         if kind == "key":
             if not self._run(_BLOCK_KEY, who=who):

@@ -85,7 +85,7 @@ class MemoryStore(
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find candidates by vector and by words in one SQL statement. CandidateSource describes the arguments."""
+        """Find memories for a search to rank, by vector and by words, in one SQL statement. See CandidateSource."""
         candidates = self._call_one(
             memories_sql.FIND_CANDIDATES,
             mode=query.mode.value,
