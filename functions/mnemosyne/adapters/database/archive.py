@@ -1,8 +1,8 @@
-"""Read and restore the data that only a complete export has.
+"""Read and restore the data that a complete export has, but an ordinary export does not.
 
-These data are the ratings of each memory, its successor (`superseded_by`), the time at which it was last sent
-(`last_seen_at`), the ingest requests, and the records (texts that publishers have named by a source and key). Only the
-owner of the schema may restore them.
+For each memory, these data are its ratings, its successor (`superseded_by`), and the time at which a publisher last
+sent its content (`last_seen_at`). The ingest requests and the records (texts that publishers have named by a source and
+key) are also among these data. Only the owner of the schema has the right to restore them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -101,18 +101,24 @@ ON CONFLICT (namespace, key_id) DO NOTHING
 
 
 class Archive(NamespaceRows):
-    """Reads and restores the data of a namespace that only a complete export has."""
+    """Reads and restores the data of a namespace that a complete export has, but an ordinary export does not."""
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
         """Return the ratings, `superseded_by` and `last_seen_at` of memories, by memory id."""
         return {row["id"]: row["extras"] for row in self._run(_EXTRAS, ids=uuid_array(ids))}
 
     def requests(self, limit: int, after: UUID = SMALLEST_ID) -> Sequence[Mapping[str, Any]]:
-        """Return ingest requests that are no longer queued, in the order of their ids, after the id `after`."""
+        """Return a page of the ingest requests that are no longer queued, in the order of their ids.
+
+        The page begins after the id `after`.
+        """
         return [row["values"] for row in self._run(_REQUESTS, after=after, limit=limit)]
 
     def records(self, limit: int, after: UUID = SMALLEST_ID) -> Sequence[Mapping[str, Any]]:
-        """Return records (texts with a source and key) in the order of their ids, after the id `after`."""
+        """Return a page of the records (texts with a source and key), in the order of their ids.
+
+        The page begins after the id `after`.
+        """
         return [row["values"] for row in self._run(_RECORDS, after=after, limit=limit)]
 
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:

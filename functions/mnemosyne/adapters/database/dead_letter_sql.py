@@ -41,8 +41,8 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # content, store no dead letter.
 #
 # The dead letter gets the error of the last attempt as its cause, because this error tells why the requests could not
-# be stored. Pub/Sub reports only that it has delivered the message too often. After a crash (:crashed), the given error
-# is the cause, because a crash is not recorded as an attempt.
+# be stored. Pub/Sub reports only that it has delivered the message too often. After a crash (:crashed), the cause is
+# the `error` in :requests, because a crash is not recorded as an attempt.
 #
 # The column `provenance` of each request names the dead letter by the message id under which the dead letter is stored.
 # This id is longer than the id of the message if another dead letter has the message's id.

@@ -142,7 +142,7 @@ class ForgettingStore(NamespaceStore):
         return is_changed
 
     def record_checked_letter(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record up to which dead letter a forgetting has searched the dead letters for forgotten texts."""
+        """Record the last dead letter that a forgetting (deletion of memories) has searched for forgotten texts."""
         self._run(_RECORD_CHECKED_LETTER, id=forgetting_id, at=last.timestamp, message_id=last.key)
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
@@ -166,7 +166,10 @@ class ForgettingStore(NamespaceStore):
         return [_read_forgetting(row) for row in rows]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
-        """Return ids of memories that a forgetting has deleted or will delete, in order, after the id `after`."""
+        """Return a page of the ids of memories that a forgetting has deleted or will delete, in ascending order.
+
+        A forgetting is a deletion of selected memories. The page begins after the id `after`.
+        """
         ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
         return ids
 

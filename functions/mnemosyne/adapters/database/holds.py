@@ -52,7 +52,7 @@ class Holds(OwnerStore):
     def release(self, namespace: str, hold_id: UUID) -> bool:
         """Release a hold, and return whether it existed.
 
-        The expiry of held memories was cleared. Therefore the caller must then apply the lifetimes of the namespace,
-        which computes the expiry of the released memories again.
+        While a memory is held, it has no expiry. So after the release, the caller must apply the lifetimes of the
+        namespace, which computes the expiry of the released memories again.
         """
         return bool(self._run(_RELEASE, namespace=namespace, id=hold_id))

@@ -82,10 +82,11 @@ class IngestRequests(NamespaceStore):
         return read_statuses(rows)
 
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
-        """Return a page of outcomes, of one source or all, in the order of the transactions that recorded them.
+        """Return a page of outcomes of ingest requests, in the order of the transactions that recorded them.
 
-        Each committed outcome is on exactly one page. If an outcome changes before its page is read, only the new
-        outcome is returned, on a later page.
+        With `source`, only the outcomes of this source are returned. Over all pages, each recorded outcome is returned
+        exactly once, except an outcome that changes before its page is read. Then only the new outcome is returned, on
+        a later page.
         """
         with self._transaction() as connection:
             if after.until is None:
@@ -117,7 +118,7 @@ class IngestRequests(NamespaceStore):
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced_outcomes(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return the statuses of those requests whose outcomes have not been published to the outcome topic."""
+        """Return the statuses of those given requests whose outcomes were not yet published to the outcome topic."""
         rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 

@@ -151,7 +151,8 @@ class ObjectImports(NamespaceRows):
     def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
         """Return those ids of `requests` that were used before for a different request.
 
-        A request is different if it has another content, or deletes another record.
+        The earlier request is different if it had another content than the request in `requests`, or deleted another
+        record.
         """
         fields = [
             {

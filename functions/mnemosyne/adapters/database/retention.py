@@ -110,9 +110,9 @@ class Retention(OwnerStore):
     def remove_expired(self) -> int:
         """Remove a batch of expired memories of all namespaces in one transaction.
 
-        Returns the number of removed memories. If the database reaches its time limit, the method tries again with a
-        smaller batch. This happens, for example, if the memories were changed often, because their stored earlier
-        states are removed, too.
+        Returns the number of removed memories. After a statement timeout, the method tries again with a smaller batch.
+        A timeout happens, for example, if the memories were changed often, because their stored earlier states are
+        removed, too.
         """
         return smaller_on_timeout(self._remove_expired, REMOVED_AT_ONCE)
 
