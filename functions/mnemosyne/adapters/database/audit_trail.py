@@ -33,9 +33,9 @@ RECORD_ACCESSES: Final = "SELECT record_audit(CAST(:events AS jsonb), CAST(:used
 class AuditTrail:
     """Records accesses in batches, so that no access waits for the audit trail.
 
-    An access is a call that reads or changes memories, or an action of the authorization server. `reads` is the share
-    of reading accesses that are recorded, from 0.0 (none) to 1.0 (all). All other accesses are recorded. The time at
-    which each credential was last used is recorded too.
+    An access is a call of a tool, or an action of the authorization server. `reads` is the share of calls of read-only
+    tools that are recorded, from 0.0 (none) to 1.0 (all). All other accesses are recorded. The time at which each
+    credential was last used is recorded too.
     """
 
     def __init__(self, pool: "Callable[[], Pool]", *, reads: float = 1.0) -> None:
