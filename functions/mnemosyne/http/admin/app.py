@@ -60,16 +60,7 @@ def build_app(
             try:
                 await anyio.to_thread.run_sync(identify, request.headers.get("authorization"))
             except Unauthorized as exc:
-                log.error(
-                    "audit",
-                    action=event,
-                    outcome="refused",
-                    reason=str(exc),
-                    cause=str(exc),
-                    error=exc.detail or str(exc),
-                    next_step="run `make deploy`, which sets the caller's service account and the audience",
-                )
-                return JSONResponse({"error": str(exc)}, status_code=401)
+                return _reject_caller(event, exc)
             except Unavailable as exc:
                 return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)
             body = await request.body()
@@ -93,6 +84,19 @@ def build_app(
         "/announce": endpoint("announcement_failed", announcement, lambda _: announce()),
     }
     return Starlette(routes=[*health_routes(), *(Route(path, post, methods=["POST"]) for path, post in paths.items())])
+
+
+def _reject_caller(event: str, exc: Unauthorized) -> Response:
+    log.error(
+        "audit",
+        action=event,
+        outcome="refused",
+        reason=str(exc),
+        cause=str(exc),
+        error=exc.detail or str(exc),
+        next_step="run `make deploy`, which sets the caller's service account and the audience",
+    )
+    return JSONResponse({"error": str(exc)}, status_code=401)
 
 
 def _respond(event: str, work: Callable[[], dict[str, Any]], report: Callable[[str, Exception], str]) -> Response:
