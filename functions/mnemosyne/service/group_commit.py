@@ -60,8 +60,8 @@ delay the other slices."""
 class _QueuedSlice(Generic[ResultT]):
     """A slice that waits for a transaction.
 
-    When the waiting thread wakes up, there are three cases: the slice has a result or an error, the thread must store
-    the slice alone (`alone`), or the thread must store the next group.
+    There are three cases when the waiting thread wakes up. The slice has a result or an error; or the thread must
+    store the slice alone (`alone`); or the thread must store the next group of slices, which begins with this slice.
     """
 
     slice: Slice
@@ -85,9 +85,9 @@ class GroupCommit(Generic[ResultT]):
     def store(self, namespace: str, part: Slice, work: Callable[[Sequence[IngestRequest]], ResultT]) -> ResultT:
         """Call `work` for the slice, alone or in a group with other slices, and return the result.
 
-        If a service fails, `store` raises the service's error for each slice of the group. Any other error may be
-        caused by a single request. Then `work` is called again for each slice alone, so that no slice fails because of
-        another slice's requests.
+        If the database or the embedder fails, `store` raises this error for each slice of the group. Any other error
+        may be caused by a single request. Then `work` is called again for each slice alone, so that no slice fails
+        because of another slice's requests.
         """
         if part.chunks > SMALL:
             return work(part.requests)

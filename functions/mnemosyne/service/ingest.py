@@ -1,4 +1,4 @@
-"""Accept requests, and store their memories: each memory once, even if it is delivered repeatedly."""
+"""Accept requests, and store their memories. A memory is stored once, even if its message is delivered repeatedly."""
 
 import math
 import time
@@ -28,10 +28,10 @@ log = EventLog(__name__)
 
 
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
-    """Publish all requests or, if there is an error, none.
+    """Publish the requests in one message.
 
-    Raises Unavailable if the requests could not be published, UncertainPublication if they may have been published, and
-    OverQuota if they exceed the quota.
+    Raises OverQuota, before publishing, if the namespace's quota has no room for another memory. Raises Unavailable if
+    publishing fails, or UncertainPublication if publishing fails but the requests may have been published nevertheless.
     """
     takes_room = any(isinstance(reading, IngestRequest) for reading in readings)
     quota = services.known_quota(namespace)
@@ -62,7 +62,7 @@ class Stored:
     progress."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
-        """Return the results of some of the requests."""
+        """Return only the results of the requests with these ids."""
         return Stored(
             {request_id: status for request_id, status in self.outcomes.items() if request_id in request_ids},
             self.busy.intersection(request_ids),
@@ -77,7 +77,7 @@ class Stored:
         )
 
     def add(self, other: "Stored") -> None:
-        """Add the results of other requests of the message."""
+        """Add the results in `other`, which belong to further requests of the same message."""
         self.outcomes |= other.outcomes
         self.busy |= other.busy
         self.conflicting += other.conflicting
@@ -89,14 +89,14 @@ class Stored:
     def dead_letter_reason(self) -> str:
         """The reason to keep the message as a dead letter; empty if there is none.
 
-        There is a reason if a memory or deletion in the message has the request id of another request. Its failure
-        cannot be recorded under this id, so only the dead letter reports the failure.
+        There is a reason if a memory or deletion in the message has the request id of another request. The failure of
+        the memory or deletion cannot be recorded under this id, so only the dead letter reports the failure.
         """
 
         def name(ids: Sequence[UUID]) -> str:
             return f"(request {ids[0]}" + (f" and {len(ids) - 1} more)" if len(ids) > 1 else ")")
 
-        conflicts = []  # each text ends with the ids, so that texts with the same beginning can be grouped
+        conflicts = []  # each reason ends with the ids, so that reasons with the same beginning can be grouped
         if ids := self.conflicting:
             conflicts.append(f"another content has this request's id: publish it under a new key or id {name(ids)}")
         if ids := list(self.undeleted):
@@ -121,8 +121,8 @@ def store(
 
     - The database or the embedder is unavailable.
     - A single request cannot be stored now, although others can.
-    - Another delivery is storing a request with the same id, key or content.
-    - The message has a newer format than this reader knows.
+    - Another delivery is storing a request with the same id, key or content as a request of this message.
+    - The message has a newer format than this version of the server can read.
     - The time `deadline` (of `time.monotonic`) has passed, and some slices are not stored yet.
     """
     if message.namespace != memories.namespace:
@@ -190,7 +190,10 @@ class _Storing:
     """Vectors by content hash, so that the smaller parts are not embedded again."""
 
     def store(self, requests: Sequence[IngestRequest]) -> Stored:
-        """Store the requests, and return the results. Raises Unavailable if requests are left after the deadline."""
+        """Store the requests, and return the results.
+
+        Raises Unavailable if the deadline passes before all requests are stored.
+        """
         try:
             return self._store_together(requests)
         except (InvalidRequest, ItemUnavailable) as exc:

@@ -72,7 +72,7 @@ class OAuthAuthenticator:
         other grant, Unavailable is raised.
         """
         cached = self._last_grants.get(grant_id)
-        if time.monotonic() < self._circuit_open_until:  # a look-up has just failed: do not wait for another
+        if time.monotonic() < self._circuit_open_until:  # a look-up has just failed: do not wait for another look-up
             if cached:
                 return cached
             raise Unavailable("the database is not responding")
@@ -93,7 +93,7 @@ class OAuthAuthenticator:
 
 
 def _principal(claims: Mapping[str, Any], grant: ValidGrant) -> Principal:
-    """Return the principal of a grant, with the scopes that both the grant and the token have.
+    """Return the principal (the caller) of a grant, with the scopes that both the grant and the token have.
 
     Raises Unauthorized if the token names another person, namespace or client than the grant. Therefore a stolen
     signing key gives only the rights of existing grants.

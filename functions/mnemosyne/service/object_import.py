@@ -132,7 +132,7 @@ class _Reading:
         return self.progress
 
     def _record_progress(self) -> None:
-        """Record the progress, and the request ids (`lines`) of the records that were read since the last recording."""
+        """Record the progress, and the request ids of the records that were read since the last recording."""
         self.services.imports_of(self.namespace).record(self.progress, self.lines)
         self.lines = {}
         self.recorded = time.monotonic()
@@ -151,7 +151,7 @@ class _Reading:
         for number, item in enumerate(items, skip):
             if number >= published:
                 self._add_item(item, file.modified)
-            elif may_repeat(item):  # already published: note only its request id, which later records may repeat
+            elif may_repeat(item):  # is published already, but a later record can have the same request id
                 self._read_item(item, file.modified)
 
     def _read_item(self, item: Item, modified: datetime | None) -> tuple[Reading, bool]:
@@ -188,7 +188,7 @@ class _Reading:
         self.failures.append(replace(failure, provenance=provenance))
 
     def _refuse_conflicts(self) -> None:
-        """Refuse the records of the batch whose request id belongs to an earlier request with another content.
+        """Refuse the records of the batch whose request id belongs to an earlier request with different content.
 
         Otherwise the report would show the outcome of the earlier request for such a record.
         """
@@ -204,7 +204,7 @@ class _Reading:
         self.batch = [record for record in self.batch if record.request.request_id not in conflicting]
 
     def _note_left_out(self, names: Sequence[str]) -> None:
-        """Count the unknown fields of records by name. After LEFT_OUT_NAMES names, new names are counted as `…`."""
+        """Count the unknown fields of records by name. After LEFT_OUT_NAMES names, all others are counted as `…`."""
         for name in names:
             is_known = name in self.left_out or name in self.progress.left_out
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES
@@ -225,7 +225,7 @@ class _Reading:
             )
 
     def _publish_batch(self) -> None:
-        """Publish the batch. Record the progress if RECORD_SECONDS have passed since the last recording."""
+        """Publish the batch. Every RECORD_SECONDS, record the progress. Raises Unavailable after the deadline."""
         self._refuse_conflicts()
         if self.failures:
             self._record_failures()

@@ -23,7 +23,7 @@ def announce(
     memories: "MemoryStore",
     topic: OutcomeTopic,
 ) -> None:
-    """Publish the outcomes that were not announced yet, and the dead letter, if there is one.
+    """Publish the outcomes that were not announced yet, and the dead letter if the message has one.
 
     Call this function before the message is acknowledged. After an error, the message is delivered again and the call
     is repeated. After a crash, an outcome may be published twice, with the same event id. Raises Unavailable.

@@ -81,7 +81,7 @@ class Redrive:
         """Publish the message of the dead letter again. With `now`, the waiting time after a failed redrive is ignored.
 
         Raises Conflict if the dead letter is in flight or must wait, NotFound if the dead letter no longer exists,
-        InvalidRequest, and Unavailable.
+        InvalidRequest if Pub/Sub would never accept the message, and Unavailable.
         """
         message_id = self.letter.message_id
         letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)
@@ -89,7 +89,8 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # even after Ctrl-C, so that the mark "in flight" does not prevent a redrive for 24 hours
+        except BaseException:
+            # Remove the mark "in flight" even after Ctrl-C, because the mark prevents another redrive for 24 hours.
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:

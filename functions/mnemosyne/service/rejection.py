@@ -37,7 +37,7 @@ def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause:
         return
     memories.record_failures(requests)
     for request in requests:
-        # Leave out the error, because it may quote the request. The status of the request has the error.
+        # Do not log the error, because it may quote the request. The status of the request has the error.
         about = {"namespace": memories.namespace, "request_id": request.request_id}
         log.warning("ingest_failed", **about, cause=cause, next_step=_SEE_STATUS)
 
@@ -45,7 +45,8 @@ def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause:
 def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> None:
     """Record the invalid requests of a message as failed.
 
-    If all memories of the namespace were forgotten after the message was published, record the requests as deleted.
+    If all memories of the namespace were forgotten (deleted for good) after the message was published, record the
+    requests as deleted instead.
     """
     if not message.rejected:
         return

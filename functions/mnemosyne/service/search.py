@@ -124,7 +124,7 @@ def rank(
 ) -> tuple[list[RankedCandidate], Candidates]:
     """Look up and rank the candidates of a query.
 
-    Returns the ranked candidates, best first, and the result of the last look-up.
+    Returns the ranked candidates, best first, and the unranked candidates of the last look-up.
 
     A look-up of candidates is one round trip to the database. If a candidate belongs to a session, a second round trip
     reads the cosines between candidates. Near-duplicates are folded into one hit. If fewer than `limit` hits remain and

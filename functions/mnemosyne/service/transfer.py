@@ -122,7 +122,7 @@ def _check_values(text: bytes, format_: str) -> None:
     if format_ == "jsonl":
         check_values(text, of="the part of a file")
     elif format_ == "markdown":
-        # Estimate the number of values: in front matter, each value needs a line break, a comma or a bracket.
+        # Estimate the values in the front matter by its line breaks, commas and brackets: each value needs one of them.
         front = text[: yaml_characters(text.decode("utf-8", "replace"))]
         if sum(map(front.count, (b"\n", b",", b"[", b"{"))) > VALUES:
             raise InvalidRequest(f"front matter must contain at most {VALUES:,} values")
