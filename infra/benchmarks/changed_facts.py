@@ -1,4 +1,4 @@
-"""Measure the precision and recall of the hint `may_replace`, which names earlier memories of a changed fact.
+"""Measure the precision and recall of the hint `may_replace`, which names memories with the old value of a fact.
 
     python -m infra.benchmarks.changed_facts [--embedder multilingual]
 
@@ -10,8 +10,8 @@ changed facts for which the hint of the newer memory names a right memory.
 Half of the data is held out: the rules of the hint were written without looking at errors in this half. It consists of
 every second attribute of each kind of subject in sets/facts.json, and of every second pair in sets/changed_pairs.jsonl.
 This file has pairs of hand-written texts. In half of the pairs a fact changes, and in the other half the texts only
-look similar. Pairs are compared without a store. A third set has conversations. For this set only the number of hints
-is printed, because it is not known which of its facts change.
+look similar. Pairs are compared without a store. The hint is also computed for a set of conversations. For this set
+only the number of hints is printed, because it is not known which facts in the conversations change.
 """
 
 import argparse
@@ -54,7 +54,10 @@ class Figures:
 
 
 def held_out() -> frozenset[str]:
-    """Return the names of the attributes that were not used for tuning: every second one of each kind of subject."""
+    """Return the names of the attributes that were not used for tuning the rules of the hint.
+
+    These are every second attribute of each kind of subject.
+    """
     return frozenset(attribute.name for kind in kinds().values() for attribute in kind.attributes[1::2])
 
 

@@ -38,15 +38,18 @@ QUESTIONS = 250
 def auc(answerable: Values, others: Values) -> float:
     """Return the ROC AUC of a value that separates answerable questions from others.
 
-    It is the probability that an answerable question has a higher value than another question, where equal values count
-    half. This is Mann-Whitney's U, divided by the number of pairs.
+    The ROC AUC is the probability that an answerable question has a higher value than a question of the others. Equal
+    values count half. The ROC AUC is also Mann-Whitney's U, divided by the number of pairs.
     """
     higher = (answerable[:, None] > others[None, :]).mean()
     return float(higher + 0.5 * (answerable[:, None] == others[None, :]).mean())
 
 
 def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[Confidence]]:
-    """Search for each question. Return the values of the best hits (see `Values`), and their highest confidence."""
+    """Search for each question. Return three values of the question's best hits, and their highest confidence.
+
+    `Values` describes the three values.
+    """
     rows, best = [], []
     calibration = CALIBRATIONS.get(stored.model, UNCALIBRATED)
     for question in questions:

@@ -1,7 +1,7 @@
 """Measure the console with many memories: the time of each page's tool calls, and times in a browser.
 
-The memories are in a new `mnemosyne dev`. The total time of a page's tool calls is divided by the time of a call that
-reads no memories. Each round makes the calls of every page once, one after the other.
+The memories are in a new local server (`mnemosyne dev`). The total time of a page's tool calls is divided by the time
+of a call that reads no memories. Each round makes the calls of every page once, one after the other.
 """
 
 import statistics
@@ -40,7 +40,7 @@ PAGES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 
 
 def figures(size: int, rounds: int, visits: int) -> list[Figure]:
-    """Start `mnemosyne dev` with `size` memories, measure its console, print the times and return the ratios."""
+    """Start a local server with `size` memories, measure its console, print the times and return the ratios."""
     corpus = texts(size + rounds)
     query_texts = questions(corpus[size:], rounds)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:

@@ -65,7 +65,7 @@ step();
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Milliseconds of each long task while rows are loaded, restored, picked and scrolled.
+    """Milliseconds of each long task (over 50 ms) while rows are loaded, restored, picked and scrolled.
 
     `frame` is the longest time between two frames while the rows are scrolled.
     """

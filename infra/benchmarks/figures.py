@@ -16,9 +16,10 @@ regressions are smaller than this."""
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured ratio with its spread: usually the median of all rounds, and the quartiles `low` and `high`.
+    """A measured ratio with its spread.
 
-    A lower ratio is better, or a higher one if `more_is_better` is true.
+    Usually `ratio` is the median of all rounds, and `low` and `high` are the quartiles. If `more_is_better` is true, a
+    higher ratio is better, otherwise a lower ratio.
     """
 
     name: str

@@ -11,9 +11,9 @@ ATTEMPTS = 20
 
 
 async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> None:
-    """Send a request and read its answer. If the function is too busy, wait and send the request again.
+    """Send a request and read its answer. If the server is too busy (429), wait and send the request again.
 
-    Raises RuntimeError if the answer is an error.
+    Raises RuntimeError if the answer is another error, or if the server is still too busy at the last attempt.
     """
     for _ in range(ATTEMPTS):
         writer.write(request)
@@ -34,7 +34,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def call(question: str, token: str) -> bytes:
-    """Return the HTTP request of one hybrid search, with an API key's token."""
+    """Return an HTTP request that makes one hybrid search. `token` is the bearer token of an API key."""
     params = {"name": "memory_search", "arguments": {"query": question, "mode": SearchMode.HYBRID.value}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     head = (

@@ -183,7 +183,7 @@ def ingest_pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, worke
 def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
     """Return the rate from publishing to storage, divided by the rate of plain SQL upserts of the same rows.
 
-    The result has a ratio for each number of memories in a message (1, 100) and each number of workers (1, 4).
+    The result has four ratios: a message has 1 or 100 memories, and there are 1 or 4 workers.
     """
     ratios = {}
     embedder = OfflineEmbedder(None)

@@ -50,7 +50,8 @@ WHERE tablename IN ('memories', 'memory_words') AND (indexdef LIKE '% USING gin 
 def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
     """Fill the table of memories, and run the SQL in the argument `change`.
 
-    The large indexes (GIN and HNSW) are dropped before and built afterwards. At the end the statistics are updated.
+    The large indexes (GIN and HNSW) are dropped first, and built after the SQL has run. At the end the statistics are
+    updated.
     """
     indexes = owner.run(LARGE_INDEXES)
     owner.script("; ".join(f"DROP INDEX {index['name']}" for index in indexes))

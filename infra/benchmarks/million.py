@@ -70,7 +70,7 @@ class Batch:
 
 
 def namespaces(rows: int) -> dict[str, int]:
-    """Divide `rows` memories into namespaces, and return the number in each. `large` gets the remaining memories."""
+    """Divide `rows` memories into namespaces, and return the number in each. Namespace `large` gets the remainder."""
     parts = {"sessions": rows // 4, "long": rows // 50, "ten thousand": min(10_000, rows // 10)}
     parts["thousand"] = min(1_000, rows // 100)
     return {"large": rows - sum(parts.values()), **parts}
@@ -149,7 +149,7 @@ class Writer:
 
 
 def import_memories(directory: DataDir, rows: int, show: Callable[[int], None]) -> dict[str, Any]:
-    """Store the batches that are not stored yet. Return rates and CPU times of all batches (`_import_figures`)."""
+    """Store the batches that are not stored yet. Return rates and CPU times of the whole import."""
     corpus = _corpus(directory, rows)
     with measures.opened(directory) as (server, owner):
         owner.script(PREPARE)
@@ -173,7 +173,7 @@ def import_memories(directory: DataDir, rows: int, show: Callable[[int], None]) 
                     count += future.result()
                     show(count)
             finally:
-                threads.shutdown(cancel_futures=True)  # waits for the batches that are being stored
+                threads.shutdown(cancel_futures=True)  # this call waits for the batches that are being stored
         for _ in range(WRITERS):
             idle.get().close()
         return _import_figures(owner)

@@ -71,7 +71,7 @@ class Store:
 
 @contextmanager
 def opened(directory: DataDir) -> Iterator[tuple[postgres.EmbeddedPostgres, Connection]]:
-    """Yield the running database server with SERVER_SETTINGS, and a connection as the owner of the schema."""
+    """Start the database server with SERVER_SETTINGS. Yield the server, and a connection as the owner of the schema."""
     file = directory.postgres / "postgresql.auto.conf"
     if not file.exists():
         with stack.database(directory, SPACE):
@@ -144,7 +144,7 @@ def _token(running: stack.Stack, namespace: str) -> str:
 
 
 async def _search(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searchers: int) -> list[float]:
-    """Return the seconds of each search that was not answered with an error."""
+    """Send the searches from `searchers` concurrent clients. Return the seconds of each search without an error."""
     address, waiting = urlsplit(mcp.url), iter(bodies)
     durations: list[float] = []
 
@@ -157,7 +157,7 @@ async def _search(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searc
                 durations.append(time.perf_counter() - since)
             except RuntimeError:
                 writer.close()
-                await asyncio.sleep(1)  # the Retry-After header of a refused request asks for this pause
+                await asyncio.sleep(1)  # a server that is too busy asks for this pause in Retry-After
                 reader, writer = await asyncio.open_connection(address.hostname, address.port)
         writer.close()
 
@@ -166,7 +166,7 @@ async def _search(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searc
 
 
 def _memory(pid: int) -> float:
-    """Return the megabytes of a process and its descendants. A shared page counts once (PSS)."""
+    """Return the megabytes of memory that a process and its descendants use. A shared page counts once (PSS)."""
     kilobytes = 0
     for process in ((parent := psutil.Process(pid)), *parent.children(recursive=True)):
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -176,7 +176,7 @@ def _memory(pid: int) -> float:
 
 
 def restart(store: Store) -> dict[str, Any]:
-    """Stop the system and start it again. Return the seconds of the stop, of the start and of the first search.
+    """Stop and start the local database and server. Return the seconds of the stop, the start and the first search.
 
     The operating system's cache of files remains, so this is not the time after a start of the machine.
     """

@@ -42,7 +42,7 @@ SELECT id, CAST(embedding AS text) AS vector FROM memories WHERE id = ANY(CAST(:
 
 @dataclass(frozen=True)
 class RecordedSearch:
-    """The recorded candidates of one question. `search.rank` uses this object in place of a memory store."""
+    """The recorded candidates of one question. `search.rank` reads them from this object, not from a memory store."""
 
     recorded: Mapping[str, Any]
     memories: Mapping[str, tuple[str, str]]

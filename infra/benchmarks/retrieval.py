@@ -80,7 +80,7 @@ def interval(before: Rows, after: Rows, metric: str = "recall@10") -> str:
 def run(
     collection: Collection, embedder_name: str, *, weights: bool = False, reranker: Reranker | None = None
 ) -> dict[str, dict[str, float]]:
-    """Measure every kind of search on one collection, print the results, and return the mean metrics by kind."""
+    """Measure every kind of search on one collection. Print the results, and return each kind's mean metrics."""
     with opened_store(embedder_name) as (embedder, memories, server):
         plain = Stored(collection, memories, embedder, sessions=False)
         all_memories = Stored(collection, memories, embedder)

@@ -103,7 +103,7 @@ class Bench:
 
 
 def measured_bench(memories: MemoryDatabase, embedder: OfflineEmbedder, owner: Connection) -> Bench:
-    """Return a Bench that measures the CPU time of two connections: the owner's, and the only one of `memories`."""
+    """Return a Bench that measures the CPU time of two connections: `owner`, and the only connection of `memories`."""
     with memories.pool.connection() as connection:
         processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
     return Bench(memories, embedder, owner, processes)
@@ -177,19 +177,19 @@ def writing_bench(
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
-    """Store the contents ten times while the vector index exists. Return the memories per second of each time."""
+    """Store the contents ten times while the vector index exists. Return ten rates in memories per second."""
     return [store(bench, "kept", [f"{n} {content}" for content in contents]) for n in range(10)]
 
 
 def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[str]) -> list[float]:
     """Store memories in sessions. Return the cost of hybrid searches divided by the cost of semantic searches.
 
-    The memories are in a separate namespace, stored last, which shares the vector index with all other namespaces.
+    The memories are stored last, in a separate namespace. All namespaces share one vector index.
     """
     store(bench, "sessions", contents, sessions=True)
     bench.owner.script("VACUUM ANALYZE")
     ratios = []
-    for question in [*query_texts[:3], *query_texts]:  # three rounds to fill the caches
+    for question in [*query_texts[:3], *query_texts]:  # the first three only fill caches
         costs = search_costs(bench, "sessions", len(contents), question)
         ratios.append(costs["hybrid"] / costs["semantic"])
     return ratios[3:]
@@ -231,7 +231,7 @@ def _measure(sizes: Sequence[int], rounds: int) -> list[Figure]:
             fill(writers, {f"n{size}": corpus[:size] for size in sizes})
         with opened(server, SPACE) as memories, owner_of(server) as owner:
             bench = measured_bench(memories, embedder, owner)
-            for number, question in enumerate([*query_texts[:3], *query_texts]):  # three rounds to fill the caches
+            for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first three only fill caches
                 for size in sizes:
                     for way, cost in search_costs(bench, f"n{size}", size, question).items():
                         if number >= 3:

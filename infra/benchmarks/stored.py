@@ -31,7 +31,7 @@ Search = Callable[[str], Sequence[str]]
 
 
 class Remembered:
-    """Cache of the candidates of each question, so that other lexical weights are tried without a query."""
+    """Cache of the candidates of each question. Trying another weight of the lexical score needs no database query."""
 
     def __init__(self, memories: CandidateSource) -> None:
         self._memories = memories
@@ -125,7 +125,7 @@ class Stored:
         return query, candidates, embedder.lexical_weight
 
     def may_replace(self, name: str) -> list[str]:
-        """Compute the hint `may_replace` for a document's memory. Return the ids of the documents that it names."""
+        """Compute the hint `may_replace` for a document's memory. Return the ids of the documents in the hint."""
         neighbours = self._memories.neighbours(self._ids[name])
         return self.names(str(neighbour.id) for neighbour in neighbours.may_replace)
 
@@ -134,7 +134,7 @@ class Stored:
         return [self._names[memory_id] for memory_id in ids]
 
     def documents(self, ids: Iterable[str]) -> list[str]:
-        """Return the ids of all documents whose text is the text of one of these memories.
+        """Return the ids of all documents that have the same text as one of these memories.
 
         A search returns only one hit for several documents with the same text, because they are stored as one memory
         or as near-duplicates.
@@ -143,7 +143,11 @@ class Stored:
         return list(dict.fromkeys(name for text in texts for name in self._by_text[text]))
 
     def reranked(self, reranker: Reranker) -> Search:
-        """Return the hybrid search with a reranker. Prints a note if the reranker could not be used for a search."""
+        """Return a function that makes a hybrid search with a reranker.
+
+        The returned function takes a question, and returns the ids of documents, best first. It prints a note if the
+        reranker or the embedder has failed.
+        """
 
         def names(question: str) -> Sequence[str]:
             query = self.query(question, SearchMode.HYBRID)

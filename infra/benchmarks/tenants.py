@@ -28,7 +28,7 @@ def compare_tenants(
     """Search for each tenant in the shared database and in the tenant's own database, and compare the CPU times.
 
     The figures are the ratios of the CPU times, and the recall in the shared database. `names` has a description of
-    each tenant for the names of the tenant's figures.
+    each tenant, which becomes part of the names of the tenant's figures.
     """
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number, question in enumerate([*query_texts[:WARM_UP], *query_texts]):

@@ -180,8 +180,8 @@ def _fact(
 ) -> tuple[str, tuple[str, str]]:
     """Return a sentence that states a fact, and the fact's key: the subject and the attribute.
 
-    The fact is new, or known, or known with a new value. `service` is the service on which the person is working, or
-    None. If it is not None, two thirds of the facts are about the service.
+    The fact is new; or it is known, and its value stays the same or changes. `service` is the service on which the
+    person is working, or None. If it is not None, two thirds of the facts are about the service.
     """
     rng = log.rng
     of_service = service is not None and rng.random() < 2 / 3

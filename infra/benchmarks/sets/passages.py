@@ -33,7 +33,7 @@ def paragraphs_by_topic() -> dict[str, list[str]]:
 
 
 def _first_distinct(texts: Iterable[str]) -> list[str]:
-    """Return the first MOST different texts, and read no further, because parsing a large package takes seconds."""
+    """Return the first different texts, at most MOST. Read no more, because parsing a large package takes seconds."""
     distinct: dict[str, None] = {}
     for text in texts:
         distinct[text] = None
@@ -51,7 +51,7 @@ def files(directory: Path) -> list[Path]:
 def docstrings(file: Path) -> Iterator[tuple[str, str]]:
     """Yield the name and the docstring of each module, class and function in a file."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the source may contain invalid escapes
+        warnings.simplefilter("ignore")  # do not warn of invalid escapes in the source
         try:
             module = ast.parse(file.read_text(errors="replace"))
         except (SyntaxError, ValueError, RecursionError):

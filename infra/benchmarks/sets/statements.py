@@ -65,7 +65,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def pairs(*names: str) -> Iterator[tuple[Kind, str, Attribute]]:
-    """Yield every combination of a named kind, a subject of this kind, and an attribute of this kind."""
+    """For the kinds with these names, yield each subject with each attribute of its kind."""
     for kind in (kinds()[name] for name in names):
         for subject in kind.subjects:
             for attribute in kind.attributes:
