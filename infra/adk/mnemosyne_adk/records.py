@@ -27,7 +27,7 @@ TTL = "ttl"
 
 @dataclass(frozen=True)
 class Scope:
-    """The app and user that memories belong to. A search finds only memories of its scope."""
+    """An app and a user. A search for this user in this app finds only memories with the same scope."""
 
     app_name: str
     user_id: str
@@ -94,7 +94,7 @@ def entry_arguments(
 
 
 def text_of(content: types.Content | None) -> str:
-    """Return the text of a content without the model's thoughts. Characters that cannot be stored are replaced."""
+    """Return the text of an ADK `Content`, without the model's thoughts. Replace characters that cannot be stored."""
     parts = (content.parts or []) if content else []
     return storable("\n".join(part.text for part in parts if part.text and not part.thought))
 
@@ -106,7 +106,10 @@ def _transcription(event: Event) -> str:
 
 
 def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield batches of arguments, each for one call. Leave out a memory with the source and key of an earlier one."""
+    """Yield batches of memories, each batch for one call.
+
+    A memory with the same source and key as an earlier memory is left out.
+    """
     batch: list[dict[str, Any]] = []
     keys: set[tuple[str, str]] = set()
     size = 0
