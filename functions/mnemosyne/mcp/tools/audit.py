@@ -34,7 +34,7 @@ class AuditArguments(Input):
 
 
 class ListedAuditEvent(Result):
-    """One call. `name` is the person's address or the name of the API key.
+    """The audit event of one call. `name` is the person's e-mail address or the name of the API key.
 
     `ids` has at most 100 ids of the objects that the call read or changed, and `count` is the number of all these
     objects. `memories` has the ids in `ids` that belong to memories that still exist.

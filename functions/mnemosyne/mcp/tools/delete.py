@@ -45,14 +45,15 @@ class DeleteArguments(Input):
 
     @property
     def record(self) -> ExternalId:
-        """The record, if no id is given."""
+        """The record that `source` and `key` identify, for calls without an id."""
         return ExternalId(self.source or "", self.key or "")
 
 
 class Deleted(Result):
-    """The deleted memory or, for a record, the memory of its current version.
+    """Result of deleting one memory, or all versions of a record.
 
-    `note` has ids of memories that were kept, because each is also the current version of another record.
+    For a record, `id` is the memory of the record's current version. `note` has the ids of memories that were kept,
+    because each of them is also the current version of another record.
     """
 
     id: UUID | None = None

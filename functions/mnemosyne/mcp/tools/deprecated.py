@@ -103,7 +103,7 @@ def _deprecated_tool(
 
     def run(old: Any, principal: Principal, services: Services) -> Reply:
         response = memory_search(translate(old, services), principal, services)
-        return Reply(response, notes=(note,))  # not in the text, because the text is JSON
+        return Reply(response, notes=(note,))  # the note is not added to the reply's text, because this text is JSON
 
     return Tool(
         name=name,

@@ -122,7 +122,10 @@ class FilterArguments(Input):
             raise InvalidRequest(f"{exc}; words such as 'yesterday' go into time_expr") from exc
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
-        """Build the filters of a query from the arguments, a time window and `others`, further fields of Filters."""
+        """Build the filters of a query from the arguments and a time window.
+
+        `others` has values of further fields of Filters.
+        """
         values = {
             field.name: getattr(self, field.name) for field in fields(Filters) if field.name in type(self).model_fields
         }
@@ -137,7 +140,7 @@ class FilterArguments(Input):
 
 
 class ListFilterArguments(FilterArguments):
-    """Filters of lists and counts. Superseded memories are included by default."""
+    """Arguments that filter lists and counts of memories. Superseded memories are included by default."""
 
     include_superseded: Annotated[bool, Field(description="Also memories that newer ones replace.")] = True
 
@@ -155,5 +158,5 @@ class Window(Result):
 
     @classmethod
     def of(cls, window: TimeWindow, timezone: str) -> Self:
-        """Build the result from a time window."""
+        """Build the result from a TimeWindow and the name of a time zone."""
         return cls(after=rfc3339(window.after), before=rfc3339(window.last), timezone=timezone)

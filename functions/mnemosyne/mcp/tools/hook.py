@@ -1,7 +1,8 @@
-"""`recall_for_hook`: memories about a prompt, in the format of hooks of coding agents.
+"""`recall_for_hook`: find memories about a user's prompt, for a hook of a coding agent.
 
-A hook of type `mcp_tool` uses the text as its output, and adds `hookSpecificOutput.additionalContext` to the model's
-context: https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
+The coding agent runs the hook at each prompt. A hook of type `mcp_tool` uses the text of the tool's answer as its
+output, and adds the text's field `hookSpecificOutput.additionalContext` to the model's context:
+https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 """
 
 from collections.abc import Sequence
@@ -39,7 +40,7 @@ for."""
 
 
 class HookArguments(Input):
-    """The user's prompt and its session."""
+    """The user's prompt, the session in which it was written, and options."""
 
     prompt: Annotated[Text, Field(description="The prompt; only its first 10,000 characters are used.")]
     session: Annotated[Session | None, Field(description="Nothing of this session is recalled.")] = None

@@ -33,7 +33,10 @@ class StatusArguments(Input):
 
 
 class HintedMemory(Result):
-    """A stored memory with nearly the same meaning as a new memory, or with another value of the same fact."""
+    """A stored memory that is similar to a new memory.
+
+    Both have nearly the same meaning, or they state different values of the same fact.
+    """
 
     id: UUID
     title: str

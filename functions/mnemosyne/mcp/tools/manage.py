@@ -34,7 +34,10 @@ class RateArguments(Input):
 
 
 class Rated(Result):
-    """The memory's quality in [0, 1] before and after, the caller's rating, and the numbers of ratings of 1 and -1."""
+    """The memory's quality in [0, 1] before and after the rating, and the caller's rating.
+
+    `helped` is the number of ratings with the value 1, and `misled` the number of ratings with the value -1.
+    """
 
     id: UUID
     quality_before: float

@@ -39,8 +39,8 @@ class RequestsArguments(Input):
 class RequestResult(Result):
     """One ingest request. `source` and `key` are the publisher's names for the record.
 
-    `client` is the name of the key or client that sent the request. `dead_letter` is the message id of the request's
-    dead letter, which the operator can redrive.
+    `client` is the name of the sender, for example of an API key or an OAuth client. `dead_letter` is the message id of
+    the request's dead letter, which the operator can redrive.
     """
 
     request_id: UUID

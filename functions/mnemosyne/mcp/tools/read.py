@@ -51,9 +51,10 @@ class SessionMemories(Result):
 
 
 class ReadMemory(MemoryRecord):
-    """One memory. With the argument `neighbours`, the result also has its legal hold and its session's memories.
+    """One memory. With the argument `neighbours`, the result also has `hold` and `session_memories`.
 
-    A legal hold keeps a memory from being deleted. `session_memories` has the memories before and after it.
+    `hold` is the memory's legal hold, which keeps the memory from being deleted. `session_memories` has the memories
+    before and after this memory in its session.
     """
 
     as_of: datetime | None = None
@@ -90,8 +91,8 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
     notes = (as_of and f"As of {rfc3339(as_of)}.", state_note([record]))
     if arguments.neighbours:
         around = memories.session_neighbours(arguments.id)
-        # Only callers that may delete the memory see the hold's reason, because the error of a deletion names the
-        # reason anyway.
+        # Only callers that may delete the memory see its legal hold with the reason. They can see the reason anyway,
+        # because the error names it if they try to delete the memory.
         hold = memories.hold(arguments.id) if principal.may(Scope.WRITE) else None
         record = record.model_copy(
             update={

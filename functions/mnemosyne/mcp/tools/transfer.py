@@ -30,11 +30,11 @@ request."""
 
 
 class RefusedInput(Input):
-    """A record of the file that the caller could not read: its source and key, and the error."""
+    """A record that the caller could not read from the file: the record's source and key, and the error."""
 
     error: Annotated[Filled, Field(max_length=1_000)]
-    # These fields allow values that `Source` and `Key` do not allow. The source itself can be the reason why the caller
-    # could not read the record, for example a source of two lines.
+    # The fields `source` and `key` allow values that the types `Source` and `Key` do not allow. An invalid source, for
+    # example a source of two lines, can be the reason why the caller could not read the record.
     source: Annotated[Filled, Field(max_length=SOURCE_LIMIT)]
     key: Annotated[Filled, Field(max_length=KEY_LIMIT)]
     request_id: Id | None = None
@@ -77,7 +77,7 @@ class Imported(Result):
 
 
 class ImportedPart(Result):
-    """The memories of the part, in order. Memories with a `request_id` are durably queued."""
+    """The memories in the imported part of a file, in order. Memories with a `request_id` are durably queued."""
 
     items: list[Imported]
     request_ids: list[UUID]

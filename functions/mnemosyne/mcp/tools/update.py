@@ -1,4 +1,4 @@
-"""`update_memory` and `change_tag`: change the labels of memories."""
+"""`update_memory` and `change_tag`: change titles, tags and other labels of memories."""
 
 import json
 from collections.abc import Sequence
@@ -189,7 +189,7 @@ def _future_expiry(arguments: UpdateArguments, now: datetime) -> datetime | None
 
 
 def _shortened_record(memory: Memory) -> Result:
-    """Return the record for the answer. Long content is cut, and long metadata is left out."""
+    """Convert a memory to the tool's result. Long content is cut, and long metadata is left out."""
     record = vars(MemoryRecord.model_validate(memory))
     cut: dict[str, object] = {}
     if len(memory.content) > ECHOED_CHARACTERS:
