@@ -82,8 +82,9 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQuery) -> str | None:
     """Return a note if no hit is close to the query, otherwise None.
 
-    No hit is close if all hits are weak, or if all hits are below the minimum confidence. The confidence does not
-    consider times. Therefore the note mentions the time if the caller or the query names one.
+    No hit is close if all hits are weak, or if all hits are below the minimum confidence. A hit can be weak although
+    it is from the time that the caller or the query names, because the confidence does not consider times. In this
+    case, the note says that hits are from that time.
     """
     minimum = query.min_confidence
     if any(hit.confidence is not Confidence.WEAK for hit in memories):
@@ -102,10 +103,10 @@ def nothing_close(memories: Sequence[SearchHit], left_out: int, query: SearchQue
 
 
 def passage(content: str, query: str, length: int) -> str:
-    """Cut a content to the length: keep its beginning and the surroundings of a word of the query.
+    """Cut a content to about `length` characters: its beginning, and the surroundings of a word of the query.
 
-    If the content contains several words of the query, the longest is chosen. In scripts without spaces between words,
-    the longest part of the query counts as a word.
+    If the content contains several words of the query, the surroundings of the longest word are kept. In scripts
+    without spaces between words, each part of the query of at most LONGEST_PART characters counts as a word.
     """
     if len(content) <= length:
         return content
@@ -120,7 +121,10 @@ def passage(content: str, query: str, length: int) -> str:
 
 
 def _words_to_show(query: str) -> list[str]:
-    """Return the words of the query, and its parts in scripts without spaces between words, the longest first."""
+    """Return the words of the query whose surroundings a passage can show, the longest first.
+
+    In scripts without spaces between words, each part of the query of at most LONGEST_PART characters counts as a word.
+    """
     words = dict.fromkeys(word for word in _WORD.findall(query) if len(word) >= SHORTEST_WORD)
     beginning = query[:CHARACTERS_IN_PARTS]
     parts = chain.from_iterable(
