@@ -93,7 +93,10 @@ def _split_at_commas(text: str) -> list[str] | str:
 
 
 def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return a memory with the text as its content, if the schema describes a memory and the text is not JSON."""
+    """Return a memory whose content is the text.
+
+    Return None if the schema does not describe a memory, or if the text is empty or looks like JSON.
+    """
     wants_memory = "content" in schema.get("required", ())
     return {"content": text} if wants_memory and not _is_like_json(text) and text.strip() else None
 

@@ -32,7 +32,10 @@ def can_answer(context: ServerRequestContext[Any]) -> bool:
 
 
 def question(result: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
-    """Build the request for confirmation. `result` is the result of the tool in `Tool.asks_first`: the question."""
+    """Build the request for the user's confirmation.
+
+    `result` contains the question to the user. The tool in the field `Tool.asks_first` has built this question.
+    """
     message = (result.structured_content or {})["question"]
     form = mcp_types.ElicitRequestFormParams(message=message, requested_schema=FORM)
     return mcp_types.InputRequiredResult(

@@ -1,6 +1,6 @@
 """Encode the cursors of pages for clients, and decode them. A cursor is text in URL-safe base64. Pure.
 
-A cursor identifies the last item of a page by its time and its id, number or text.
+A cursor identifies the last item of a page by the item's time and, depending on the list, by an id, a number or a text.
 """
 
 import base64
@@ -24,7 +24,7 @@ _NUMBER_BYTES = 8
 
 
 class Listed(Protocol):
-    """A row of a list that has a cursor."""
+    """A row of a list. The row has a cursor, with which the list can be continued after this row."""
 
     @property
     def cursor(self) -> Cursor | KeysetCursor | EventCursor:
@@ -36,12 +36,12 @@ CursorT = TypeVar("CursorT", Cursor, KeysetCursor, EventCursor)
 
 
 def page(rows: Sequence[ListedT], limit: int) -> tuple[Sequence[ListedT], str | None]:
-    """Return the first `limit` rows, and their `next_cursor` if there are more rows."""
+    """Return the first `limit` rows, and the `next_cursor` for the next page; None if there are no more rows."""
     return rows[:limit], encode(rows[limit - 1].cursor) if len(rows) > limit else None
 
 
 def encode(cursor: Cursor | KeysetCursor | EventCursor | None) -> str | None:
-    """Encode a cursor as `next_cursor`."""
+    """Encode a cursor as the text that clients get as `next_cursor`."""
     if cursor is None:
         return None
     if isinstance(cursor, EventCursor):
@@ -55,13 +55,13 @@ def _encode(at: datetime, rest: bytes) -> str:
 
 
 def read_id(cursor: str | None) -> Cursor | None:
-    """Decode a cursor of a time and an id. Raises InvalidRequest."""
+    """Decode a cursor that consists of a time and an id. Raises InvalidRequest."""
     # Ignore bytes after the id, because a later release may append fields.
     return _read_cursor(cursor, lambda at, rest: Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES])))
 
 
 def read_key(cursor: str | None) -> KeysetCursor | None:
-    """Decode a cursor of a time and a text. Raises InvalidRequest."""
+    """Decode a cursor that consists of a time and a text. Raises InvalidRequest."""
 
     def read(at: datetime, rest: bytes) -> KeysetCursor:
         if b"\x00" in rest:
@@ -72,7 +72,7 @@ def read_key(cursor: str | None) -> KeysetCursor | None:
 
 
 def read_number(cursor: str | None) -> EventCursor | None:
-    """Decode a cursor of a time and a number. Raises InvalidRequest."""
+    """Decode a cursor that consists of a time and a number. Raises InvalidRequest."""
 
     def read(at: datetime, rest: bytes) -> EventCursor:
         if len(rest) < _NUMBER_BYTES:
@@ -83,9 +83,9 @@ def read_number(cursor: str | None) -> EventCursor | None:
 
 
 def _read_cursor(cursor: str | None, read: Callable[[datetime, bytes], CursorT]) -> CursorT | None:
-    """Decode a cursor. The argument `read` is a function that gets the time and the bytes after the time.
+    """Decode a cursor.
 
-    Raises InvalidRequest.
+    The function `read` builds the cursor from the time and from the bytes after the time. Raises InvalidRequest.
     """
     if cursor is None:
         return None

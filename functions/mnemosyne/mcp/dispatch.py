@@ -1,6 +1,6 @@
-"""Run a tool: parse its arguments, convert errors for the agent, and log the call.
+"""Run a tool: parse its arguments, convert exceptions to tool errors for the agent, and log the call.
 
-After a result with text of memories, a notice warns the agent that others stored this text.
+If a result contains text of memories, a notice follows and warns the agent that others stored this text.
 """
 
 import time
@@ -40,7 +40,7 @@ def call(
     tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
 ) -> mcp_types.CallToolResult:
     """Run a tool and log the call. Errors become tool errors that the agent can read."""
-    if current_trace() is None:  # stdio has no trace of an HTTP request, so begin a trace
+    if current_trace() is None:  # over stdio, no HTTP request has begun a trace, so begin one
         with trace({}):
             return call(tool, arguments, principal, services)
     started = time.perf_counter()
@@ -48,7 +48,7 @@ def call(
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
     if outcome == "done" and tool.scope is not Scope.READ:
-        caller = {}  # leave the caller out, because the event `audit` of the same call has it
+        caller = {}  # this event need not name the caller, because the event `audit` of the same call does
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
         audit.ACCESS,
@@ -124,10 +124,11 @@ def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tu
 
 
 def _caller_text(error: ServiceError, tool: Tool[Any]) -> str:
-    """Return the error's text for the caller.
+    """Return the text of an error for the caller.
 
-    After a timeout of the database, the text suggests a narrower search if the tool reads memories. Callers of other
-    tools cannot act on a timeout, so they get only the cause. The log has the next step for the operator.
+    If the database has exceeded the time limit of a statement, the text of a tool that reads memories suggests a
+    narrower search. The text of other tools has only the cause, because their callers cannot avoid the timeout. The
+    operator finds the next step in the log.
     """
     if isinstance(error, StatementTimeout) and tool.scope is Scope.READ:
         return f"{error.cause}: narrow the search by time or tags, or ask for less"
@@ -148,10 +149,10 @@ def _trace_id() -> str:
 
 
 def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
-    """Build the MCP result from a reply: its text and its structured content.
+    """Build the MCP result from a reply. The MCP result has the reply's text and its structured content.
 
-    With `has_stored_text`, a second block of text follows. The second block warns the agent that the first block has
-    text that others stored. The second block also has the server's notes.
+    If `has_stored_text` is true, a second block of text follows. The second block warns the agent that the first block
+    has text that others stored. The second block also has the server's notes.
     """
     structured_content = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured_content).decode()

@@ -24,8 +24,8 @@ PNG = (
 def icons() -> list[mcp_types.Icon]:
     """Return the icon as PNG and SVG.
 
-    `sizes` is left out, because it is a text for the SDKs of September 2025 (TypeScript 1.18, Python 1.15) and an array
-    for newer ones. An SDK that expects the other type fails to connect.
+    The field `sizes` is left out. The SDKs of September 2025 (TypeScript 1.18, Python 1.15) require a text in this
+    field, newer SDKs require an array, and an SDK that gets the wrong type fails to connect.
     """
     svg = base64.b64encode(SVG.encode()).decode()
     return [

@@ -31,8 +31,9 @@ def read(text: str | bytes) -> Any:
 def problem(payload: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
     """Return the reason why the JSON is not a valid JSON-RPC message; None if it is valid.
 
-    Two arguments save checks. If the JSON text has no escapes (`escaped` is false), the message cannot have lone
-    surrogates. If the text has at most DEPTH opening brackets (`brackets`), the nesting cannot be too deep.
+    `escaped` says whether the JSON text has escapes. Without escapes, the message cannot have lone surrogates, so they
+    are not looked for. `brackets` is the number of opening brackets in the text. If the number is at most DEPTH, the
+    nesting cannot be too deep, so the depth is not checked.
     """
     if isinstance(payload, list):
         return None
@@ -107,7 +108,10 @@ def drop_null_params(payload: Any) -> bool:
 
 
 def complete_initialize(payload: Any) -> bool:
-    """Add the parameters of an `initialize` request that scripts often omit. Returns whether it was changed."""
+    """Add missing parameters to an `initialize` request, because scripts often omit them.
+
+    Return whether the request was changed.
+    """
     if not isinstance(payload, dict) or payload.get("method") != "initialize":
         return False
     params = payload["params"]
@@ -121,7 +125,10 @@ def complete_initialize(payload: Any) -> bool:
 
 
 def member(payload: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the object at a path of names, or an empty object if it does not exist."""
+    """Return the nested object under the given names, such as the object `_meta` in the object `params`.
+
+    If there is no such object, return an empty one.
+    """
     value: Any = payload
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None

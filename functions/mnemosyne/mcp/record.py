@@ -1,4 +1,4 @@
-"""Classes of results in which tools describe a memory."""
+"""Classes of tools' results that describe a memory."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,8 +33,10 @@ _site: ContextVar[str] = ContextVar("site", default="")
 
 @contextmanager
 def site_context(origin: str) -> Iterator[None]:
-    """Set the origin of the current request, such as `https://memory.example`, within the context. Over stdio, the
-    origin is empty."""
+    """Set the origin of the current request, such as `https://memory.example`, for the duration of the `with` block.
+
+    Over stdio, the origin is empty.
+    """
     token = _site.set(origin)
     try:
         yield
@@ -43,7 +45,7 @@ def site_context(origin: str) -> Iterator[None]:
 
 
 def page_of(memory_id: UUID) -> str:
-    """Return the address of the memory's page in the console, or its resource's URI if the origin is unknown."""
+    """Return the address of a memory's page in the console, or the memory's URI if the origin is unknown."""
     origin = _site.get()
     return f"{origin}/memories/{memory_id}" if origin else uri_of(memory_id)
 
@@ -73,7 +75,7 @@ class MemoryLine(Result):
 
     @classmethod
     def of(cls, summary: MemorySummary) -> Self:
-        """Return the line about a memory."""
+        """Build the line from the summary of a memory."""
         return cls(id=summary.id, timestamp=summary.timestamp, title=brief(summary.label, ())[0])
 
 

@@ -63,7 +63,7 @@ def list_resources(result: mcp_types.CallToolResult, *, first: bool) -> mcp_type
 
 
 def not_found(uri: str, why: str, protocol_version: str) -> MCPError:
-    """Build the error for a missing resource, with the code of the protocol's revision."""
+    """Build the error for a missing resource. The error's code depends on the revision of MCP."""
     code = NOT_FOUND if protocol_version <= HANDSHAKE_UNTIL else mcp_types.INVALID_PARAMS
     return MCPError(code, why, {"uri": uri})
 

@@ -66,7 +66,10 @@ Context: TypeAlias = ServerRequestContext[Any]
 
 
 async def _name_invalid_params(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Name the invalid parameters of a request. The SDK would answer "Invalid request parameters" without a name."""
+    """Answer a request that has invalid parameters with an error that names these parameters.
+
+    The error of the SDK would only say "Invalid request parameters".
+    """
     try:
         return await call_next(ctx)
     except ValidationError as exc:

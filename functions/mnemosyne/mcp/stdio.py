@@ -53,7 +53,11 @@ class _Lines(io.TextIOWrapper):
     """Text stream in which only line feeds end a line."""
 
     def write(self, text: str, /) -> int:
-        """Write JSON. Escape characters, other than line feeds, that some programs read as the end of a line."""
+        """Write JSON.
+
+        Some programs read not only line feeds but also other characters as the end of a line. The other characters are
+        written as escapes.
+        """
         return super().write(text.translate(_LINE_ENDS))
 
 
@@ -131,7 +135,7 @@ class _Conversation:
         await self._write.send(SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=identifier, error=error)))
 
     async def send(self, item: SessionMessage) -> None:
-        """Write a message of the server."""
+        """Write a message from the server to the client."""
         await self._write.send(item)
         if isinstance(item.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
             self._pending.discard(str(item.message.id))

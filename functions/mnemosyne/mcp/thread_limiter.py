@@ -21,7 +21,7 @@ weight."""
 
 
 class ThreadLimiter:
-    """Limits the threads of all callers together, and each principal to half of them."""
+    """Limits how many threads all callers may use together. Each principal may use half of this number."""
 
     def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = threads
@@ -44,7 +44,7 @@ class ThreadLimiter:
         return max(among_own, self._everybody.waiting / self._threads) * self._seconds
 
     def _principal_limit(self, principal: Principal) -> AbstractAsyncContextManager[object]:
-        """Return the limit of this principal's threads. The only user of a local server has no limit."""
+        """Return the semaphore that limits the principal's threads. The only user of a local server has no limit."""
         if principal is LOCAL:
             return nullcontext()
         semaphore = self._semaphores.get(principal.id)
@@ -63,7 +63,7 @@ class ThreadLimiter:
 class CountingSemaphore(asyncio.Semaphore):
     """A semaphore that counts its waiting callers. Callers acquire the semaphore in the order of their arrival.
 
-    Unlike anyio's limiter, acquiring a free semaphore does not yield to other tasks.
+    A task that acquires a free semaphore goes on at once. With anyio's limiter, it would first yield to other tasks.
     """
 
     def __init__(self, number: int) -> None:

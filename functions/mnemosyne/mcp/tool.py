@@ -25,7 +25,7 @@ _current: ContextVar[Principal | None] = ContextVar("principal", default=None)
 
 @contextmanager
 def principal_context(principal: Principal) -> Iterator[None]:
-    """Set the principal (authenticated caller) of the current request, within the context."""
+    """Set the principal (authenticated caller) of the current request, for the duration of the `with` block."""
     token = _current.set(principal)
     try:
         yield
@@ -41,7 +41,7 @@ def current_principal() -> Principal | None:
 class Result(BaseModel):
     """Base class of tools' results. A result becomes `structuredContent`, without optional fields that are None.
 
-    A result can be built from any object with the same attributes, such as a value of the domain.
+    A result can be built from any object with the same attributes, such as an object of `mnemosyne.domain`.
     """
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -156,7 +156,7 @@ class Tool(Generic[ArgumentsT]):
             output_schema={"type": "object"},
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # MCP defines the destructive hint only for tools that are not read-only.
+                # MCP defines `destructiveHint` only for tools that are not read-only.
                 destructive_hint=None if self.read_only else self.destructive,
                 idempotent_hint=self.idempotent or None,
                 open_world_hint=False,
@@ -171,15 +171,16 @@ SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "=
 
 
 def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
-    """Remove unlisted arguments, limits and some default values from a schema, to save tokens.
+    """Remove arguments, limits of length and some default values from a schema, to save tokens.
 
-    BOUNDS lists the names of the removed limits, and SAID_IN_WORDS lists the removed default values.
+    `unlisted` has the names of the removed arguments, BOUNDS has the names of the removed limits, and SAID_IN_WORDS has
+    the removed default values.
     """
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
-        # The argument may be any JSON object, which the strict modes of vendors cannot express. Therefore list a string
-        # with JSON. The tool accepts both, because `mcp.coerce` parses the string.
+        # The argument may be any JSON object, which the strict modes of vendors cannot express. Therefore list the
+        # argument as a string. The tool accepts an object, or a string with JSON, which `mcp.coerce` parses.
         schema = schema | {"type": ["string", "null"]}
     visible = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
     members = {k: _drop_unlisted(v, unlisted) for k, v in visible.items()}
@@ -192,9 +193,11 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Inline `$defs`, and drop generated titles, models' docstrings, null defaults and JSON Schema's own defaults.
+    """Inline `$defs` in a schema, and remove what agents do not need.
 
-    The type null is removed from optional arguments. `_adapt_schema` adds null again in another form.
+    Agents do not need the generated titles, the docstrings of models, the default value null, and
+    `"additionalProperties": true`, which is the default of JSON Schema. The type null of optional arguments is removed,
+    too. `_adapt_schema` adds this type again, but without `anyOf`.
     """
     definitions = schema.get("$defs", {})
     result: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)

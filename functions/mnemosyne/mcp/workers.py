@@ -15,7 +15,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Workers:
-    """At most `threads` threads, which are started on demand and end when this object is deleted."""
+    """A pool of at most `threads` threads. They are started on demand, and end when this object is deleted."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -38,8 +38,8 @@ class Workers:
             self._calls.put(call.run)
             await call.ended
         except asyncio.CancelledError:
-            # The cancel scope protects this wait from further cancellations. It is not around every call, because
-            # entering a scope takes as much CPU time as the switch to the thread.
+            # The cancel scope protects `call.end()` from further cancellations. Only a cancelled call enters a scope,
+            # because entering a scope takes as much CPU time as the switch to the thread.
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise
@@ -51,7 +51,7 @@ class Workers:
 
 
 class _Call:
-    """A function's call in another thread. The future `ended` completes after `result` or `error` is set."""
+    """A call of a function in another thread. The future `ended` completes after `result` or `error` is set."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._function = function
@@ -105,7 +105,7 @@ class _Calls:
         os.write(self._writer, b"\0")
 
     def get(self) -> Callable[[], None] | None:
-        """Wait for a call, and remove it."""
+        """Wait for a call, remove it from the queue, and return it."""
         os.read(self._reader, 1)
         return self._calls.popleft()
 
