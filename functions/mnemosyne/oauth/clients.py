@@ -120,7 +120,7 @@ def _size(client: Client) -> int:
 def _with_id(client: Client) -> Client:
     """Return the client with its id, which contains the registration.
 
-    The name is left out if the id would be too long.
+    If the id would be too long, the registration does not contain the client's name.
     """
     for name in (client.name, NAMELESS):
         fields = [name, client.refreshes, *client.redirect_uris]

@@ -1,8 +1,8 @@
 """The authorization flow in one browser: the client's request, the log-in, the consent, and the authorization code.
 
-Each transaction of a step locks the row of the authorization request, and advances the status of the request by at most
-one: started, logging_in, logged_in, decided. After a failed log-in, the status is started again. If a step is repeated
-or interrupted, the flow continues from the stored status, or the person starts over.
+The status of an authorization request is first `started`, then `logging_in`, `logged_in` and `decided`. A transaction
+locks the row of the request, and advances the status by at most one. A failed log-in sets the status back to `started`.
+If a step is repeated or interrupted, the flow continues from the stored status, or the person starts over.
 """
 
 import hashlib
@@ -91,14 +91,15 @@ class Flow:
         return self._begin(key, {}, None, address)
 
     def log_in(self, key: str, new_key: str, parameters: Mapping[str, str]) -> bool:
-        """Finish the log-in. Return whether a client waits for it; if not, the person opens the account page.
+        """Finish the log-in. Return whether an OAuth client waits for it; if not, it is for the account page.
 
         `new_key` replaces `key`, so that a planted or stolen cookie from before the log-in is useless. Raises
-        Unauthorized, NotFound if the request does not exist, and Conflict if it is not waiting for a log-in.
+        Unauthorized, NotFound if the authorization request does not exist, and Conflict if this request is not waiting
+        for a log-in.
         """
         client_waits = self._begin_log_in(key, parameters)
         try:
-            # Outside a transaction: the call of the identity provider must not hold a connection or lock.
+            # Call the identity provider outside a transaction, so that the call holds no database connection or lock.
             claims = self._log_in.finish(key, parameters)
             person = person_of(claims, self._rules)
             with self._pending(key) as (rows, _):
@@ -193,9 +194,10 @@ class Flow:
             return self._repeat_answer(rows, pending, key) if pending.status == "decided" else None
 
     def _repeat_answer(self, rows: "OAuthRows", pending: PendingAuthorization, key: str) -> Answer:
-        """Return the redirection to the client again. If its code is used or expired, return 200 without a redirection.
+        """Return the redirection to the client again, with the same authorization code or error.
 
-        Otherwise the client would send a used code a second time, which would revoke the grant.
+        If the code is used or expired, return status 200 without a redirection. Otherwise the client would send a used
+        code a second time, which would revoke the grant.
         """
         request = _request(pending, self.issuer)
         if (code := rows.code(hash_secret(_derive_code(key)))) is None:
@@ -249,7 +251,7 @@ class Flow:
         with self._store.transaction() as rows:
             server = Server(self.issuer, rows, client)
             if client is None:
-                # Status 401 (RFC 6749, section 5.2) makes clients register again.
+                # Answer with status 401 (RFC 6749, section 5.2), because unknown clients then register again.
                 problem = UNKNOWN_CLIENT if request.payload.client_id else "client_id must be given"
                 unknown = InvalidClientError(problem, status_code=401)
                 answer: Answer = server.handle_error_response(request, unknown)
@@ -257,7 +259,7 @@ class Flow:
             return call(server)
 
     def _begin(self, key: str, parameters: Mapping[str, str], client: Client | None, address: str) -> str:
-        # Outside a transaction: the call of the identity provider must not hold a connection or lock.
+        # Call the identity provider outside a transaction, so that the call holds no database connection or lock.
         url, code = self._log_in.begin(key, client.name if client else "this page")
         with self._store.transaction() as rows:
             rows.begin(hash_secret(key), parameters, client, networks_of(address))

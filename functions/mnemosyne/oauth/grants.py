@@ -37,7 +37,7 @@ class InvalidTarget(OAuth2Error):  # type: ignore[misc]
 
 
 class OAuthClient(ClientMixin):  # type: ignore[misc]
-    """A client in the interface that Authlib expects."""
+    """A client, with the interface that Authlib expects."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -47,7 +47,7 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
         return self.client.id
 
     def get_default_redirect_uri(self) -> str | None:
-        """Return None: OAuth 2.1 requires a redirect URI in every request."""
+        """Return None, because OAuth 2.1 requires a redirect URI in every request."""
         return None
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
@@ -59,11 +59,11 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
         return self.client.allows_redirect(redirect_uri)
 
     def check_client_secret(self, client_secret: str) -> bool:
-        """Return False: clients have no secret."""
+        """Return False, because clients have no secret."""
         return False
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        """Whether the client may authenticate by this method: only by `none`."""
+        """Whether the client may authenticate by this method. Only `none` is allowed."""
         return method == "none"
 
     def check_response_type(self, response_type: str) -> bool:
@@ -74,7 +74,7 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
 
 
 class StoredToken:
-    """A code or refresh token in the interface that Authlib expects."""
+    """A code or refresh token, with the interface that Authlib expects."""
 
     def __init__(self, record: Code | RefreshToken) -> None:
         self.record = record
@@ -98,7 +98,7 @@ class S256Only(CodeChallenge):  # type: ignore[misc]
     SUPPORTED_CODE_CHALLENGE_METHOD = ("S256",)
 
     def validate_code_challenge(self, grant: Any, redirect_uri: Any) -> None:
-        """Raise InvalidRequestError if the challenge is missing or has another method."""
+        """Raise InvalidRequestError if the challenge is missing or its method is not S256."""
         data = grant.request.payload.data
         if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
             raise InvalidRequestError("a 'code_challenge' with the 'code_challenge_method' S256 is needed")
@@ -106,7 +106,7 @@ class S256Only(CodeChallenge):  # type: ignore[misc]
 
 
 class ResourceIndicator:
-    """Check of the resource for which a token is issued: RFC 8707.
+    """Checks the resource for which a token is issued (RFC 8707).
 
     A client must name the resource if the server has several resources.
     """
@@ -169,7 +169,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         return StoredToken(record) if record.valid and record.grant.valid else None
 
     def delete_authorization_code(self, authorization_code: StoredToken) -> None:
-        """Do nothing: the code is marked as used, and stays so that a second use is detected."""
+        """Do nothing. The code is already marked as used, and is kept so that a second use is detected."""
 
     def authenticate_user(self, authorization_code: StoredToken) -> Grant:
         """Return the grant of the code, which takes the place of a user in Authlib."""

@@ -1,4 +1,4 @@
-"""OAuth requests in the interface that Authlib expects, with validated parameters."""
+"""OAuth requests with validated parameters, and with the interface that Authlib expects."""
 
 import re
 from collections import defaultdict

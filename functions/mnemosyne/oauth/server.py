@@ -85,7 +85,7 @@ class _FixedIssuer(IssuerParameter):  # type: ignore[misc]
 
 
 class Server(AuthorizationServer):  # type: ignore[misc]
-    """Authlib's authorization server for one request: one transaction and one client."""
+    """Authlib's authorization server for one request, with one transaction and one client."""
 
     def __init__(self, issuer: Issuer, rows: "OAuthRows", client: Client | None) -> None:
         super().__init__()
@@ -108,7 +108,10 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         return client
 
     def answer(self, request: OAuthRequest, person: Person | None) -> Answer:
-        """Return the redirection to the client, with a code or, if `person` is None, the error access_denied."""
+        """Issue an authorization code for the person, and return the redirection with this code to the client.
+
+        If `person` is None, no code is issued, and the redirection has the error access_denied.
+        """
         try:
             grant = self.get_consent_grant(request)
         except OAuth2Error as exc:  # the client changed since /authorize
@@ -122,22 +125,22 @@ class Server(AuthorizationServer):  # type: ignore[misc]
     # -- methods that Authlib calls
 
     def create_oauth2_request(self, request: OAuthRequest) -> OAuthRequest:
-        """Return the request unchanged."""
+        """Return the request unchanged, because it already has the interface that Authlib expects."""
         return request
 
     def query_client(self, client_id: str) -> OAuthClient | None:
-        """Return the client of the request; None if `client_id` is another client.
+        """Return the client of the request; None if `client_id` is not the id of this client.
 
         The client was read before the transaction, because its document sometimes has to be fetched from the web.
         """
         return OAuthClient(self._client) if self._client and self._client.id == client_id else None
 
     def handle_response(self, status: int, body: Any, headers: Any) -> Answer:
-        """Convert a response of Authlib."""
+        """Convert a response of Authlib to an Answer."""
         return Answer(status, json.loads(body) if isinstance(body, str) and body else body, dict(headers))
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: no signal has a receiver."""
+        """Do nothing, because no signal has a receiver."""
 
     def save_token(self, token: Mapping[str, Any], request: OAuthRequest) -> None:
         """Store the hash of the refresh token, and extend the lifetime of the grant. Access tokens are not stored."""
@@ -206,7 +209,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         return token | ({"refresh_token": self.refresh_token} if include_refresh_token else {})
 
     def _token_claims(self, grant: Grant, scope: str) -> dict[str, Any]:
-        """Claims of an access token: RFC 9068, plus the namespace and grant."""
+        """Build the claims of an access token: the claims of RFC 9068, the namespace, and the id of the grant."""
         now = int(time.time())
         return {
             "iss": self.issuer.url,
