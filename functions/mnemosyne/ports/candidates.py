@@ -20,11 +20,13 @@ class CandidateSource(Protocol):
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find up to `count` memories by vector, and up to `count` by words. Without a vector, only by words.
+        """Find up to `count` memories by vector, and up to `count` by words.
 
-        Near-duplicates are memories with the same value of `statement`. If an earlier call has found a hit with
-        near-duplicates, this call leaves out the near-duplicates but not the hit. `excluded["folded"]` has the values
-        of `statement` to leave out. `excluded["shown"]` has the ids of the hits to keep.
+        If `vector` is None, memories are found only by words.
+
+        Near-duplicates are memories with the same value of `statement`. If an earlier call has found a memory with
+        near-duplicates, this call finds the memory again, but not its near-duplicates. For this, `excluded["folded"]`
+        has the values of `statement` to leave out, and `excluded["shown"]` the ids of memories to find nevertheless.
 
         Raises EmbeddingModelChanged if the database now uses another embedding space than `model`.
         """

@@ -38,7 +38,7 @@ class Embedder(Protocol):
         """Weight of the lexical score (by words) in a hybrid search, in [0, 1], chosen by measurements of quality."""
 
     def for_namespace(self, namespace: str) -> "Embedder":
-        """Return the embedder for a namespace. Its vectors must not depend on texts of other namespaces."""
+        """Return the embedder for a namespace. The vectors must not depend on texts of other namespaces."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Return one vector per text, in order, for texts to be stored.

@@ -22,7 +22,7 @@ class Signer(Protocol):
     """Signs tokens with private keys that never leave the signer."""
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
-        """Sign the claims, and return a token of the type `type_`.
+        """Sign the claims, and return the signed token. `type_` is the token's type, in its header `typ`.
 
         Raises Unavailable, or Misconfigured if the key cannot be used.
         """

@@ -67,4 +67,4 @@ class ImportServices(SubscriberServices, Protocol):
         """The objects in Cloud Storage buckets."""
 
     def imports_of(self, namespace: str) -> "ObjectImports":
-        """Return the store of the progress of imports into a namespace."""
+        """Return the store that records how far imports into a namespace have come."""
