@@ -41,7 +41,7 @@ def new_key(
 
 
 def split_token(token: str) -> tuple[str | None, str]:
-    """Split a token into the id of its key and the secret. The id is None if the token has another form."""
+    """Split the token `mnk_<id>_<secret>` of an API key into id and secret. For any other text, the id is None."""
     prefix, _, rest = token.partition("_")
     key_id, _, secret = rest.partition("_")
     return key_id if prefix == PREFIX and _KEY_ID.fullmatch(key_id) else None, secret

@@ -45,7 +45,7 @@ _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
 
 class Authenticator(Protocol):
-    """Maps a credential to its principal."""
+    """Finds the principal (authenticated caller) to whom a credential belongs."""
 
     @property
     def credential(self) -> str:
@@ -93,8 +93,8 @@ class _CachedKey:
 class ApiKeyAuthenticator:
     """`AUTH_MODE=api_key`: an API key in the header, as `Authorization: Bearer mnk_<id>_<secret>`.
 
-    `find` looks up a key by its id. For 30 seconds, the result is used without another look-up. If the next look-up
-    fails because the database is unavailable, a valid key is accepted until 10 minutes after its last successful one.
+    `find` looks up a key by its id. The result is cached for 30 seconds. If the next look-up fails because the database
+    is unavailable, a valid key is accepted until 10 minutes after the key's last successful look-up.
     """
 
     credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
@@ -162,7 +162,10 @@ class ApiKeyAuthenticator:
         return key
 
     def _remember(self, key_id: str, entry: _CachedKey) -> None:
-        """Cache a look-up. Keys and unknown ids have separate caches, so that guessed ids do not evict keys."""
+        """Cache the result of a look-up.
+
+        Keys and unknown ids have separate caches, so that guessed ids do not evict keys.
+        """
         entries, other_entries = (self._keys, self._unknown_ids) if entry.key else (self._unknown_ids, self._keys)
         with self._lock:
             other_entries.pop(key_id, None)
