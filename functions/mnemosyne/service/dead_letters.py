@@ -40,8 +40,8 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
         return dead_letter
     limit = _limit(dead_letter.kind)
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    # If the dead letter is not new but its message id has changed, an existing dead letter was updated, so the message
-    # is kept. No look-up checks this, because `memories` cannot read a dead letter in the namespace ''.
+    # If `message_id` is not the id of the given message, an existing dead letter was updated, so the message is kept.
+    # A look-up cannot always show this, because `memories` cannot read a dead letter in the namespace ''.
     is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
@@ -96,10 +96,10 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "MemoryStore") -> DeadLetter | None:
     """Store an undeliverable message as a dead letter, and record its valid requests as dead-lettered.
 
-    Invalid requests are recorded as failed. If the message has a newer schema version and the namespace has too many
-    dead letters, the message is not stored, and all its requests are recorded as failed. Returns the dead letter, or
-    None if there is no new dead letter, for example because all valid requests are already stored with the same
-    content.
+    Invalid requests are recorded as failed. If the message has a newer schema version than the server supports, and the
+    namespace has too many dead letters, the message is not stored, and all its requests are recorded as failed. Returns
+    the dead letter, or None if there is no new dead letter, for example because all valid requests are already stored
+    with the same content.
     """
     if not message.retry_reason:
         reject_invalid(message, memories=memories)

@@ -56,7 +56,7 @@ class Push:
         return decode(self.message, allowed_namespace=self.allowed_namespace)
 
     def dead_letter(self, cause: str, kind: DeadLetterKind) -> DeadLetter:
-        """Return the message as a dead letter."""
+        """Build a dead letter from the message, with the cause and the kind of its failure."""
         return DeadLetter(
             message_id=self.message.message_id,
             data=self.message.data,
