@@ -138,7 +138,7 @@ class _LineHandler(logging.StreamHandler[TextIO]):
 def normalize_cause(cause: str) -> str:
     """Replace ids and counts in a cause by `#`, so that equal causes have equal texts.
 
-    Numbers of models, dimensions and versions are kept, because they distinguish causes.
+    Numbers in the names of models, numbers of dimensions and version numbers are kept, because they distinguish causes.
     """
     return _VARIES.sub("#", cause)[:CAUSE_LENGTH]
 

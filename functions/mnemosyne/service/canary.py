@@ -109,7 +109,7 @@ def _wait_for_memory(request_id: UUID, memories: "MemoryStore", deadline: float)
 
 @contextmanager
 def _name_failed_step(name: str, next_step: str) -> Iterator[None]:
-    """Convert errors of Mnemosyne within the context to _FailedStepError, with the name of the step."""
+    """Convert errors of Mnemosyne in the `with` block to _FailedStepError, with the name of the step."""
     try:
         yield
     except ServiceError as exc:
