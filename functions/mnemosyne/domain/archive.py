@@ -53,7 +53,10 @@ class _Extras(_ArchiveInput):
 
 
 class _Line(_ArchiveInput):
-    """A line of a complete export that describes a memory. `mnemosyne_export` has values that only a restore uses."""
+    """A line of a complete export that describes a memory.
+
+    The field `mnemosyne_export` of the line has the values that only a restore uses.
+    """
 
     id: Id
     content: Content

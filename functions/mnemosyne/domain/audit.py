@@ -31,7 +31,7 @@ class Action:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The fields of the call's event that describe the caller and the action: column names and values."""
+        """Values of the event's columns that describe the caller and the action, by column name."""
         return caller(self.principal) | {"action": self.name}
 
 

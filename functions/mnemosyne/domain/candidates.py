@@ -43,10 +43,10 @@ class Candidate(NamedTuple):
 class Candidates:
     """The memories that one query of the database finds for a search.
 
-    The first `listed` memories in `rows` match the search. The other memories are near a match in the same session.
-    The numbers (head, offset, row) in `neighbours` mean that `rows[row]` is `offset` places after `rows[head]` in the
-    session, or before it if `offset` is negative. `full` is true if the database may have more candidates for the
-    search than it has returned.
+    The first `listed` memories in `rows` match the search. The others are neighbours: memories near a matching
+    memory in the same session. An entry (head, offset, row) of `neighbours` means that `rows[row]` is `offset` places
+    after `rows[head]` in the session, or before `rows[head]` if `offset` is negative. `full` is true if the database
+    may have more candidates for the search than it has returned.
     """
 
     rows: Sequence[Candidate]

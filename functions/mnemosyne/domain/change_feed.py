@@ -63,7 +63,7 @@ class ChangeEvent:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The event's fields as JSON types, by name."""
+        """The names and values of the event's fields. The values have JSON types, such as text for a time."""
         values = {
             "namespace": self.namespace,
             "sequence": self.sequence,
