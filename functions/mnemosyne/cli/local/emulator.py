@@ -68,7 +68,7 @@ def prepare(
         }
         try:
             subscriber.create_subscription(request=request, retry=patience, timeout=10)
-        except AlreadyExists:  # an earlier run created it, with another port
+        except AlreadyExists:  # an earlier run created the subscription, with another port
             subscriber.modify_push_config(
                 subscription=name, push_config=PushConfig(push_endpoint=url), retry=patience, timeout=10
             )

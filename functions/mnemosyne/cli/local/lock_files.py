@@ -66,8 +66,8 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
                 return True
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # If this user is not root, the process belongs to another user, and so it is not a server of this user's
-            # cluster. Root can be denied access to any process in a container, so root assumes that the process is the
-            # cluster's server.
+            # This user cannot read the command line and the working directory of the process. If this user is not
+            # root, the process belongs to another user, and so it is not a server of this user's cluster. Root can be
+            # denied access to any process in a container, so root assumes that the process is the cluster's server.
             return is_root()
     return False

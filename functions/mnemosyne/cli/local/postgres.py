@@ -185,7 +185,7 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
 
 
 def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
-    """Return the memories' embedding space."""
+    """Return the embedding space of the memories: provider, model and dimension of their embeddings."""
     with closing(connection_factory(postgres.url(OWNER))()) as connection:
         return read_embedding_space(connection)
 

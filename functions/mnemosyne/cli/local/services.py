@@ -65,7 +65,7 @@ def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
 def new_process(
     target: str, directory: DataDir, settings: dict[str, str], database: postgres.EmbeddedPostgres
 ) -> FunctionProcess:
-    """Return the process of a function at a free port. It is not started yet."""
+    """Return a process, not started yet, that will serve a function at a free port."""
     own_settings = settings | login(target, database)
     return FunctionProcess(
         target, host=functions.LOOPBACK, port=functions.free_port(), environment=own_settings, directory=directory
@@ -82,8 +82,8 @@ def serve(
     """Start the service `ingest` and the given services, then push messages. Return the started services.
 
     The service `dead_letter` starts when the first message is pushed to it. With the Pub/Sub emulator, `dead_letter`
-    starts at once, because then the emulator pushes the messages. When the ExitStack `exits` is closed, first the
-    pushes end, and then the services.
+    starts at once, because then the emulator pushes the messages. When the ExitStack `exits` is closed, no
+    further push starts, then the services stop, and then the delivery ends.
     """
     ingest = new_process("ingest", directory, settings, database)
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):

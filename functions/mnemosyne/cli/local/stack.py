@@ -49,7 +49,7 @@ class Stack:
                 expired_at = time.monotonic()
                 from mnemosyne.app.operator import expire_memories  # slow to import
 
-                # Ignore an unavailable database, because the next removal, a minute later, includes these memories.
+                # If the database is unavailable, do nothing. The next attempt, a minute later, removes these memories.
                 with suppress(Unavailable):
                     expire_memories(connection_factory(self.database.url(postgres.OWNER)))
             if not self.database.running:
@@ -74,8 +74,8 @@ def environment(
 ) -> dict[str, str]:
     """Return the settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
-    # On other addresses than loopback, allow any Host header. A check of the header would only refuse web pages of
-    # other sites, and these pages have no credential, which callers need.
+    # On other addresses than loopback, allow any Host header. A check of the header would only refuse requests of web
+    # pages of other sites. These requests are refused anyway, because they lack the credential that callers need.
     hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": "*"}
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),

@@ -15,7 +15,9 @@ POLL_SECONDS = 0.1
 
 @contextmanager
 def tools_url(directory: DataDir, *, stores: bool) -> Iterator[str]:
-    """Yield the URL of the `dev` that runs on the directory, or start a server that runs until the context ends.
+    """Yield the URL of the `mnemosyne dev` that runs on the directory. If none runs, start a server.
+
+    The server runs until the `with` block ends.
 
     `stores` must be true if the command stores memories. If `stores` is false, the function `ingest`, whose start takes
     a second, is started only if messages wait in the queue. Several processes can serve one directory at the same time,

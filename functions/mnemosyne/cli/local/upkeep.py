@@ -5,9 +5,9 @@ from pathlib import Path
 
 
 def print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
-    """Print the log-in codes after the first `printed` bytes of the file.
+    """Print the log-in codes that follow the first `printed` bytes of the file `codes`.
 
-    Returns the number of bytes that are printed by now.
+    Returns the number of bytes, from the beginning of the file, whose codes are printed by now.
     """
     if not codes.exists():
         return printed
