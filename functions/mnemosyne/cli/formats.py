@@ -1,4 +1,7 @@
-"""The files that `mnemosyne import` reads: any format, compressed or not, and folders of such files."""
+"""Read the memories in a file or folder for `mnemosyne import`.
+
+A file can have any of the supported formats, and can be compressed.
+"""
 
 import json
 from codecs import BOM_UTF8

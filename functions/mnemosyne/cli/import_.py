@@ -85,7 +85,7 @@ def import_(
     listings = {path: _listing(path, format_) for path in files}
     if source:
         check_notes(listings.values())
-    # Count before anything is sent, because this checks all files.
+    # Count the memories before any memory is sent, because the count also checks that all files can be read.
     counts = {path: _count_memories(listing) for path, listing in listings.items()}
     for path in files:
         FailuresFile(path).check()
@@ -110,7 +110,7 @@ def import_(
 
 
 def _distinct_files(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Return each file once, under the first of its names, because one file has only one journal of its progress."""
+    """Return each file once, under the first name that the user gave, because a file has only one journal."""
     distinct: dict[Path, Path] = {}
     for path in files:  # resolve `.` and `..`, because the journal is next to the folder and has the folder's name
         distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())
@@ -179,7 +179,7 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
-    """Print what was left out: unknown fields, with the numbers of memories, and unreadable properties of notes."""
+    """Print which unknown fields were left out (of how many memories), and which properties of notes are unreadable."""
     path, notes = listing.root, {unpacked_name(listing.relative_path(file)) for file, _ in listing.files}
 
     def is_notice(text: str) -> bool:  # a notice begins with the path of a note, then `, ` or ` (`
@@ -250,7 +250,8 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     """Restore exports in JSON lines into a namespace.
 
     Memories that are already stored are skipped, so that a run can be repeated. Raises InvalidRequest for a line that
-    is not from a complete export, and Conflict if a memory's content is stored under another id.
+    is not from a complete export. Raises Conflict if a memory's content is already stored under an id other than the
+    exported id, or if the exported id already belongs to another memory.
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
     with _owners_system(data_dir) as system:

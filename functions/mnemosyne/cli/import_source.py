@@ -31,9 +31,10 @@ class Source:
         """Return the source for the file or folder at the path.
 
         For a file, `name` is its path as the user wrote it. For a folder of notes, `name` is its full path, so that the
-        next import finds the same notes from any working directory. A given `vault` is used instead of the full path.
+        next import finds the same notes from any working directory. If
+        `vault` (the option --source) is given, it is used instead of the full path.
 
-        Raises InvalidRequest if the full path of a folder of notes is too long for a source.
+        Raises InvalidRequest if the full path of a folder of notes has more characters than a source may have.
         """
         folder = path if path.is_dir() else path.parent
         full_path = str(folder.resolve())
@@ -47,7 +48,10 @@ class Source:
         return cls(name, timezone, folder_name, str(path))
 
     def external_id(self, item: Item) -> ExternalId:
-        """Return the source and the key of an item. The key is the item's line number, or its path in the folder."""
+        """Return the source and the key that identify an item (a record that was read from a file).
+
+        The key is the location of the item: its line number in the imported file, or its path in the imported folder.
+        """
         source = escape(item.source)
         place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
         return ExternalId(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])

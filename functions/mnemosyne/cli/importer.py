@@ -79,7 +79,7 @@ class _Batch:
 
     @property
     def contents(self) -> str:
-        """Digest of the batch's records. If the journal has another digest, the source has changed since."""
+        """Digest of the records. If an earlier run recorded another digest for this batch, the source has changed."""
         records = [_reproducible_parts(record) for record in self.records]
         return hashlib.sha256(repr(records).encode(errors="replace")).hexdigest()
 
@@ -90,12 +90,15 @@ class _Batch:
 
     @property
     def updates(self) -> list[PostImportUpdate]:
-        """Tags and successors to set on the batch's memories after all memories of the import are stored."""
+        """Tags and successors to set on the batch's memories after all memories of the import are stored.
+
+        The successor of a memory is the memory that replaces it.
+        """
         return [update for record in self.records if (update := _post_import_update(record))]
 
     @property
     def left_out(self) -> Counter[str]:
-        """Names of unknown fields, each with the number of memories that have it."""
+        """Names of fields that were left out, each with the number of memories that have this field."""
         items = (record.item for record in self.records if not isinstance(record.reading, FailedRequest))
         return Counter(name for item in items for name in item.left_out)
 
@@ -127,7 +130,7 @@ def run(
     progress: Callable[[int], None],
     index: SeenRequests | None = None,
 ) -> None:
-    """Send every item, follow it to its outcome, and record the progress in the journal.
+    """Send every item (a record from a file), wait for its outcome, and record the progress in the journal.
 
     A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
     sent. So after a crash, the next run reads the outcomes of these requests. It sends requests without an outcome
@@ -145,7 +148,7 @@ def run(
                 if not batch.open:
                     journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
                     under_way.remove(batch)
-                if not count:  # later batches hardly have outcomes yet, so pause before asking for them
+                if not count:  # later batches probably have no new outcomes either, so pause first
                     break
             if len(under_way) > down_to:
                 destination.pause()
@@ -245,7 +248,7 @@ def _follow(batch: _Batch, destination: Destination) -> int:
 
 
 def _batches(items: Iterable[Item], source: Source, destination: Destination, index: SeenRequests) -> Iterator[_Batch]:
-    """Yield the items in batches that fit into one message."""
+    """Divide the items into batches, each small enough for one message, and yield the batches."""
     batch = _Batch(0)
     for item in items:
         external_id = source.external_id(item)

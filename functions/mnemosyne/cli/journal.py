@@ -42,7 +42,10 @@ CREATE TABLE IF NOT EXISTS later (
 
 @dataclass(frozen=True)
 class PostImportUpdate:
-    """A change of a memory that an ingest request cannot express. It is made after all memories are stored."""
+    """A change of a memory that an ingest request cannot express.
+
+    The import makes this change after it has stored all memories.
+    """
 
     content: str
     """Content hash of the memory to change."""
@@ -54,7 +57,7 @@ class PostImportUpdate:
 
 
 class Failure(NamedTuple):
-    """A memory that was not stored, or not completely."""
+    """A memory that was not stored, or that was stored with a problem, such as tags that could not be set."""
 
     source: str
     error: str
@@ -224,7 +227,7 @@ class Journal:
             database.execute("DELETE FROM later WHERE batch >= ?", (number,))
 
     def forget_update_failures(self) -> None:
-        """Delete the failures that `add_update_failure` has recorded. A resumed run records them again."""
+        """Delete the failures from `add_update_failure`, because a resumed run records them again."""
         with self._transaction() as database:
             database.execute("DELETE FROM failures WHERE batch = -1")
 
@@ -253,7 +256,7 @@ class Journal:
         return totals
 
     def failures(self) -> Iterator[Failure]:
-        """Yield the memories that were not stored, or not completely stored."""
+        """Yield the memories that were not stored, or that were stored with a problem."""
         yield from map(
             Failure._make, self._database.execute("SELECT source, error, record FROM failures ORDER BY rowid")
         )

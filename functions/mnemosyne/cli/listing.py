@@ -49,7 +49,7 @@ class Listing:
             self.skipped[reason].append(path)
 
     def notices(self) -> Iterator[str]:
-        """Yield a line for each reason to skip files."""
+        """Yield a line for each reason why files were skipped, with the paths of some of these files."""
         for reason, paths in self.skipped.items():
             more = f" and {len(paths) - SHOWN_PATHS:,} more" if len(paths) > SHOWN_PATHS else ""
             yield f"not read, {reason}: {', '.join(map(plain, paths[:SHOWN_PATHS]))}{more}"

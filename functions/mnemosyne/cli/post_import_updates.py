@@ -1,4 +1,4 @@
-"""Changes of memories that an import makes after it has stored all memories."""
+"""Set the tags and successors of imported memories, after an import has stored all memories."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -11,9 +11,10 @@ from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 
 
 def apply(journals: Sequence[Journal], destination: Destination) -> None:
-    """Set the exact tags and the successors of memories, because ingest requests cannot do this.
+    """Set the tags and the successors of stored memories as in the imported files.
 
-    The successor of a memory is the memory that replaces it. A change that the destination rejects is recorded as a
+    The successor of a memory is the memory that replaces it. Ingest requests cannot name a successor, and they add the
+    tags in the memory's text to its other tags. A change that the destination rejects is recorded in the journal as a
     failure.
     """
     contents: set[str] = set()
@@ -36,7 +37,11 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
 def _apply_one(
     update: PostImportUpdate, stored: Mapping[str, tuple[UUID, bool]], destination: Destination
 ) -> Iterator[str]:
-    """Change a stored memory, and yield the errors. If the memory is not in `stored`, do nothing."""
+    """Set the tags and the successor of one memory, and yield the error messages.
+
+    `stored` has the id of each stored memory by its content hash, and whether this import has created the memory. If
+    the memory to change is not in `stored`, do nothing.
+    """
     if update.content not in stored:
         return
     memory_id, is_new = stored[update.content]

@@ -62,9 +62,9 @@ def private_path(path: Path, suffix: str) -> Path:
 
 
 def _short_name(name: str, directory: Path) -> str:
-    """Return the file name, shortened if it would be too long with a suffix of SUFFIX_BYTES in this directory.
+    """Return the file name, shortened if it is too long for the file system of the directory.
 
-    A shortened name begins with a hash of the whole name.
+    The caller can add a suffix of up to SUFFIX_BYTES. A shortened name begins with a hash of the whole name.
     """
     longest, name_bytes = os.pathconf(directory, "PC_NAME_MAX") - SUFFIX_BYTES, os.fsencode(name)
     if len(name_bytes) <= longest:
@@ -87,7 +87,7 @@ def require_own(path: Path, label: str) -> None:
 
 
 def create_own(path: Path, label: str) -> None:
-    """Create a file that only the user may read, or remove the rights of others to an existing file.
+    """Create a file that only the user may read. If the file exists, remove the rights of other users to it.
 
     Raises InvalidRequest if `require_own` refuses the existing file, or if the file cannot be written.
     """
