@@ -107,9 +107,9 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
 
 @contextmanager
 def _replacement(output: Path) -> Iterator[TextIO]:
-    """Open a temporary file that only its owner can read. At the end, this file replaces the output file.
+    """Yield a temporary file, which replaces the output file when the `with` block ends.
 
-    If writing the temporary file fails, the old output file stays.
+    Only its owner can read the temporary file. If the `with` block fails, the old output file stays.
     """
     target = output.resolve()
     if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced

@@ -1,4 +1,7 @@
-"""Print a listing and, with --follow, the rows that are added later: `mnemosyne outcomes` and `mnemosyne changes`."""
+"""Print a listing and, with --follow, the rows that are added later.
+
+The commands `mnemosyne outcomes` and `mnemosyne changes` use this module.
+"""
 
 import json
 import sys
@@ -44,12 +47,12 @@ def following_options(rows: str) -> Decorator:
 
 
 def seconds_since(since: str | None, timezone: str) -> float | None:
-    """Convert the value of --since to seconds before now. Return None without a value."""
+    """Convert the value of --since to seconds before now. Return None if the option is missing."""
     return None if since is None else age(since, timezone).total_seconds()
 
 
 def listing_pages(system: System, operation: Operation, *, follow: bool) -> Iterator[Row]:
-    """Yield the pages of a listing. With `follow`, then wait for rows that are added later and yield their pages."""
+    """Yield the pages of a listing. With `follow`, do not stop after the last page, but wait for further rows."""
     never = threading.Event()
     while True:
         page = system.run(operation)
@@ -66,8 +69,9 @@ def print_rows(
 ) -> None:
     """Print each row, as JSON or as the text that `line` returns.
 
-    At the end, print the number of rows for each value of the field `counted_by`. Ctrl-C is the usual end with
-    `follow`. Without `follow`, it is an error, because the listing is incomplete.
+    At the end, count the rows by the field whose name is `counted_by`, and print the number of rows for each value of
+    this field. With `follow`, Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the listing is
+    incomplete.
     """
     counts: Counter[str] = Counter()
     try:

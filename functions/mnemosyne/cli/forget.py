@@ -85,7 +85,7 @@ def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target
     """
     try:
         *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))
-    except NotFound:  # no forgetting has this id, so print no advice to continue
+    except NotFound:  # no forgetting has this id, so none can be continued
         raise
     except BaseException:
         say(f"Interrupted: `mnemosyne forget {target_options} --continue {forgetting_id}` continues.", err=True)

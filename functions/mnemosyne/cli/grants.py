@@ -1,4 +1,7 @@
-"""`mnemosyne grants`: list and revoke the grants that people gave to their clients, locally or in a deployment."""
+"""`mnemosyne grants`: list and revoke grants, locally or in a deployment.
+
+A grant is the access that a person has given to an OAuth client.
+"""
 
 import json
 from typing import Any

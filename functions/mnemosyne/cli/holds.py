@@ -1,4 +1,4 @@
-"""`mnemosyne holds`: legal holds, which keep memories from being deleted or forgotten, and from expiring."""
+"""`mnemosyne holds`: legal holds, which prevent the deletion and the expiry of memories."""
 
 import json
 from typing import Any
@@ -74,7 +74,7 @@ def release(hold: UUID, namespace: str, **target_values: Any) -> None:
         try:
             system.run(ReleaseHold(namespace=namespace, id=hold))
         except NotFound as exc:
-            # An earlier run may have released the hold, and been interrupted before it ran ApplyRetention. So continue.
+            # Continue, because an interrupted run may have released the hold without restoring the expiry of memories.
             missing = exc
         count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     if missing and not count:

@@ -9,16 +9,16 @@ from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.terminal import say
 from mnemosyne.settings import PREFIX, Settings, variable
 
-if TYPE_CHECKING:  # at run time, only functions import `cli.local`, which needs the extra `local`
+if TYPE_CHECKING:  # at run time, `cli.local` is imported inside functions, because the extra `local` is optional
     from mnemosyne.cli.local.data_dir import DataDir
 
 DEFAULT_NAMESPACE = "default"
 
 
 def owner_settings() -> Settings:
-    """Return the environment's settings for commands of the schema's owner.
+    """Return the settings in the environment, for a command that runs as the role that owns the schema.
 
-    The settings need no topic, because these commands publish nothing.
+    The environment need not name a topic, because such a command publishes nothing.
     """
     return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
 

@@ -44,7 +44,7 @@ def refuse_empty(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def _refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    if value == "":  # probably from an unset shell variable: an empty value must not mean all namespaces
+    if value == "":  # probably an unset shell variable, so it must not mean all namespaces
         raise click.BadParameter("must not be empty: leave the option out for all namespaces")
     return value or ""
 

@@ -102,7 +102,10 @@ def _in_redrive_order(message_ids: Sequence[str], due: Sequence[str]) -> list[st
 def _redrive(
     system: System, namespace: str, ids: Sequence[str], *, now: bool, into: str | None, dry_run: bool
 ) -> Iterator[dict[str, Any]]:
-    """Publish dead letters again, some per operation, until all have been tried or the queue is unavailable."""
+    """Publish dead letters again, until all have been tried or the queue is unavailable.
+
+    Each operation publishes a limited number of dead letters. The answers of the operations are yielded.
+    """
     remaining = list(ids)
     while remaining:
         batch = next(slices(remaining))

@@ -22,7 +22,7 @@ WAIT = 10
 
 
 def _split_tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split tags at commas, as the tools do. This is a callback for click."""
+    """Split tags at commas, as the MCP tools do. This is a callback for click."""
     return tuple(tag for value in values for tag in map(str.strip, value.split(",")) if tag)
 
 

@@ -64,7 +64,7 @@ def selection(
     metadata: Sequence[str],
     everything: bool,
 ) -> dict[str, Any]:
-    """Return the values of `selection_options` as arguments of an operation that selects memories.
+    """Convert the values of `selection_options` to the arguments of an operation that selects memories.
 
     An option that the user has not given is left out.
     """

@@ -18,7 +18,7 @@ from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.services import Services
 
-if TYPE_CHECKING:  # at run time, only functions import `cli.local`, which needs the extra `local`
+if TYPE_CHECKING:  # at run time, `cli.local` is imported inside functions, because the extra `local` is optional
     from mnemosyne.cli.local.data_dir import DataDir
 
 events = EventLog("mnemosyne.stdio")
@@ -97,5 +97,5 @@ class _BackgroundServices:
         os._exit(0)
 
     def __getattr__(self, name: str) -> Any:
-        """Wait until the services have started, and return an attribute of them."""
+        """Wait until the services have started, and return their attribute `name`."""
         return getattr(self._services.result(), name)

@@ -1,4 +1,7 @@
-"""The system that an operator's command works on: a deployment, the system of the settings, or a local system."""
+"""The system that an operator's command works on.
+
+It is a deployment, the system that the settings in the environment name, or a local system.
+"""
 
 import getpass
 import os
@@ -34,20 +37,20 @@ class LocalSystem:
     """Runs operations in this process."""
 
     def __init__(self, operator: Any) -> None:
-        """`operator` is a SystemOperator, or an object with only the parts that the command's operations need."""
+        """`operator` is a SystemOperator, or an object with those of its attributes that the operations use."""
         self._operator = operator
 
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation and return its answer."""
         if operation.as_owner and operation.changes:
-            configure_logging("WARNING", sys.stderr)  # log no INFO event: the audit trail records the operation
+            configure_logging("WARNING", sys.stderr)  # the audit trail records the operation, so log only warnings
         return operations.run(operation, self._operator, f"local:{_user()}")
 
 
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # the user of a container may have no name
+    except (KeyError, OSError):  # in a container, the user id may belong to no named user
         return str(os.getuid())
 
 
@@ -88,9 +91,10 @@ def memory_system(
 
 
 def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
-    """Run an operation for each of its pages, and yield the pages.
+    """Run an operation repeatedly, and yield its answers. Each answer is a page.
 
-    `after` in a page is the position at which the next page starts. The last page has none.
+    The field `after` of a page is the position at which the next page starts. On the last page, the field is missing or
+    empty.
     """
     while True:
         page = system.run(operation)

@@ -32,9 +32,9 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
     """Return a decorator that adds the options for a command's target (the system that the command works on).
 
     The decorated command checks the values of these options. `ways` are the options that the command supports and
-    `--help` shows. Another option is an error, which names the supported options. Two options together are an error,
-    too. If `by_settings` is false, the command does not support the system that the settings in the environment name.
-    Then it is an error if there are such settings and no option.
+    `--help` shows. An option that is not in `ways` is an error, which names the supported options. Two options together
+    are also an error. If `by_settings` is false, the command does not support the system that the settings in the
+    environment name. Then it is an error if the environment has such settings and the user gives no option.
 
     The command raises Misconfigured if neither an option nor the settings name a target, and the command does not
     support local systems or there is none in the user's data directory.
@@ -65,7 +65,10 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
 
 
 def target_arguments(target_values: Mapping[str, str | None]) -> str:
-    """Return the options by which another command works on the same target. A space precedes each option."""
+    """Return the options with which any other command works on the target of this command.
+
+    The target is the system that a command works on. In the result, a space precedes each option.
+    """
     names = (DATA_DIR, *((PROJECT, "region", "deployment") if target_values[PROJECT] else ()))
     return "".join(
         f" --{name.replace('_', '-')} {shlex.quote(value)}" for name in names if (value := target_values[name])

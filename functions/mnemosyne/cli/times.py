@@ -79,16 +79,19 @@ def _check_zone(context: click.Context, parameter: click.Parameter, value: str) 
 
 
 def local_time(timestamp: str, timezone: str) -> datetime:
-    """Return an RFC 3339 time in a zone, or in UTC if the local year would not be between 1 and 9999."""
+    """Convert an RFC 3339 time to a time zone.
+
+    If the year in this zone would not be between 1 and 9999, the time keeps its offset.
+    """
     moment = datetime.fromisoformat(timestamp)
     try:
         return moment.astimezone(zone(timezone))
-    except OverflowError:  # for example for 9999-12-31T23:59:59Z, which means "never" in many systems
+    except OverflowError:  # such as 9999-12-31T23:59:59Z ("never" in many systems) in a zone east of UTC
         return moment
 
 
 def local_date(timestamp: str, timezone: str) -> str:
-    """Return the local date of an RFC 3339 time in a zone."""
+    """Return the date that an RFC 3339 time has in a time zone."""
     return local_time(timestamp, timezone).date().isoformat()
 
 
@@ -114,5 +117,5 @@ def age(value: str, timezone: str) -> timedelta:
 
 
 def minute(time: str) -> str:
-    """Return an RFC 3339 time without seconds."""
+    """Return the date, hour and minute of an RFC 3339 time, such as `2026-05-20 14:30`."""
     return f"{time[:10]} {time[11:16]}"

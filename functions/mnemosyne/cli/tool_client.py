@@ -52,7 +52,7 @@ class ToolClient:
     def __init__(self, url: str) -> None:
         self.token = _token()
         self.url = url
-        # For http, do not read the certificates of public authorities, because this takes 35 ms.
+        # For an http URL, do not load the certificates of public authorities, because loading them takes 35 ms.
         self._client = httpx2.Client(
             timeout=httpx2.Timeout(60, connect=CONNECT_SECONDS),
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
@@ -77,7 +77,7 @@ class ToolClient:
             invalid = (
                 name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
             )
-            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode made it a character U+DC80 to U+DCFF
+            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode made the byte a character U+DC80 to U+DCFF
             raise InvalidRequest(
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"
@@ -121,10 +121,10 @@ def _seconds(retry_after: str) -> float:
 
 
 def _token() -> str:
-    """Return the bearer token of the environment. Raises Misconfigured if it cannot be sent in a header.
+    """Return the bearer token in MNEMOSYNE_TOKEN. Raises Misconfigured if a header cannot contain the token.
 
-    The value may be a whole header, as `mnemosyne keys create` shows it. A carriage return at the end is removed,
-    because files from Windows end lines with it.
+    The variable may contain a whole header, as `mnemosyne keys create` shows it. A carriage return at the end is
+    removed, because files from Windows end lines with a carriage return and a line feed.
     """
     token = _HEADER.sub("", os.environ.get("MNEMOSYNE_TOKEN", "").strip())
     if not (token.isascii() and token.isprintable()):
@@ -155,7 +155,7 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
     problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
-    if response.status_code in (401, 403):  # a proxy refused, such as Cloud Run if auth_mode is iam
+    if response.status_code in (401, 403):  # a proxy refused the request, such as Cloud Run if auth_mode is iam
         raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
     if response.has_redirect_location:
         raise Unavailable(f"{problem}; it redirects to {response.headers['location']}: give this address with --url")
