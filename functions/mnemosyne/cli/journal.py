@@ -232,7 +232,7 @@ class Journal:
             database.execute("DELETE FROM failures WHERE batch = -1")
 
     def add_update_failure(self, source: str, error: str) -> None:
-        """Record that the tags or the successor of a stored memory could not be set as in the source."""
+        """Record that the tags or the successor (the replacing memory) of a stored memory could not be set."""
         with self._transaction() as database:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 
@@ -248,7 +248,7 @@ class Journal:
         return (UUID(bytes=row[0]), bool(row[1])) if row else None
 
     def totals(self) -> Totals:
-        """Return the numbers of outcomes up to now."""
+        """Return the numbers of outcomes and of left-out fields up to now."""
         totals = Totals()
         for states, left_out in self._database.execute("SELECT states, left_out FROM batches"):
             totals.states.update(json.loads(states or "{}"))

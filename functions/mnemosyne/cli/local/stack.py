@@ -114,7 +114,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
         case "offline":
             return variables | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
-            return variables | {"OMP_WAIT_POLICY": "passive"}  # so that idle threads of OpenMP use no CPU time
+            return variables | {"OMP_WAIT_POLICY": "passive"}  # idle threads of OpenMP then use no CPU time
     return variables | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 
@@ -125,7 +125,7 @@ def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterato
     A new database is created for the embedding space `space`. Raises Misconfigured if an existing database has another
     space.
     """
-    with fasteners.InterProcessLock(directory.starting):  # two processes may start the database at the same time
+    with fasteners.InterProcessLock(directory.starting):  # otherwise two processes could start the database at once
         server = postgres.start(directory)
         try:
             postgres.prepare(server, space or SPACE)
@@ -152,7 +152,7 @@ def full_stack(
     functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
         _lock(directory, exits)
-        directory.address.unlink(missing_ok=True)  # a killed `dev` leaves its address file
+        directory.address.unlink(missing_ok=True)  # a `dev` that was killed has left this file
         access = _access(directory, auth_mode, host, port)
         directory.access.write_text(json.dumps(access))
         server = exits.enter_context(database(directory, space))
@@ -210,7 +210,10 @@ def dev_runs(directory: DataDir) -> bool:
 
 
 def _access_of_dev(directory: DataDir) -> Mapping[str, str]:
-    """Return the authentication settings of the directory's running `dev`, or none if no `dev` runs."""
+    """Return the authentication settings of the `dev` that runs on the directory.
+
+    If no `dev` runs, return the settings for no authentication.
+    """
     if not directory.access.exists() or not dev_runs(directory):
         return NO_AUTHENTICATION
     access: dict[str, str] = json.loads(directory.access.read_text())
