@@ -1,4 +1,4 @@
-"""Convert selections of memories to JSON, and convert requests to JSON that is compared with a selection.
+"""Convert selections of memories (by ids or filters) to JSON, and requests to JSON that is compared with a selection.
 
 The file db/functions/04_selections.sql describes the JSON of a selection.
 """
@@ -27,10 +27,10 @@ def selection_json(selection: Selection) -> str:
 
 
 def forgettable_json(requests: Sequence[IngestRequest]) -> str:
-    """Return, as JSON, the request fields that decide whether a forgetting applies to a request.
+    """Convert requests to JSON, with the fields that decide whether a forgetting applies to a request.
 
-    A forgetting deletes selected memories permanently, and keeps matching requests that were published earlier from
-    being stored.
+    A forgetting deletes the memories that a selection matches. It also applies to requests that match the selection and
+    were published before the forgetting: these requests are not stored.
     """
     return json_text(
         [
