@@ -1,4 +1,4 @@
-"""Join the embedding calls of the Pub/Sub messages that an instance handles at the same time."""
+"""Join the calls to the embedding service that an instance makes for several Pub/Sub messages at the same time."""
 
 import threading
 from collections.abc import Sequence
@@ -23,13 +23,14 @@ class _Batch:
 
 
 class MicroBatchingEmbedder:
-    """An Embedder that joins concurrent calls for documents. A joined call has at most 100 texts.
+    """An Embedder that joins concurrent calls of `embed_documents`.
 
-    A call is made at once if it has 100 texts or more, or if no other call is in progress. Otherwise the caller waits.
-    The first waiting caller collects the texts of other callers for at most 25 ms, and makes one call for all.
+    A call is made at once and alone if it has 100 texts or more, or if no other call is in progress. Otherwise the
+    caller waits. The first waiting caller collects the texts of other callers for at most 25 ms, and makes one call for
+    all. Such a joined call has at most 100 texts.
 
-    If the service fails, all callers get its error. If the call fails because of a text, each caller makes its own call
-    and gets its own error.
+    If the service fails, all callers of the joined call get its error. If the joined call fails because of a text, each
+    caller makes its own call and gets its own error.
     """
 
     def __init__(self, embedder: Embedder) -> None:

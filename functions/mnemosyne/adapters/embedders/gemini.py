@@ -46,7 +46,7 @@ RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 @dataclass(frozen=True)
 class _Task:
-    """Purpose of an embedding: document or query. Older models take `task_type`, newer models a prefix of the text."""
+    """Purpose of an embedding: document or query. Older models get it as `task_type`, newer models as a text prefix."""
 
     task_type: str
     prefix: str
@@ -84,11 +84,11 @@ class GeminiEmbedder:
     text) finds out whether the service refuses every text. A call and its probe take about 65 seconds, so they end
     before Pub/Sub would deliver the message again.
 
-    If the calls for some documents take over DOCUMENTS_SECONDS in total, the finished vectors are cached for the next
-    try. One attempt of a call takes at most `longest_seconds`. The first retry waits one to two times `pause_seconds`.
+    If `embed_documents` fails or takes over DOCUMENTS_SECONDS, the finished vectors are cached for the next try. An
+    attempt of a call takes at most `longest_seconds`. The pause before a first retry is one to two `pause_seconds`.
     """
 
-    lexical_weight = 0.4  # between .3, the best weight for queries by meaning, and .5, the offline embedder's weight
+    lexical_weight = 0.4  # a weight between .3, which is best for queries by meaning, and .5 of the offline embedder
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class GeminiEmbedder:
         return [task.prefix + text for text in texts] if self._properties.has_prefixes else list(texts)
 
     def _embed_all(self, contents: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
-        """Add the missing vectors to `vectors`. Raises Unavailable if the deadline passes before a further call."""
+        """Embed the texts without a vector in `vectors`. Raises Unavailable if texts are left after the deadline."""
         missing = [content for content in contents if content not in vectors]
         for number, call in enumerate(calls(missing)):
             if number:
@@ -150,8 +150,8 @@ class GeminiEmbedder:
     def _embed_call(self, texts: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
         """Add the vectors of a call's texts to `vectors`. If the service refuses the call, make several smaller calls.
 
-        Some locations and models of Vertex AI take only one text per call. Their error for a larger call varies, and
-        may be the error for an invalid text. So each text is sent alone before any text is reported as invalid.
+        Some locations and models of Vertex AI take only one text per call. The error for more texts varies, and is
+        sometimes the error for an invalid text. So each text is sent alone before any text is reported as invalid.
         """
         if len(texts) > 1 and not self._one_by_one:
             try:
@@ -176,8 +176,8 @@ class GeminiEmbedder:
     def _embed_text(self, text: str, task: _Task) -> Vector:
         """Return the vector of one text. An error counts as the text's fault only if the service embeds another text.
 
-        A status 400 may concern the whole project, such as its billing. If the text were rejected, its memory would be
-        lost. A status 500 may concern only one text. If it counted as temporary, the text would be retried forever.
+        A status 400 may concern the whole project, such as its billing. If this text were then rejected, its memory
+        would be lost. A status 500 may concern this text only. If it counted as temporary, retries would never end.
         """
         try:
             (vector,) = self._embed([text], task)
@@ -194,7 +194,7 @@ class GeminiEmbedder:
         return vector
 
     def _probe(self, exc: UncertainCauseError | TextTooLong, task: _Task) -> None:
-        """Embed another text after an error. If this fails too, the error concerns all texts and is raised."""
+        """Find out whether an error concerns all texts, by embedding another text. If so, raise the error."""
         if isinstance(exc, UncertainCauseError) and (exc.concerns_all or (task is _QUERY and not exc.refuses)):
             raise exc.error from exc
         try:

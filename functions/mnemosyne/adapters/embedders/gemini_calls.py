@@ -1,4 +1,7 @@
-"""Limits of calls to the Gemini API: texts and tokens of a call, and the time of all calls for the same documents."""
+"""Limits of calls to the Gemini API.
+
+The limits are the numbers of texts and tokens in a call, and the total time of the calls for the same documents.
+"""
 
 import time
 from collections.abc import Iterator, Sequence

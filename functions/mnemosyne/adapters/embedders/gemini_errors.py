@@ -1,4 +1,4 @@
-"""Map an error of the embedding API to the error to raise, and tell whether one text of the batch may be its cause."""
+"""Map an error of the embedding API to the error to raise, and tell whether one text of the call may be its cause."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,10 @@ class UncertainCauseError(Exception):
 
 @dataclass(frozen=True)
 class Explanations:
-    """Explain errors with this deployment's names: its model, and the settings that its operator can change."""
+    """Converts errors of the API to errors to raise.
+
+    The messages name the model of this deployment, and the settings that its operator can change.
+    """
 
     model: str
     dimension: int
@@ -59,7 +62,7 @@ class Explanations:
     def error(self, code: int | str, message: str) -> MnemosyneError:
         """Return the error to raise for an error code and message of the API.
 
-        The rules are in EMBEDDING in `service_error_tables`.
+        The table EMBEDDING in `service_error_tables` says which error is raised.
         """
         vertex = self.vertex
         set_location = (

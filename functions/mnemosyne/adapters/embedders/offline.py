@@ -132,9 +132,10 @@ class OfflineEmbedder:
 
     @cached_property
     def _prior(self) -> Vector:
-        """Assumed number of documents that contain each token, to which the counted documents are added.
+        """For each token, the assumed number of documents that contain the token.
 
-        The number is computed by Zipf's law from the rank of the token in the vocabulary.
+        The assumed number is computed by Zipf's law from the rank of the token in the vocabulary. The counted number of
+        documents is added to the assumed number.
         """
         rank = np.arange(len(self._weights), dtype=np.float32) - _FIRST_MERGE + 1
         rank[_FIRST_SINGLE_CHARACTER:] = 50
@@ -192,7 +193,7 @@ class _TokenCounts:
         self._counting = counting
 
     def read(self, vocabulary: int) -> NDArray[np.uint32]:
-        """Return the counts, or zeros if the file cannot be read."""
+        """Read the counts from the file. Return zeros if the file cannot be read."""
         counts = np.zeros(vocabulary + 1, dtype=np.uint32)
         with suppress(OSError), self._file.open("rb", buffering=0) as file:
             file.readinto(counts.data)
