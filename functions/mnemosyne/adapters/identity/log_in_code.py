@@ -25,5 +25,5 @@ class LogInCode:
         return "", code
 
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the local person. The caller has already checked the log-in code."""
+        """Return the claims of the only person, the user of this machine. The caller has already checked the code."""
         return LOCAL_PERSON

@@ -49,9 +49,9 @@ _JWKS_ERRORS = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, ht
 class OidcVerifier:
     """Verifies the tokens of one issuer for some audiences. The issuer's keys are fetched on first use and cached.
 
-    `service` is the name of a Cloud Run service with IAM authentication. Cloud Run checks the signature of every token
-    for such a service and removes the signature. So a token without a signature is accepted. In addition to the
-    `audiences`, the URL of the service with a hash is an accepted audience.
+    `service` is the name of a Cloud Run service with IAM authentication, if there is one. Cloud Run checks the
+    signatures of tokens for such a service and removes them. So if `service` is given, a token with a removed signature
+    is accepted. Its audience can also be the URL https://SERVICE-HASH-REGION.a.run.app of the service.
 
     With a `token_type`, tokens of other types, such as ID tokens, are rejected: https://www.rfc-editor.org/rfc/rfc9068#section-4.
     """

@@ -27,7 +27,7 @@ SCOPE = "openid email profile"
 class OpenIdLogIn:
     """A LogIn at an OpenID provider.
 
-    State, nonce and PKCE verifier are derived from the browser's secret, so they are not stored.
+    State, nonce and PKCE verifier are derived from a secret in a cookie of the browser, so they are not stored.
     """
 
     def __init__(self, issuer: str, client_id: str, client_secret: str, redirect_uri: str) -> None:
