@@ -152,7 +152,7 @@ class LocalQueue:
     def reset_backoff(self) -> None:
         """Make every message due now.
 
-        The delivery calls this method at its start, because the error that delayed messages may be fixed.
+        Called when `mnemosyne dev` starts to deliver, because the error that delayed the messages may be fixed.
         """
         with self._lock:
             self._connection().execute("UPDATE messages SET due = 0")

@@ -46,8 +46,9 @@ class _Topic:
 
         A subscription with message ordering receives the messages of one `ordering_key` in the order of publication.
 
-        Raises InvalidRequest if Pub/Sub would never accept a message, UncertainPublication if Pub/Sub may have accepted
-        the messages although an answer was lost, and another ServiceError if a message was not accepted.
+        Raises InvalidRequest if Pub/Sub would never accept a message. Raises UncertainPublication if Pub/Sub has not
+        answered, but may have accepted the messages. Raises a ServiceError of another class if Pub/Sub has not accepted
+        a message.
         """
         from google.api_core import exceptions
         from google.api_core.retry import Retry, if_exception_type
