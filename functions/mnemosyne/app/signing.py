@@ -13,9 +13,10 @@ _KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys
 
 
 def signer(key: str, setting: str, settings: Settings) -> Signer:
-    """Return the signer with the key of a setting: a key of Cloud KMS, or a directory of key files on one machine.
+    """Return a signer that uses a key of Cloud KMS or, on one machine, the key files in a directory.
 
-    Raises Misconfigured.
+    `key` is the name of the key or the file URL of the directory, and `setting` is the setting with this value. Raises
+    Misconfigured if the value is not valid.
     """
     name = variable(setting)
     if key.startswith(_FILE):

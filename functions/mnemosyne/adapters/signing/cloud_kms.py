@@ -73,7 +73,7 @@ class _RemoteKey(ECKey):
 
 
 def connect(endpoint: str = "") -> "KeyManagementServiceClient":
-    """Connect to Cloud KMS, or to another endpoint for tests. Raises GoogleAuthError."""
+    """Return a client of Cloud KMS, or of the address `endpoint` in tests. Raises GoogleAuthError."""
     from google.cloud.kms_v1 import KeyManagementServiceClient
 
     options = {"api_endpoint": endpoint} if endpoint else None
@@ -81,7 +81,7 @@ def connect(endpoint: str = "") -> "KeyManagementServiceClient":
 
 
 class CloudKmsKeys:
-    """A Signer with the versions of one key (EC_SIGN_P256_SHA256). Connects on first use."""
+    """A Signer that signs with one key of Cloud KMS (EC_SIGN_P256_SHA256). Connects on first use."""
 
     def __init__(
         self, key: str, connect: "Callable[[], KeyManagementServiceClient]" = connect,
@@ -129,7 +129,7 @@ class CloudKmsKeys:
         return bytes(answer.signature)
 
     def _current_versions(self) -> list[_Version]:
-        """Return the enabled versions, newest first. While KMS is unavailable, return the cached versions."""
+        """Return the enabled key versions, newest first. While KMS is unavailable, return the cached versions."""
         with self._lock:
             if time.monotonic() < self._listed_at + VERSIONS_SECONDS:
                 return self._versions
@@ -171,7 +171,8 @@ class CloudKmsKeys:
             if self._connection is None:
                 self._connection = self._connect()
             yield self._connection
-        except BadRequest as exc:  # a disabled version: over REST, its failed precondition is a bad request
+        except BadRequest as exc:
+            # The key version is disabled. Over REST, the error FailedPrecondition arrives as BadRequest (status 400).
             raise _Disabled(f"the key {self._key} cannot sign", next_step=_SEE_KEY, detail=str(exc.message)) from exc
         except (Forbidden, NotFound) as exc:
             raise Misconfigured(
@@ -186,5 +187,5 @@ class _Disabled(Misconfigured):
 
 
 def _signing_version(versions: Sequence[_Version], now: float) -> _Version:
-    """Return the newest version that is at least PUBLISHED_SECONDS old. If there is none, return the oldest version."""
+    """Return the newest key version that is at least PUBLISHED_SECONDS old. If all are younger, return the oldest."""
     return next((version for version in versions if version.created_at <= now - PUBLISHED_SECONDS), versions[-1])

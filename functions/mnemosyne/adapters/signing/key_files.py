@@ -1,4 +1,4 @@
-"""Signing keys in files, for a local server. The newest key signs, and all are published."""
+"""Signing keys in files, for a local server. The newest key signs, and the public keys of all files are published."""
 
 import os
 import tempfile
@@ -25,7 +25,7 @@ class KeyFiles:
             self.rotate()
 
     def rotate(self) -> None:
-        """Create a key that signs from now on. The older keys stay published."""
+        """Create a key, which signs from now on. The public keys of the older keys stay published."""
         number = max((int(file.stem) for file in self._list_files() if file.stem.isdecimal()), default=0) + 1
         descriptor, temporary = tempfile.mkstemp(dir=self._directory)  # only the owner can read the file
         with os.fdopen(descriptor, "wb") as file:

@@ -30,9 +30,9 @@ def sign(receipt: Mapping[str, Any], signer: Signer) -> dict[str, Any]:
 def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = ()) -> str:
     """Verify a signed receipt and its list of ids, and return the thumbprint (RFC 7638) of the key that has signed it.
 
-    Without `trusted` keys, the key in the document is used. Anybody could have put a key there, so the caller must
-    compare the thumbprint with a trusted one. Raises InvalidRequest, with the reason, if the document was altered or
-    another key has signed it.
+    The signature is verified with the `trusted` keys or, without them, with the key in the document. Anybody could have
+    put that key there, so the caller must compare the returned thumbprint with the thumbprint of a trusted key. Raises
+    InvalidRequest, with the reason, if the document was altered or was signed with a key other than these keys.
     """
     receipt, signature, ids = (document.get(name) for name in ("receipt", "signature", "ids"))
     if not isinstance(receipt, Mapping) or not isinstance(signature, str) or not isinstance(ids, list):
