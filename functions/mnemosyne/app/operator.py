@@ -1,7 +1,7 @@
 """The stores and checks for operators' commands, and the periodic tasks of the function `migrate`.
 
-OwnerStores has the rights of the role that owns the schema. MemoryStores has the rights of the database user in the
-settings.
+OwnerStores must connect to the database as the role that owns the schema. MemoryStores connects as the database user
+that the settings name.
 """
 
 import time
@@ -50,7 +50,7 @@ EXPIRY_PRINCIPAL: Final = "system:expiry"
 
 
 class OwnerStores:
-    """The stores that need the rights of the role that owns the schema."""
+    """The stores that must connect to the database as the role that owns the schema."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self.connect = connect
@@ -74,7 +74,7 @@ class OwnerStores:
 
 
 class MemoryStores:
-    """The memories, the queue and the checks of a system, with the rights of the settings' database user."""
+    """The memories, the queue and the checks of a system. Connects as the database user that the settings name."""
 
     def __init__(self, services: ConfiguredServices) -> None:
         self._services = services
@@ -136,7 +136,10 @@ class SystemOperator(OwnerStores, MemoryStores):
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
     def migrate(self) -> Sequence[str]:
-        """Apply pending migrations, recreate SQL functions and grants, and return the names of the applied files."""
+        """Apply pending migrations, recreate SQL functions and grants, and check that the embedder works.
+
+        Returns the names of the applied files.
+        """
         return deploy(self._settings, repair=True)
 
     def embedding_space(self) -> EmbeddingSpace:
@@ -170,8 +173,8 @@ class SystemOperator(OwnerStores, MemoryStores):
 def expire_memories(connect: Callable[[], Connection], clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """Remove expired memories and old events of change feeds, and return the number of removed memories.
 
-    After EXPIRY_SECONDS, the run ends with the current batch, and the next run removes further memories. A run that
-    removes memories adds one row to the audit trail.
+    A run begins no further batch of memories after EXPIRY_SECONDS. The next run removes the other expired memories. A
+    run that removes memories adds one row to the audit trail.
     """
     retention, feeds = Retention(connect), ChangeFeeds(connect)
     deadline, total = clock() + EXPIRY_SECONDS, 0

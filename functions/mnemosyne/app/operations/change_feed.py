@@ -49,7 +49,7 @@ class ListFeeds(Operation):
 
 
 class SetFeed(Operation):
-    """Turn the change feed of a namespace on or off. The namespace '' means all without a setting."""
+    """Turn the change feed of a namespace on or off. The namespace '' means all without their own setting."""
 
     action = "feed_set"
     changes = True

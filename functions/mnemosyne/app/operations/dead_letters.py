@@ -37,7 +37,7 @@ class DeadLetterSelection(Operation):
 
     @property
     def choice(self) -> DeadLetterChoice:
-        """The filter for dead letters, from the fields of the operation."""
+        """The filter for dead letters, built from the fields of the operation."""
         return DeadLetterChoice(
             cause=self.cause,
             younger_than=self.younger_than,
@@ -72,7 +72,7 @@ class CountDeadLetters(DeadLetterSelection):
     action = "dead_letter_causes"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the causes, the most frequent first."""
+        """Return each cause with its number of dead letters, the most frequent cause first."""
         return {"causes": operator.memories_of(self.namespace).dead_letter_causes(self.choice)}
 
 
@@ -94,7 +94,7 @@ class ShowDeadLetter(Operation):
     message_id: Text
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the dead letter, with its data in base64. Raises NotFound."""
+        """Return the dead letter, with its data in base64. Raises NotFound if it does not exist."""
         letter = operator.memories_of(self.namespace).dead_letter(self.message_id)
         if letter is None:
             raise not_found(self.namespace, self.message_id)
@@ -121,7 +121,7 @@ class DropDeadLetters(Operation):
 
 
 class RedriveDeadLetters(Operation):
-    """Publish dead letters again, each at most once, the oldest first."""
+    """Publish the messages of dead letters again, the oldest first. No message is published twice by one operation."""
 
     action = "redrive"
     changes = True

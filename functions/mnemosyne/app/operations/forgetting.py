@@ -81,7 +81,10 @@ class BeginForgetting(Selecting):
 
 
 class ContinueForgetting(Operation):
-    """Continue a forgetting (a deletion of selected memories), a page at a time."""
+    """Delete the memories of a forgetting that BeginForgetting has begun, a page at a time.
+
+    A forgetting is a deletion of selected memories.
+    """
 
     action = "forget_continue"
     changes = True
@@ -193,7 +196,7 @@ def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
 def _read(forgetting_id: UUID, memories: MemoryStore) -> Forgetting:
     """Read the state of a forgetting (a deletion of selected memories).
 
-    Raises NotFound, with the command that lists forgettings.
+    Raises NotFound if there is no such forgetting. Its message names the command that lists forgettings.
     """
     try:
         return forgetting.read(forgetting_id, memories=memories)

@@ -16,7 +16,7 @@ from mnemosyne.service.api_keys import public_fields
 
 
 class CreateKey(Operation):
-    """Store a new key."""
+    """Store a new API key."""
 
     action = "key_create"
     changes = True
@@ -51,7 +51,7 @@ class CreateKey(Operation):
 
 
 class ListKeys(Operation):
-    """List all keys, without their hashes."""
+    """List all API keys, without the hashes of their secrets."""
 
     action = "key_list"
     as_owner = True
@@ -61,7 +61,7 @@ class ListKeys(Operation):
 
 
 class RevokeKey(Operation):
-    """Revoke a key."""
+    """Revoke an API key."""
 
     action = "key_revoke"
     changes = True
@@ -70,7 +70,7 @@ class RevokeKey(Operation):
     id: Annotated[Text, Field(min_length=1, max_length=100)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Revoke the key. Raises NotFound."""
+        """Revoke the API key. Raises NotFound if there is no such key."""
         key = operator.keys.revoke(self.id)
         return {"id": key.id, "namespace": key.namespace}
 

@@ -21,10 +21,10 @@ FilledName = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class Operation(Input):
-    """A request of an operator. The command line and the service `migrate` run the same operations.
+    """A request of an operator. The command line and the function `migrate` run the same operations.
 
-    An operation is short, because workflows and services have time limits. If there is more to do, an operation returns
-    one page, and the field `after` of its answer is the position of the next page.
+    An operation must end soon, because workflows and functions have time limits. If there is more to do, an operation
+    returns one page, and the field `after` of its answer is the position of the next page.
     """
 
     action: ClassVar[str]
@@ -37,8 +37,8 @@ class Operation(Input):
     """Field of the answer from which the audit trail takes a count. The field is a number, or a list whose length is
     the count. If the name is empty, the audit trail records no count and no namespace."""
 
-    # Hidden from type checkers: with `**values`, they would accept any argument. Without this method, they check the
-    # arguments against the fields.
+    # Hide this method from type checkers, so that they check the arguments against the fields. With `**values`, they
+    # would accept any argument.
     if not TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None:

@@ -89,8 +89,9 @@ class CountWaiting(Operation):
 def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
     """Convert an unreadable message to a row in the list of outcomes.
 
-    The source of the message is in its attributes or in its data. `dead_letter` comes without its data, because
-    the data may be large. The data is read only if the list is filtered by `source` and the attributes have no source.
+    The source of the message is in its attributes or in its data. The caller passes `dead_letter` without the data,
+    because the data may be large. This function reads the data only if the list is filtered by `source` and the
+    attributes have no source.
     """
     letter = None
     if source is not None and "source" not in dead_letter.attributes:

@@ -17,18 +17,18 @@ Seconds = Annotated[int, Field(ge=1, le=int(LONGEST.total_seconds()))]
 
 
 class ListRetention(Operation):
-    """List the lifetimes of namespaces."""
+    """List the lifetimes of the memories of each namespace."""
 
     action = "retention_list"
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return one list of the namespaces that have their own lifetimes or have memories that will expire."""
+        """Return the namespaces for which lifetimes are set, and the namespaces with memories that will expire."""
         return {"namespaces": operator.retention.every()}
 
 
 class PreviewRetention(Operation):
-    """Count the stored memories that would expire at once if the namespace had the given lifetimes."""
+    """Count the stored memories that would expire at once if the memories of the namespace had the given lifetimes."""
 
     action = "retention_preview"
     as_owner = True
@@ -51,9 +51,9 @@ class PreviewRetention(Operation):
 
 
 class SetRetention(PreviewRetention):
-    """Set the lifetimes of a namespace. The caller must then run ApplyRetention to update stored memories.
+    """Set the lifetimes of a namespace's memories. The caller must then run ApplyRetention to update stored memories.
 
-    The namespace '' means all namespaces without their own lifetimes.
+    The namespace '' means all namespaces for which no lifetimes are set.
     """
 
     action = "retention_set"
@@ -65,7 +65,7 @@ class SetRetention(PreviewRetention):
 
 
 class ClearRetention(Operation):
-    """Remove the lifetimes of a namespace. The caller must then run ApplyRetention to update stored memories."""
+    """Remove the lifetimes set for a namespace. The caller must then run ApplyRetention to update stored memories."""
 
     action = "retention_clear"
     changes = True
@@ -74,7 +74,7 @@ class ClearRetention(Operation):
     namespace: Namespace = ""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Remove the lifetimes. Raises NotFound if the namespace has none."""
+        """Remove the lifetimes. Raises NotFound if none are set for the namespace."""
         if not operator.retention.clear(self.namespace):
             raise NotFound(f"namespace {self.namespace!r} has no lifetimes of its own: see `mnemosyne retention list`")
         return {"namespace": self.namespace}
@@ -84,7 +84,7 @@ class ClearRetention(Operation):
 
 
 class ApplyRetention(Operation):
-    """Compute the expiry of stored memories again, a page at a time."""
+    """Compute again when stored memories expire, a page at a time."""
 
     action = "retention_apply"
     changes = True
@@ -95,7 +95,7 @@ class ApplyRetention(Operation):
     after: RetentionCursor | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Compute the expiry of a page of memories, and return the number of memories whose expiry has changed."""
+        """Compute the expiry times of a page of memories, and return the number of changed expiry times."""
         deadline, changed, cursor = time.monotonic() + SECONDS, 0, self.after
         while True:
             applied = operator.retention.apply(self.namespace, cursor)

@@ -68,7 +68,7 @@ class BeginMove(MoveStep):
     action = "reembed_begin"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Begin the move.
+        """Begin or continue the move of the memories to another embedding space.
 
         Returns the current and the new embedding space, and the number of memories without a new embedding.
         """
@@ -110,7 +110,7 @@ class IndexMove(MoveStep):
     action = "reembed_index"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Build the indexes of the new embeddings, without blocking searches and stores."""
+        """Build the indexes of the new embeddings. Meanwhile, memories can be searched and stored."""
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             move.index()
         return {}
