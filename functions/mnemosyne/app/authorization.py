@@ -1,4 +1,4 @@
-"""Build the authorization server from the settings: its signer, its log-in and its store."""
+"""Build the authorization server from the settings, with its signer, its log-in and its store."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -58,8 +58,8 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose. Implements the protocols in `ports.services`.
 
-    With `any_space`, the database may have memories of every embedding space, not only of the space in the settings.
-    Operators' commands set `any_space`, so that they also work if the embedder is not in their settings.
+    Without `any_space`, Misconfigured is raised if the memories are in another embedding space than the space in the
+    settings. Operators' commands set `any_space`, so that they also work if the embedder is not in their settings.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ _RUNNING = RLock()
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` has not run yet. The first read of a name that the package lacks runs it."""
+    """A package whose `__init__` has not run yet. `__init__` runs when a name that the package lacks is first read."""
 
     def __getattr__(self, name: str) -> Any:
         package: Any = self

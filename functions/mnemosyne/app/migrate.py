@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unav
 from mnemosyne.observability import EventLog, configure_logging, normalize_cause
 from mnemosyne.settings import Settings
 
-# Not `__name__`, which is "__main__" in a job: only loggers with the prefix "mnemosyne" write info events.
+# Do not use `__name__`, which is "__main__" in a job. Only loggers with the prefix "mnemosyne" write info events.
 log = EventLog("mnemosyne.app.migrate")
 
 WORD: Final = "memory"
@@ -94,7 +94,7 @@ def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS, repair: bo
 
 
 def log_failure(event: str, exc: Exception) -> str:
-    """Log a failed migration or operator's command as one line, and return the cause as one sentence.
+    """Log the failure of a migration or of an operator's command as one line. Return the cause as one sentence.
 
     `event` is the name of the log event, and a key of `_NEXT_STEPS`.
     """
@@ -124,7 +124,7 @@ def _cause(exc: Exception) -> str:
 
 
 def main() -> int:
-    """Run the job and return its exit code."""
+    """Run the job `python -m mnemosyne.app.migrate`, and return its exit code."""
     configure_logging("INFO")
     try:
         settings = Settings.from_environment()
