@@ -29,7 +29,10 @@ Outcomes = Mapping[UUID, IngestStatus]
 
 
 class _PollingDestination:
-    """Base of both destinations. While the system is unavailable, the import continues to ask for outcomes."""
+    """Base of both destinations of an import.
+
+    While the system is unavailable, the import continues to ask for the outcomes of its requests.
+    """
 
     _is_waiting = False
 
@@ -93,7 +96,8 @@ class McpDestination(_PollingDestination):
         identifies the system.
         """
         self._client = ToolClient(url)
-        # The name contains a hash of the token, because tokens can give access to different namespaces of one server.
+        # The name of the destination contains a hash of the token, because tokens can give access to different
+        # namespaces of one server.
         self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"
         self._client.call("ingest_status", {"request_id": str(new_id())})  # fails if the token is invalid
 
@@ -165,7 +169,7 @@ def _line(record: Record) -> str:
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
         values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
     if isinstance(record.reading, Deletion):
-        # Send the time of the deletion, too. If the record has no time, `timestamp` is the modification time of the
-        # file, which the server does not know.
+        # Always send the `timestamp` of a deletion. If the record has no time, `timestamp` is the modification time of
+        # the file, which the server does not know.
         values["timestamp"] = rfc3339(record.reading.timestamp)
     return json.dumps(values | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"
