@@ -97,7 +97,10 @@ class LockOut(Operation):
         return blocked_name(self.who) if self.kind == "person" else self.who
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Lock out the person, client or key, and return the grants that this revokes. Raises NotFound for an unknown key."""
+        """Lock out the person, client or key, and return the ids of the grants that are thereby revoked.
+
+        Raises NotFound for an unknown key.
+        """
         return {"kind": self.kind, "who": self.name, "revoked": operator.lockouts.add(self.kind, self.name)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
