@@ -287,7 +287,8 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
 def _owners_system(data_dir: str | None) -> Iterator[System]:
     """Yield a system whose operations run as the role that owns the schema.
 
-    Without `data_dir`, it is the system that the environment's settings name or else the user's local system.
+    Without `data_dir`, it is the system in the settings of the environment. Without such settings, it is the user's
+    local system.
     """
     if settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))

@@ -122,7 +122,7 @@ class Tool(Generic[ArgumentsT]):
     """For a deprecated tool, a sentence that names its replacement."""
 
     def units_of(self, arguments: Mapping[str, Any]) -> float:
-        """Return the cost of a call in units (see `domain.rate_limit`), without the cost of the request itself."""
+        """Return the units that a call costs in addition to the fixed cost of a request (see `domain.rate_limit`)."""
         coerced_arguments = coerce_arguments(arguments, self.schema)
         return self.units(coerced_arguments) + rate_limit.cost_of_conditions(coerced_arguments)
 

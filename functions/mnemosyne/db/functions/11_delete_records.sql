@@ -168,7 +168,7 @@ RETURN CASE
     ELSE (p_request).content_hash IS NOT DISTINCT FROM p_content_hash
 END;
 
--- Return the versions of a record whose memory is stored, whether or not the memory is superseded.
+-- Return the versions of a record that have a stored memory. Versions with a superseded memory are included.
 CREATE OR REPLACE FUNCTION versions_of(p_namespace text, p_source text, p_key text)
 RETURNS TABLE (memory_id uuid, content_hash text, version_at timestamptz, version_published timestamptz)
 LANGUAGE sql STABLE

@@ -17,7 +17,7 @@ SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 class Span:
     """A half-open time span in UTC. None means unbounded. `day` is set if the span is one local day.
 
-    `is_hour` is true if the span is the hour that begins at a time of day, such as 3 p.m.
+    `is_hour` is true if the expression names a full hour: the span of "3 p.m." is from 3 p.m. to 4 p.m.
     """
 
     start: datetime | None
