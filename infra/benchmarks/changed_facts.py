@@ -38,8 +38,9 @@ SAMPLE = 10
 class Figures:
     """Counts for one part of a set, from which precision and recall are computed.
 
-    `hints` is the number of memories that hints name, and `right` is the number of right ones among them. `changes` is
-    the number of changed facts, and `hinted` is the number of changed facts whose hint names a right memory.
+    A hint names memories that a new memory possibly replaces. A named memory is right if it states the old value of the
+    changed fact. `hints` counts the named memories, and `right` counts the right ones among them. `changes` counts the
+    changed facts, and `hinted` counts the changed facts whose hint names a right memory.
     """
 
     hints: int = 0

@@ -132,8 +132,8 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale all scores, so that the first `listed` scores range from 0 to 1. Negative results become 0.
 
-    If the first `listed` scores are all equal, each of all the scores becomes either 1 or 0. A score becomes 1 if it is
-    above `flat`. If `flat` is None, a score becomes 1 if it is at least as high as the first score.
+    If the first `listed` scores are all equal, every score becomes 1 or 0: 1 if it is above the threshold `flat`, or if
+    `flat` is None and the score is at least as high as the first one.
     """
     if not listed:
         return [0.0] * len(scores)

@@ -83,7 +83,7 @@ argument is the structured result of the call that accepted the request."""
 
 @dataclass(frozen=True, kw_only=True)
 class Tool(Generic[ArgumentsT]):
-    """Description of a tool for agents, its options, and the function that runs it."""
+    """A tool for agents: its description, its options, and the function that runs it."""
 
     name: str
     title: str

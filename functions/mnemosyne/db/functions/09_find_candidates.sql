@@ -179,10 +179,10 @@ BEGIN
             SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows)
             WHERE few_match OR keys IS NULL
         ) AS w;
-        -- A word that no memory contains is a rare word, too, and only rare words have been looked up. If a search by
-        -- words alone has found nothing in this way, compare all words of the query with the words of the newest
-        -- memories. For example, while a user types "gard", the search is for "gard garden". If "garden" is common,
-        -- only "gard" has been looked up, which no memory contains.
+        -- Until now, only the rare words of the query have been looked up, and a word that no memory contains also
+        -- counts as rare. If a search by words alone has found nothing, compare all words of the query with the words
+        -- of the newest memories. For example, after "gard" has been typed, the query is "gard garden". If "garden" is
+        -- common, only "gard" has been looked up, and no memory contains it.
         IF lexical_ids IS NULL AND query_vector IS NULL AND keys IS NOT NULL AND NOT few_match THEN
             SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores
             FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows) AS w;

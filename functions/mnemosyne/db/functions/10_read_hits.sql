@@ -121,10 +121,10 @@ BEGIN
 END
 $$;
 
--- Return the maximum number of characters for each memory, so that all memories together have at most p_characters
--- characters. The result is null if no memory needs to be cut.
+-- Return the length in characters to which each longer memory must be cut, so that all memories together have at most
+-- p_characters characters. The result is null if no memory needs to be cut.
 --
--- Memories shorter than this maximum are not cut. The longer memories share the remaining characters equally. If
+-- Memories shorter than this length are not cut. The longer memories share the remaining characters equally. If
 -- p_as_of is not null, the length of a memory includes its metadata at that time, not its present metadata.
 CREATE OR REPLACE FUNCTION characters_per_memory(
     p_namespace text, p_ids uuid[], p_characters integer, p_as_of timestamptz

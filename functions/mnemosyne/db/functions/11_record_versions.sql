@@ -233,8 +233,8 @@ BEGIN
             SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
             WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
             -- The new version has already expired, so it is not stored. Mark the current memory as superseded by a
-            -- random id. The current memory is then as it would be if the new version had been stored, and removed
-            -- after its expiry.
+            -- random id. It then has the same state as if the new version had been stored first, and had been removed
+            -- when it expired.
             PERFORM supersede(current.id, gen_random_uuid());
         END IF;
         RETURN;
