@@ -96,14 +96,18 @@ def _params_problem(method: Any, params: Any) -> str | None:
 
 
 def drop_null_params(payload: Any) -> bool:
-    """Remove `"params": null`, which some clients send, from a message or batch.
+    """Remove `"params": null` and `"progressToken": null`, which some clients send, from a message or batch.
 
     Return whether anything was removed.
     """
     messages = payload if isinstance(payload, list) else [payload]
-    nulls = [message for message in messages if isinstance(message, dict) and message.get("params", ...) is None]
-    for message in nulls:
-        del message["params"]
+    messages = [message for message in messages if isinstance(message, dict)]
+    nulls = [(message, "params") for message in messages] + [
+        (member(message, "params", "_meta"), "progressToken") for message in messages
+    ]
+    nulls = [(container, name) for container, name in nulls if container.get(name, ...) is None]
+    for container, name in nulls:
+        del container[name]
     return bool(nulls)
 
 

@@ -40,6 +40,12 @@ def test_null_params_of_a_notification_are_treated_as_absent(client: TestClient,
     assert post(client, {"jsonrpc": "2.0", "method": f"notifications/{name}", "params": None}).status_code == 202
 
 
+@pytest.mark.parametrize("method", ["tools/list", "ping"])
+def test_a_null_progress_token_is_treated_as_absent(client: TestClient, method: str) -> None:
+    answer = post(client, LIST | {"method": method, "params": {"_meta": {"progressToken": None}}}).json()
+    assert (answer["id"], "result" in answer) == ("list-1", True)
+
+
 def test_null_params_in_a_batch_are_treated_as_absent(client: TestClient) -> None:
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": None} for number in (1, 2)]
     answers = post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
@@ -139,7 +145,6 @@ INVALID: list[tuple[str, dict[str, object], str]] = [
     ("tools/list", {"cursor": 5}, "params.cursor must be a string, got 5"),
     ("tools/call", {"name": "who_am_i", "_meta": []}, "params._meta must be an object, got []"),
     ("tools/call", {"name": "who_am_i", "_meta": {"progressToken": 1.5}}, "_meta.progressToken.str must be a string"),
-    ("tools/call", {"name": "who_am_i", "_meta": {"progressToken": None}}, "_meta.progressToken.str must be a string"),
     ("tools/call", {"name": "who_am_i", "task": "x"}, 'params.task must be an object, got "x"'),
 ]
 
