@@ -50,7 +50,7 @@ class Recall:
 
 
 def facts(language: str) -> list[Fact]:
-    """Read the facts of a language."""
+    """Read the facts that are written in a language."""
     lines = (DATA / f"{language}.jsonl").read_text().splitlines()
     return [Fact(row["fact"], row["memory"], row["question"]) for row in map(json.loads, lines)]
 

@@ -80,8 +80,8 @@ def forget(
 def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target_options: str) -> int:
     """Delete the memories that a forgetting (a deletion for good) has selected, and return their number.
 
-    If the deletion is interrupted, print the command that continues it. `target_options` are the options of this
-    command that name the system and the namespace.
+    If the deletion is interrupted, print the command that continues it. `target_options` are the options of the
+    running command that name the system and the namespace. The printed command repeats them.
     """
     try:
         *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))

@@ -61,7 +61,7 @@ def escape_unencodable() -> None:
 
 
 def _code_points(error: UnicodeError) -> tuple[str, int]:
-    """Replace each character that cannot be encoded by its code point. This is an error handler for codecs."""
+    """Write the code point instead of each character that cannot be encoded. This is an error handler for codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(f"<U+{ord(character):04X}>" for character in error.object[error.start : error.end]), error.end

@@ -58,7 +58,7 @@ def read(block: str) -> Properties | None:
 
 
 def _quote_hash_tags(block: str) -> str:
-    """Put quotation marks around tags such as `#x`. A line within a text of several lines is left unchanged."""
+    """Put quotation marks around tags such as `#x`, which are comments in YAML. Skip values of several lines."""
     if not _HASH_TAG.search(block):
         return block
     within = _lines_within_texts(block) if _TEXT_MARK.search(block) else set()

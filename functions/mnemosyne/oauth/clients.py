@@ -57,10 +57,11 @@ class Clients:
         self._fetches: dict[str, asyncio.Task[Client]] = {}
 
     async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:
-        """Return the client with this id; None if the id is neither the URL of a document nor a registration.
+        """Return the client with this id; None if the id is not the URL of a document and contains no registration.
 
-        `before_fetch` is called before a document is fetched for the caller at `address`. An error that it raises
-        prevents the fetch. Raises InvalidRequest if the document is not valid, and Unavailable if the fetch fails.
+        `before_fetch` is called before a document is fetched, and an error that it raises prevents the fetch.
+        `address` is the address of the caller. Raises InvalidRequest if the document is not valid, and Unavailable if
+        the fetch fails.
         """
         if not client_id.startswith("https://"):
             return _decode_registration(client_id)

@@ -172,7 +172,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         """Do nothing. The code is already marked as used, and is kept so that a second use is detected."""
 
     def authenticate_user(self, authorization_code: StoredToken) -> Grant:
-        """Return the grant of the code, which takes the place of a user in Authlib."""
+        """Return the grant to which the code belongs. Authlib expects a user here, and the grant takes its place."""
         return authorization_code.record.grant
 
 

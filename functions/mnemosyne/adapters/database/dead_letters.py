@@ -104,10 +104,10 @@ class DeadLetters(NamespaceStore):
     ) -> DeadLetter | None:
         """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
 
-        Returns the dead letter. If the message was published again from a dead letter, this dead letter is updated.
-        Nothing is stored, and None is returned, if the message is already stored as a dead letter, or if all requests
-        already have outcomes for the same contents. `contents` has the content hash of each request, and an empty text
-        for a deletion.
+        Returns the new dead letter. If the message was published again from a dead letter, that dead letter is updated
+        and returned. Nothing is stored, and None is returned, if an earlier delivery of the message has stored the dead
+        letter, or if all requests already have outcomes for the same contents. `contents` has the content hash of each
+        request, and an empty text for a deletion.
 
         `forgettings` is the number of forgettings (deletions of selected memories) in the namespace at the time when
         the caller removed forgotten texts from the message. Raises Unavailable if another forgetting has begun since.

@@ -71,7 +71,7 @@ LANGUAGE sql IMMUTABLE
 RETURN format('CREATE INDEX CONCURRENTLY %I ON memories USING hnsw (embedding halfvec_cosine_ops) '
     'WITH (m = 16, ef_construction = 200) WHERE namespace = %L', own_index_name(p_namespace), p_namespace);
 
--- Whether the namespace has its own HNSW index. While the index is built, the result is false.
+-- Whether the namespace has its own HNSW index. The result is false until the index is complete.
 CREATE OR REPLACE FUNCTION has_own_index(p_namespace text) RETURNS boolean
 LANGUAGE plpgsql STABLE
 AS $$

@@ -37,8 +37,8 @@ $$;
 --   p_heads        candidates whose neighbours (see neighbours_in_session) are added to the result
 --   p_word_keys    the keys (see term_key) of the eight rarest words of the query
 --   p_word_shares  for each of these words: its weight divided by the total weight of these words
---   p_word_names   for each of these words: the number of the name that it belongs to, or null; the array is null if
---                  the query has no names
+--   p_word_names   for each of these words: the index of the name in the query (such as "Ada Lovelace") that contains
+--                  the word, or null; the array is null if the query has no names
 --
 -- The rows of the result are first the memories in p_ids, then the neighbours. The JSON object has three fields:
 --   columns     an array with one array of values for each column of the rows

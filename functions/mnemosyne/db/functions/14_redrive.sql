@@ -6,8 +6,8 @@
 --
 -- The republished message carries the `letter_id` of the dead letter. With this id, the subscriber finds the dead
 -- letter: it deletes the dead letter when every request of the message has an outcome, and updates the dead letter when
--- the message fails again. The id is random and is only in the message, so that other publishers cannot delete a dead
--- letter.
+-- the message fails again. The id is random, and only this database and the message contain it. So other publishers
+-- cannot delete a dead letter.
 
 -- Return the time from which a dead letter may be redriven.
 --
