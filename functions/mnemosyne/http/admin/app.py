@@ -64,16 +64,8 @@ def build_app(
             except Unavailable as exc:
                 return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)
             body = await request.body()
-            with anyio.move_on_after(WAIT_SECONDS) as wait:
-                await lock.acquire()
-            if wait.cancelled_caught:
-                error = f"an earlier request to {request.url.path} still runs: try again when it has ended"
-                return JSONResponse({"error": error}, status_code=429, headers=RETRY_AFTER)
-            try:
-                with trace(request.headers):
-                    return await anyio.to_thread.run_sync(_respond, event, lambda: work(body), report)
-            finally:
-                lock.release()
+            with trace(request.headers):
+                return await _run_alone(lock, request.url.path, lambda: _respond(event, lambda: work(body), report))
 
         return post
 
@@ -97,6 +89,19 @@ def _reject_caller(event: str, exc: Unauthorized) -> Response:
         next_step="run `make deploy`, which sets the caller's service account and the audience",
     )
     return JSONResponse({"error": str(exc)}, status_code=401)
+
+
+async def _run_alone(lock: anyio.Lock, path: str, respond: Callable[[], Response]) -> Response:
+    """Run `respond` in a thread while no other request has the lock. Return 429 after a wait of WAIT_SECONDS."""
+    with anyio.move_on_after(WAIT_SECONDS) as wait:
+        await lock.acquire()
+    if wait.cancelled_caught:
+        error = f"an earlier request to {path} still runs: try again when it has ended"
+        return JSONResponse({"error": error}, status_code=429, headers=RETRY_AFTER)
+    try:
+        return await anyio.to_thread.run_sync(respond)
+    finally:
+        lock.release()
 
 
 def _respond(event: str, work: Callable[[], dict[str, Any]], report: Callable[[str, Exception], str]) -> Response:
