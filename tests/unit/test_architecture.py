@@ -24,7 +24,7 @@ ALLOWED = {
     "service": PORTS | STORES | {"formats", "domain"},
     "mcp": PORTS | {"adapters.database.memories", "service", "domain"},
     "http.common": {"domain"},
-    "http.console": {"mcp.app", "mcp.icon"},
+    "http.console": {"http.common", "mcp.app", "mcp.icon"},
     "http.mcp": {"http.common", "http.console", "mcp", "service", "ports.services", "domain"},
     "http.admin": {"http.common", "domain"},
     "http.auth": {"http.common", "oauth", "domain"},

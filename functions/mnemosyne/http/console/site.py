@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from mnemosyne.http.common.encoding import accepts_gzip
 from mnemosyne.mcp.app import time_script
 from mnemosyne.mcp.icon import SVG
 
@@ -106,7 +107,7 @@ async def _file(request: Request) -> Response:
         "X-Content-Type-Options": "nosniff",
     }
     content = files()[name]
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if accepts_gzip(request.headers):
         headers["Content-Encoding"] = "gzip"
         content = _compress(name)
     return Response(content, media_type=f"{_TYPES[Path(name).suffix]}; charset=utf-8", headers=headers)

@@ -1,8 +1,11 @@
 """Send the response of a request: count its bytes, and compress it if it is large."""
 
-from starlette.middleware.gzip import GZipMiddleware
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipResponder, IdentityResponder
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemosyne.http.common.encoding import accepts_gzip
 
 COMPRESSED_BYTES = 4_096
 """Minimum number of bytes of a response that is compressed if the client accepts gzip. A response of 130 kB with ten
@@ -12,8 +15,20 @@ COMPRESSION = 4
 
 
 def compressing(app: ASGIApp) -> ASGIApp:
-    """Wrap an app so that its responses are compressed."""
-    return GZipMiddleware(app, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
+    """Wrap an app so that its responses are compressed, for clients that accept gzip.
+
+    Starlette's GZipMiddleware would also compress the responses for clients that refuse gzip (`gzip;q=0`).
+    """
+
+    async def compress(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+        elif accepts_gzip(Headers(scope=scope)):
+            await GZipResponder(app, COMPRESSED_BYTES, COMPRESSION)(scope, receive, send)
+        else:
+            await IdentityResponder(app, COMPRESSED_BYTES)(scope, receive, send)
+
+    return compress
 
 
 class Reply:
