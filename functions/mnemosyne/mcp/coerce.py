@@ -40,47 +40,46 @@ def coerce_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) ->
 
 
 def _coerce(value: Any, schema: Mapping[str, Any], name: str) -> Any:
-    kinds = schema.get("type", ())
-    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    kind = schema.get("type", "")
     if isinstance(value, str):
-        value = _parse_text(value, kinds, schema, name)
-    if "integer" in kinds and isinstance(value, float) and value.is_integer():
+        value = _parse_text(value, kind, schema, name)
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
-    if "array" in kinds and isinstance(value, dict) and schema["items"].get("type") == "object":
+    if kind == "array" and isinstance(value, dict) and schema["items"].get("type") == "object":
         value = [value]
-    if "array" in kinds and isinstance(value, list):
+    if kind == "array" and isinstance(value, list):
         return [_coerce(item, schema.get("items", {}), name) for item in value]
-    if "object" in kinds and isinstance(value, dict) and "properties" in schema:
+    if kind == "object" and isinstance(value, dict) and "properties" in schema:
         return coerce_arguments(value, schema)
     return value
 
 
-def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], name: str) -> Any:
+def _parse_text(text: str, kind: str, schema: Mapping[str, Any], name: str) -> Any:
     """Parse a text as one of the JSON types that the schema accepts."""
-    if "string" in kinds:
+    if kind == "string":
         if name in IDS and (match := _WRITTEN_ID.fullmatch(text.strip())):
             return match["id"]
         word = text.strip().lower()
         return word if word in schema.get("enum", ()) else text
-    if "integer" in kinds and _INTEGER.fullmatch(text.strip()):
+    if kind == "integer" and _INTEGER.fullmatch(text.strip()):
         return int(text)
-    if "number" in kinds and _NUMBER.fullmatch(text.strip()):
+    if kind == "number" and _NUMBER.fullmatch(text.strip()):
         return float(text)
-    if "boolean" in kinds:
+    if kind == "boolean":
         return _BOOLEAN.get(text.strip().lower(), text)
-    if "array" in kinds or "object" in kinds:
+    if kind in ("array", "object"):
         items = schema.get("items", {})
         value = _parse_json(text)
-        if isinstance(value, list if "array" in kinds else dict) or (
+        if isinstance(value, list if kind == "array" else dict) or (
             isinstance(value, dict) and items.get("type") == "object"
         ):
             return value
-        memory_schema = schema if "object" in kinds else items
-        if (memories := _fenced_memories(text, memory_schema)) and "array" in kinds:
+        memory_schema = schema if kind == "object" else items
+        if (memories := _fenced_memories(text, memory_schema)) and kind == "array":
             return memories
         if memory := _memory_with_content(text, memory_schema):
-            return memory if "object" in kinds else [memory]
-        if "array" in kinds and items.get("type") == "string":
+            return memory if kind == "object" else [memory]
+        if kind == "array" and items.get("type") == "string":
             return _split_at_commas(text) if name in SEPARATED else [text]
     return text
 

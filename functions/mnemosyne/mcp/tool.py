@@ -140,7 +140,7 @@ class Tool(Generic[ArgumentsT]):
     @cached_property
     def schema(self) -> dict[str, Any]:
         """JSON Schema of all arguments, including unlisted ones."""
-        schema: dict[str, Any] = _adapt_schema(_tidy(self.arguments.model_json_schema()))
+        schema: dict[str, Any] = _tidy(self.arguments.model_json_schema())
         return schema
 
     @cached_property
@@ -178,10 +178,10 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
     """
     if not isinstance(schema, dict):
         return schema
-    if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
+    if schema.get("type") == "object" and "properties" not in schema:
         # The argument may be any JSON object, which the strict modes of vendors cannot express. Therefore list the
         # argument as a string. The tool accepts an object, or a string with JSON, which `mcp.coerce` parses.
-        schema = schema | {"type": ["string", "null"]}
+        schema = schema | {"type": "string"}
     visible = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
     members = {k: _drop_unlisted(v, unlisted) for k, v in visible.items()}
     if "properties" in schema:
@@ -195,37 +195,16 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Inline `$defs` in a schema, and remove what agents do not need.
 
-    Agents do not need the generated titles, the docstrings of models, the default value null, and
-    `"additionalProperties": true`, which is the default of JSON Schema. The type null of optional arguments is removed,
-    too. `_adapt_schema` adds this type again, but without `anyOf`.
+    Agents do not need the generated titles, the docstrings of models, and the default value null.
+    `additionalProperties` is left out, because google-genai's converter fails on booleans. Unknown arguments are
+    rejected nevertheless.
+
+    The type null of optional arguments is left out, too, although `mcp.coerce` accepts null for them. AutoGen, Semantic
+    Kernel and DSPy fail on a list of types, and Gemini's models on `anyOf` with a description.
     """
     definitions = schema.get("$defs", {})
     result: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)
     return result
-
-
-def _adapt_schema(schema: Any) -> Any:
-    """Adapt the schema of arguments to the schema converters of model vendors.
-
-    Optional arguments may be null, for vendors that require all arguments. `mcp.coerce` drops the nulls.
-    `additionalProperties: false` is left out, because google-genai's converter fails on booleans. Unknown arguments are
-    rejected nevertheless.
-    """
-    if not isinstance(schema, dict):
-        return schema
-    result = {k: _adapt_schema(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
-    if "properties" in schema:
-        required = schema.get("required", ())
-        result["properties"] = {
-            name: _adapt_schema(value) if name in required else _nullable(_adapt_schema(value))
-            for name, value in schema["properties"].items()
-        }
-    return result
-
-
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-    return schema | {"type": [schema["type"], "null"]} | choices
 
 
 def _drop_descriptions(schema: Any) -> Any:
@@ -253,7 +232,7 @@ def _tidy_node(node: Any, definitions: Mapping[str, Any]) -> Any:
     if len(options) == 2 and {"type": "null"} in options and node.get("default", ...) is None:
         (present,) = (option for option in options if option != {"type": "null"})
         return _tidy_node({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
-    members = {k: v for k, v in node.items() if k != "title" and (k, v) != ("additionalProperties", True)}
+    members = {k: v for k, v in node.items() if k not in ("title", "additionalProperties")}
     if isinstance(items := members.get("items"), dict) and "$ref" in items:
         members["items"] = _drop_descriptions(_tidy_node(items, definitions))
     if members.get("type") == "object" and "properties" in members:

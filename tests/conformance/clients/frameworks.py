@@ -77,6 +77,50 @@ async def llama_index(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
     return _of({tool.metadata.name: tool for tool in tools}, lambda tool, arguments: tool.acall(**arguments))
 
 
+async def autogen(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """The tools of AutoGen, which makes argument models from the schemas."""
+    from autogen_core import CancellationToken
+    from autogen_ext.tools.mcp import StreamableHttpServerParams, mcp_server_tools
+
+    tools = await mcp_server_tools(StreamableHttpServerParams(url=url))
+    for tool in tools:
+        assert tool.schema["parameters"]
+
+    async def run(tool: Any, arguments: dict[str, Any]) -> object:
+        return tool.return_value_as_string(await tool.run_json(arguments, CancellationToken()))
+
+    return _of({tool.name: tool for tool in tools}, run)
+
+
+async def semantic_kernel(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """The tools as functions of a kernel."""
+    from semantic_kernel import Kernel
+    from semantic_kernel.connectors.mcp import MCPStreamableHttpPlugin
+
+    kernel = Kernel()
+    plugin = kernel.add_plugin(
+        await exits.enter_async_context(MCPStreamableHttpPlugin(name="memory", url=url, load_prompts=False))
+    )
+
+    async def run(tool: Any, arguments: dict[str, Any]) -> object:
+        return await kernel.invoke(tool, **arguments)
+
+    return _of(dict(plugin.functions), run)
+
+
+async def dspy(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """The tools of DSPy."""
+    from dspy import Tool
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    streams = await exits.enter_async_context(streamable_http_client(url))
+    session = await exits.enter_async_context(ClientSession(streams[0], streams[1]))
+    await session.initialize()
+    tools = [Tool.from_mcp_tool(session, tool) for tool in (await session.list_tools()).tools]
+    return _of({tool.name: tool for tool in tools}, lambda tool, arguments: tool.acall(**arguments))
+
+
 async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
     """The tools of Google's Agent Development Kit, declared for Gemini."""
     from google.adk.tools.mcp_tool.mcp_session_manager import StreamableHTTPConnectionParams
@@ -157,6 +201,9 @@ FRAMEWORKS: dict[str, tuple[Connect, str]] = {
     "langchain": (langchain, "langchain-mcp-adapters"),
     "pydantic-ai": (pydantic_ai, "pydantic-ai-slim"),
     "llama-index": (llama_index, "llama-index-tools-mcp"),
+    "autogen": (autogen, "autogen-ext"),
+    "semantic-kernel": (semantic_kernel, "semantic-kernel"),
+    "dspy": (dspy, "dspy"),
     "google-adk": (google_adk, "google-adk"),
     "anthropic": (anthropic, "anthropic"),
     "fastmcp": (fastmcp, "fastmcp"),

@@ -51,6 +51,9 @@ CLIENTS = (
     Client("LangChain (langchain-mcp-adapters)", "langchain", ("langchain-mcp-adapters==0.3.2",), quick=False),
     Client("Pydantic AI", "pydantic-ai", ("pydantic-ai-slim[mcp]==2.68.0",), quick=False),
     Client("LlamaIndex (llama-index-tools-mcp)", "llama-index", ("llama-index-tools-mcp==0.6.0",), quick=False),
+    Client("AutoGen (autogen-ext)", "autogen", ("autogen-ext[mcp]==0.7.5", "mcp<2"), quick=False),
+    Client("Semantic Kernel", "semantic-kernel", ("semantic-kernel[mcp]==1.45.0",), quick=False),
+    Client("DSPy", "dspy", ("dspy==3.4.1", "mcp"), quick=False),
     Client("FastMCP", "fastmcp", ("fastmcp==4.1.2",), quick=False),
 )
 

@@ -15,8 +15,6 @@ for (const tool of tools) {
     // The bounds are there for a model's own validator too.
     const args = { query: "tea", limit: 1000 };
     if (parsed.safeParse(args).success) throw new Error(`${tool.name}: zod lets limit 1000 through`);
-    const { success } = parsed.safeParse({ query: "tea", limit: null });
-    if (!success) throw new Error(`${tool.name}: limit null is refused`);
   }
 }
 console.log(JSON.stringify({ tools: tools.length }));
