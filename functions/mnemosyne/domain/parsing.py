@@ -114,7 +114,7 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
         # Also reject floats that are larger than any 64-bit integer. PostgreSQL would return such a float, for example
         # 1e30, as an integer with all its digits, and not as a float.
-        raise ValueError("must contain numbers of at most 64 bits; send a larger one as a string")
+        raise ValueError(f"must contain numbers from -2**63 to 2**64 - 1, got {excerpt(value)}: send it as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must be a JSON value, got {excerpt(value)}")
 
