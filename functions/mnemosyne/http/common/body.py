@@ -10,8 +10,8 @@ BODY_SECONDS = 30
 """Maximum number of seconds in which a body must arrive. Slow clients therefore do not occupy a concurrent request for
 long."""
 DRAIN_SECONDS = 1.0
-DRAINED_BYTES = 32 * 1024 * 1024
-"""Maximum number of bytes that are discarded. Cloud Run has the same limit for requests."""
+"""Maximum number of seconds in which the rest of a body is discarded. Bytes are not limited: Uvicorn also discards what
+arrives later, and Cloud Run passes on at most 32 MiB."""
 INLINE_BYTES = 64 * 1024
 """Bodies up to this size are parsed on the event loop, because a thread switch would take longer."""
 
@@ -36,14 +36,11 @@ async def read(receive: Receive, limit: int = BODY_BYTES) -> bytes | None:
 async def drain(receive: Receive) -> None:
     """Read and discard the rest of the body.
 
-    Many clients do not read the response until they have sent the whole body. The function stops after DRAIN_SECONDS or
-    DRAINED_BYTES.
+    Many clients do not read the response until they have sent the whole body. The function stops after DRAIN_SECONDS.
     """
-    bytes_left = DRAINED_BYTES
     with anyio.move_on_after(DRAIN_SECONDS):
-        while bytes_left > 0:
+        while True:
             message = await receive()
-            bytes_left -= len(message.get("body", b""))
             if message["type"] != "http.request" or not message.get("more_body", False):
                 return
 
