@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from uuid import UUID
 
 import pg8000.exceptions
 import pytest
@@ -11,15 +12,20 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import DeletedMemory
 from mnemosyne.errors import Unavailable
 from tests.fakes import memories_in, request
 from tests.memories import store as deliver
+from tests.records import deletion, version
 from tests.waiting import wait_until
 
 WAITING = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'
+"""
+
+WAITING_FOR_LOCK = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
 """
 
 
@@ -162,3 +168,22 @@ def test_a_content_hash_must_have_64_hex_digits(owner: Connection, content_hash:
             """,
             content_hash=content_hash,
         )
+
+
+def test_a_claim_that_removes_an_expired_memory_does_not_deadlock_with_a_deletion_of_its_record(
+    store: MemoryStore, pool: Pool, owner: Connection
+) -> None:
+    gone = version("a", "gone", 1)
+    deliver(store, gone, version("b", "stays", 1))
+    owner.run("UPDATE memories SET expires_at = now() WHERE content = 'gone'")
+    answers: list[dict[UUID, IngestStatus]] = []
+    requests = request("gone"), version("c", "stays", 2)
+    claiming = threading.Thread(target=lambda: answers.append(deliver(memories_in(pool), *requests)))
+    with owner.transaction():
+        owner.run("SELECT set_config('mnemosyne.namespace', 'ns', true), lock_supersession('ns')")
+        claiming.start()
+        wait_until(lambda: bool(owner.one(WAITING_FOR_LOCK)["count"]), "the claim waits")
+        deletions = rows.deletions_json([deletion("a", 3)])
+        owner.run(ingest_sql.DELETE_RECORDS, namespace="ns", deletions=deletions, limit=10)
+    claiming.join()
+    assert [sorted(outcome.state for outcome in answer.values()) for answer in answers] == [["duplicate", "stored"]]

@@ -101,6 +101,8 @@ $$;
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
+DECLARE
+    concerned uuid[];
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     IF NOT EXISTS (SELECT FROM memories m WHERE m.namespace = p_namespace AND m.expires_at <= now()) THEN
@@ -108,15 +110,23 @@ BEGIN
     END IF;
     WITH request AS (
         SELECT r.content_hash, r.key_id FROM jsonb_to_recordset(p_requests) AS r (content_hash text, key_id uuid)
-    ), concerned AS (
-        SELECT m.id FROM memories m
-        WHERE m.namespace = p_namespace AND m.content_hash = ANY (ARRAY(SELECT content_hash FROM request))
+    )
+    SELECT array_agg(m.id) INTO concerned FROM memories m
+    WHERE m.expires_at <= now() AND m.id = ANY (ARRAY(
+        SELECT same.id FROM memories same
+        WHERE same.namespace = p_namespace AND same.content_hash = ANY (ARRAY(SELECT content_hash FROM request))
         UNION
         SELECT k.memory_id FROM source_keys k
         WHERE k.namespace = p_namespace AND k.key_id = ANY (ARRAY(SELECT key_id FROM request))
-    ), chosen AS MATERIALIZED (
+    ));
+    IF concerned IS NULL THEN
+        RETURN;
+    END IF;
+    -- The caller may wait for this lock later, while it has the locks of the rows below.
+    PERFORM lock_supersession(p_namespace);
+    WITH chosen AS MATERIALIZED (
         SELECT m.id, is_held(m) AS held FROM memories m
-        WHERE m.id = ANY (ARRAY(SELECT id FROM concerned)) AND m.expires_at <= now()
+        WHERE m.id = ANY (concerned) AND m.expires_at <= now()
         ORDER BY m.id FOR UPDATE
     ), kept AS (
         UPDATE memories m SET expires_at = NULL FROM chosen WHERE m.id = chosen.id AND chosen.held
