@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from mnemosyne.adapters.database import console_queries
+from mnemosyne.adapters.database import console_queries, console_queries_sql
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.console_queries import HISTORY_LIMIT, BucketLength
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -17,6 +18,7 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from tests.fakes import NOW, request, store_of
 from tests.memories import rate, store
+from tests.shared_database import SharedDatabase
 
 ALL = Filters(include_superseded=True)
 
@@ -241,3 +243,21 @@ def test_a_history_shows_a_limited_number_of_superseded_memories(memories: Memor
     history = memories.history(last)
     assert history is not None and len(history.supersedes) == HISTORY_LIMIT
     assert {older.superseded_by for older in history.supersedes} == {last}
+
+
+def test_a_history_reads_only_the_superseded_memories_that_it_shows(
+    memories: MemoryStore, shared_database: SharedDatabase
+) -> None:
+    ids = _store(memories, *((f"note {n}", _at(1), []) for n in range(43)))
+    for n, old in enumerate(ids[1:]):  # each memory supersedes six others
+        memories.update(old, MemoryChange(superseded_by=ids[n // 6]))
+    explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {console_queries_sql.HISTORY}"
+    plan = shared_database.owner.one(explain, namespace="ns", id=ids[0], limit=3)["QUERY PLAN"]
+    (scan,) = (
+        node for node in _nodes(plan[0]["Plan"]) if node["Node Type"] == "CTE Scan" and node["CTE Name"] == "older"
+    )
+    assert scan["Actual Rows"] == 4
+
+
+def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for part in plan.get("Plans", ()) for node in _nodes(part))]

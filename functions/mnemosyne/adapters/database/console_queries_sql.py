@@ -22,6 +22,10 @@ SELECT memory_facets(
 # Return a memory, the older memories that it superseded (replaced), and its successors. The column `step` is 0 for the
 # memory, negative for the older memories and positive for the successors. The result has at most :limit older memories
 # and at most :limit successors.
+#
+# PostgreSQL computes the rows of `older` step by step, and only as many as the LIMIT in `around` reads. With ORDER BY
+# in `around`, the statement would read every older memory, and there may be thousands.
+# https://www.postgresql.org/docs/current/queries-with.html#QUERIES-WITH-RECURSIVE
 HISTORY: Final = """
 WITH RECURSIVE older (id, step) AS (
     SELECT id, 0 FROM memories WHERE namespace = :namespace AND id = :id
@@ -39,7 +43,7 @@ WITH RECURSIVE older (id, step) AS (
     SELECT m.superseded_by, newer.step + 1 FROM memories m JOIN newer ON m.id = newer.next
     WHERE m.namespace = :namespace AND newer.step < CAST(:limit AS integer)
 ), around (id, step) AS (
-    (SELECT id, step FROM older ORDER BY step DESC, id LIMIT CAST(:limit AS integer) + 1)
+    (SELECT id, step FROM older LIMIT CAST(:limit AS integer) + 1)
     UNION ALL SELECT next, step FROM newer WHERE next IS NOT NULL
 )
 SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, m.expires_at, m.pinned,
