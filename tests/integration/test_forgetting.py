@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +28,7 @@ from mnemosyne.service import forgetting, redrives
 from mnemosyne.service.deliveries import Push, give_up
 from mnemosyne.service.deliveries import store as deliver
 from tests.fakes import NOW, FakeServices, request
-from tests.memories import EMBEDDER, list_memories, rate, status_of, store, store_content
+from tests.memories import EMBEDDER, list_memories, rate, status_of, store, store_content, store_contents
 from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, error_of
 
@@ -129,6 +130,25 @@ def test_a_memory_superseded_by_a_forgotten_one_gets_its_successor(services: Fak
     memory = services.memories.fetch(first)
     assert memory
     assert memory.superseded_by == fourth
+
+
+@pytest.mark.parametrize("remove", ["forget", "delete", "delete_many"])
+def test_the_removal_of_a_memory_that_superseded_many_changes_fifty_of_them(
+    services: FakeServices, remove: str
+) -> None:
+    """Each change indexes a memory again, so the change of all of them could reach the statement timeout."""
+    *many, last, successor = store_contents(services.memories, *(f"note {n}" for n in range(55)))
+    for old in many:
+        services.memories.update(old, MemoryChange(superseded_by=last))
+    services.memories.update(last, MemoryChange(superseded_by=successor))
+    if remove == "forget":
+        forget(services, Selection(ids=(last,)))
+    elif remove == "delete":
+        services.memories.delete(last)
+    else:
+        services.memories.delete_many([last])
+    successors = Counter(memory.superseded_by for memory in list_memories(services.memories))
+    assert successors == {successor: 50, last: 3, None: 1}
 
 
 def test_memories_of_another_namespace_are_not_forgotten(services: FakeServices) -> None:

@@ -75,11 +75,18 @@ FROM list_memories(
 # Before a memory is deleted, link the older memories that it superseded to its successor (the memory that supersedes
 # it). If there is no successor, the older memories stay superseded by the deleted memory, because outdated facts must
 # not appear in searches when the newer fact is deleted.
+#
+# At most 50 older memories are linked, because PostgreSQL indexes each linked memory again. A memory may supersede
+# thousands, and the deletion of such a memory would always reach the statement timeout. The others stay superseded by
+# the deleted memory.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
 SET superseded_by = successor.superseded_by
 FROM (SELECT superseded_by FROM memories WHERE namespace = :namespace AND id = :id) AS successor
-WHERE memories.namespace = :namespace AND memories.superseded_by = :id AND successor.superseded_by IS NOT NULL
+WHERE successor.superseded_by IS NOT NULL AND memories.id = ANY (ARRAY(
+    SELECT older.id FROM memories older WHERE older.namespace = :namespace AND older.superseded_by = :id
+    ORDER BY older."timestamp" DESC, older.id LIMIT 50
+))
 """
 
 DELETE: Final = """

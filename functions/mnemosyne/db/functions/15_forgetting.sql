@@ -142,15 +142,15 @@ BEGIN
         'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids)),
         'earlier_states', (SELECT count(*) FROM earlier_states e WHERE e.memory_id = ANY (p_ids))
     ) INTO counted;
-    -- If a deleted memory has superseded older memories and has a successor, the successor now supersedes the older
-    -- memories. The tool delete_memory does the same.
+    -- The successor of a deleted memory now supersedes up to 50 of its older memories, as after delete_memory.
     FOR successor IN
         SELECT m.id FROM memories m
         WHERE m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
             AND EXISTS (SELECT FROM memories older WHERE older.superseded_by = m.id)
     LOOP
         UPDATE memories m SET superseded_by = (SELECT s.superseded_by FROM memories s WHERE s.id = successor.id)
-        WHERE m.namespace = p_namespace AND m.superseded_by = successor.id;
+        WHERE m.id = ANY (ARRAY(SELECT older.id FROM memories older
+            WHERE older.namespace = p_namespace AND older.superseded_by = successor.id LIMIT 50));
     END LOOP;
     -- Tell the triggers of this DELETE that a forgetting deletes the memories. The trigger forget_versions then does
     -- not record a deletion of the record, and the trigger note_removed writes an event of the kind `forgotten` to the
