@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -30,6 +31,10 @@ SOURCE_LIMIT = 1500
 """Maximum characters of a source. Names of Cloud Storage objects have up to 1,024 bytes."""
 KEY_LIMIT = 300
 """Maximum characters of a key. Key and namespace must fit into an index entry of 2,704 bytes."""
+
+NORMAL_LIMIT = 2 * CONTENT_LIMIT
+"""Maximum characters of a content in the Unicode normal form NFKC, in which the database indexes it. NFKC makes few
+texts longer, but one character, such as U+FDFA, can become eighteen."""
 
 _EXCERPT_CHARACTERS = 80
 PROBLEMS = 5
@@ -71,6 +76,14 @@ def surrogate_problem(text: str) -> str:
 def _check_not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must contain at least one character that is not white space")
+    return text
+
+
+def _check_normal_form(text: str) -> str:
+    if len(text) * 18 > NORMAL_LIMIT and not text.isascii():
+        length = len(unicodedata.normalize("NFKC", text))
+        if length > NORMAL_LIMIT:
+            raise ValueError(f"must have at most {NORMAL_LIMIT:,} characters in Unicode form NFKC, got {length:,}")
     return text
 
 
@@ -137,7 +150,11 @@ def _parse_instant(value: object) -> object:
 Text = Annotated[str, AfterValidator(storable)]
 Filled = Annotated[Text, AfterValidator(_check_not_blank)]
 Content = Annotated[
-    str, Field(min_length=1, max_length=CONTENT_LIMIT), AfterValidator(storable), AfterValidator(_check_not_blank)
+    str,
+    Field(min_length=1, max_length=CONTENT_LIMIT),
+    AfterValidator(storable),
+    AfterValidator(_check_not_blank),
+    AfterValidator(_check_normal_form),
 ]
 Title = Annotated[
     str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_check_not_blank)

@@ -44,6 +44,10 @@ def test_valid_input_becomes_a_value() -> None:
         ({"content": ""}, "content must have at least 1 character, got 0"),
         ({"content": " \n\t"}, "content must contain at least one character that is not white space"),
         ({"content": "x" * 100_001}, "content must have at most 100,000 characters, got 100,001"),
+        (
+            {"content": "\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 100_000},
+            "content must have at most 200,000 characters in Unicode form NFKC, got 1,800,000",
+        ),
         ({"content": "a\x00"}, "content must not contain NUL (U+0000), found at character 1"),
         ({"content": "\ud800"}, "content must be valid Unicode, found the lone surrogate U+D800 at character 0"),
         ({"tags": "a"}, 'tags must be an array of strings such as ["a", "b"], got "a"'),
