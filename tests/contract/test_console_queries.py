@@ -237,12 +237,13 @@ def test_a_page_of_an_export_has_a_limit_of_bytes(memories: MemoryStore, monkeyp
 
 
 def test_a_history_shows_a_limited_number_of_superseded_memories(memories: MemoryStore) -> None:
-    *many, last = _store(memories, *((f"note {n}", _at(1), []) for n in range(HISTORY_LIMIT + 11)))
+    *many, last = _store(memories, *((f"note {n}", _at(1 + n // 24, n % 24), []) for n in range(HISTORY_LIMIT + 11)))
     for old in many:
         memories.update(old, MemoryChange(superseded_by=last))
     history = memories.history(last)
     assert history is not None and len(history.supersedes) == HISTORY_LIMIT
     assert {older.superseded_by for older in history.supersedes} == {last}
+    assert [older.id for older in history.supersedes] == many[: -HISTORY_LIMIT - 1 : -1]  # the newest ones
 
 
 def test_a_history_reads_only_the_superseded_memories_that_it_shows(

@@ -34,7 +34,7 @@ WITH RECURSIVE older (id, step) AS (
     FROM older
     CROSS JOIN LATERAL (
         SELECT p.id FROM memories p WHERE p.superseded_by = older.id AND p.namespace = :namespace
-        LIMIT CAST(:limit AS integer)
+        ORDER BY p."timestamp" DESC, p.id LIMIT CAST(:limit AS integer)
     ) AS m
     WHERE older.step > -CAST(:limit AS integer)
 ), newer (next, step) AS (
