@@ -14,6 +14,7 @@
         │   ├── StatementTimeout … because a statement took longer than allowed
         │   ├── ItemUnavailable … for this item only: the service works for other items
         │   ├── UncertainCommit … because the connection was lost during a commit, which may have succeeded
+        │   ├── PartialChange … but a part of the change is committed: the error says which part
         │   ├── UncertainPublication … but the topic may have the message: publishing it again stores nothing twice
         │   └── EmbeddingModelChanged … because the memories now use another embedding model: embed the text again
         └── Misconfigured the settings or the schema are wrong: the operator can fix them
@@ -69,7 +70,7 @@ class Unauthorized(MnemosyneError):
 class ServiceError(MnemosyneError):
     """Raised when the deployment cannot do something now. The request is not the cause.
 
-    Nothing was changed, except perhaps if the error is an UncertainCommit or UncertainPublication.
+    Nothing was changed, unless the error is an UncertainCommit, PartialChange or UncertainPublication.
 
     `cause` is Mnemosyne's description of the error, `next_step` tells the operator what to check or run, and `detail`
     is the service's own error message.
@@ -89,7 +90,7 @@ class ServiceError(MnemosyneError):
 class Unavailable(ServiceError):
     """Raised when a service cannot be reached. A retry may succeed.
 
-    Nothing was changed, except perhaps if the error is an UncertainCommit or UncertainPublication.
+    Nothing was changed, unless the error is an UncertainCommit, PartialChange or UncertainPublication.
     """
 
 
@@ -117,6 +118,10 @@ class ItemUnavailable(Unavailable):
 
 class UncertainCommit(Unavailable):
     """Raised when the connection was lost during a commit. Before a retry, check whether the commit succeeded."""
+
+
+class PartialChange(Unavailable):
+    """Raised when a service fails after a part of a change is committed. The cause says what was changed."""
 
 
 class UncertainPublication(Unavailable):

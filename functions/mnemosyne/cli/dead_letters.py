@@ -154,9 +154,13 @@ def drop(
             click.confirm(
                 f"Drop {quantity(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
             )
-        dropped = sum(
-            system.run(DropDeadLetters(namespace=namespace, message_ids=batch))["dropped"] for batch in slices(ids)
-        )
+        dropped = 0
+        try:
+            for batch in slices(ids):
+                dropped += system.run(DropDeadLetters(namespace=namespace, message_ids=batch))["dropped"]
+        except BaseException:
+            say(f"Dropped {quantity(dropped, 'dead letter')} before this step failed:", err=True)
+            raise
     say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {quantity(dropped, 'dead letter')}.")
 
 

@@ -17,6 +17,7 @@ from mnemosyne.errors import (
     EmbeddingModelChanged,
     Misconfigured,
     MnemosyneError,
+    PartialChange,
     ServiceError,
     StatementTimeout,
     UncertainCommit,
@@ -87,7 +88,7 @@ def _run(
 def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str, mcp_types.CallToolResult]:
     """Log an error; return the outcome for the log, and the tool error for the agent."""
     about = {"tool": tool.name, "namespace": principal.namespace}
-    if isinstance(error, UncertainCommit):
+    if isinstance(error, UncertainCommit | PartialChange):
         log.fault("tool_uncertain", error, **about)
         if tool.scope is not Scope.READ:
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}

@@ -17,6 +17,7 @@ from mnemosyne.errors import (
     NotFound,
     OverBudget,
     OverQuota,
+    PartialChange,
     ServiceError,
     Unauthorized,
     UncertainCommit,
@@ -64,7 +65,7 @@ def error_code(error: BaseException) -> ErrorCode:
     """Return the code of an error. An error that is not a MnemosyneError is an internal error."""
     if isinstance(error, OverBudget):
         return ErrorCode("rate_limited", retryable=True, retry_after=error.seconds)
-    if isinstance(error, UncertainCommit):
+    if isinstance(error, UncertainCommit | PartialChange):
         return UNCERTAIN
     if isinstance(error, Misconfigured):
         return MISCONFIGURED

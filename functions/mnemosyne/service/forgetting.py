@@ -15,7 +15,7 @@ from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
 from mnemosyne.domain.message import FORGOTTEN, as_failed, decode, first_of_each_id, read_each, without_text
 from mnemosyne.domain.redaction import redact
-from mnemosyne.errors import NotFound
+from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.observability import EventLog
 
@@ -48,8 +48,15 @@ def proceed(forgetting_id: UUID, *, memories: "MemoryStore", deadline: float) ->
     `begin` keeps one of the memories.
     """
     forgetting = read(forgetting_id, memories=memories)
-    if forgetting.finished_at is None and _continue_forgetting(forgetting, memories, deadline):
-        log.info("forgetting_finished", namespace=memories.namespace, forgetting_id=forgetting_id)
+    try:
+        if forgetting.finished_at is None and _continue_forgetting(forgetting, memories, deadline):
+            log.info("forgetting_finished", namespace=memories.namespace, forgetting_id=forgetting_id)
+    except Conflict as exc:
+        state = read(forgetting_id, memories=memories)
+        raise Conflict(
+            f"{exc}; {state.memories - state.left} of the {state.memories} memories are deleted: when the hold is "
+            f"released, continue the forgetting {forgetting_id}"
+        ) from exc
     return read(forgetting_id, memories=memories)
 
 

@@ -45,6 +45,7 @@ CASES: list[tuple[Exception, dict[str, Any], type[Exception]]] = [
     (errors.EmbeddingModelChanged("x"), UNAVAILABLE, errors.Unavailable),
     (errors.Broken("the disk is full"), OPERATOR_NEEDED, errors.Broken),
     (errors.UncertainCommit("x"), {"code": "uncertain", "retryable": False}, errors.UncertainCommit),
+    (errors.PartialChange("x"), {"code": "uncertain", "retryable": False}, errors.UncertainCommit),
     (errors.Misconfigured("x"), MISCONFIGURED, errors.Misconfigured),
     (errors.MigrationFailed("0001.sql", "42P01", "x"), MISCONFIGURED, errors.Misconfigured),
     (RuntimeError("temporarily unavailable"), INTERNAL_ERROR, errors.InvalidRequest),

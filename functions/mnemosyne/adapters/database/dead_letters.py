@@ -27,6 +27,7 @@ from mnemosyne.domain.dead_letter import (
     DeadLetterSummary,
 )
 from mnemosyne.domain.memory import FailedRequest, KeysetCursor
+from mnemosyne.errors import PartialChange, ServiceError
 
 DROPPED_AT_ONCE: Final = 100
 """Maximum number of dead letters that one transaction deletes. The number is low, because a dead letter may have ten
@@ -200,14 +201,24 @@ class DeadLetters(NamespaceStore):
         self._run(dead_letter_sql.UNMARK_REDRIVEN, letter_id=letter_id, into=into, request_ids=uuid_array(request_ids))
 
     def drop_dead_letters(self, message_ids: Sequence[str]) -> int:
-        """Delete dead letters and return their number. The outcomes of their requests stay."""
+        """Delete dead letters and return their number. The outcomes of their requests stay.
+
+        Raises PartialChange if the database fails after the first of several transactions.
+        """
         dropped = 0
         for start in range(0, len(message_ids), DROPPED_AT_ONCE):
-            batch = message_ids[start : start + DROPPED_AT_ONCE]
-            with self._transaction() as connection:
-                (row,) = connection.run(
-                    dead_letter_sql.DROP_DEAD_LETTERS, namespace=self.namespace, message_ids=text_array(batch)
-                )
-                self._record_action(connection, batch)
-            dropped += int(row["dropped"])
+            try:
+                dropped += self._drop_batch(message_ids[start : start + DROPPED_AT_ONCE])
+            except ServiceError as exc:
+                if not dropped:
+                    raise
+                raise PartialChange(f"{dropped} of {len(message_ids)} dead letters were deleted, then: {exc}") from exc
         return dropped
+
+    def _drop_batch(self, message_ids: Sequence[str]) -> int:
+        with self._transaction() as connection:
+            (row,) = connection.run(
+                dead_letter_sql.DROP_DEAD_LETTERS, namespace=self.namespace, message_ids=text_array(message_ids)
+            )
+            self._record_action(connection, message_ids)
+        return int(row["dropped"])

@@ -22,11 +22,12 @@ CREATE OR REPLACE FUNCTION is_held(m memories) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN (hold_on(m)).id IS NOT NULL;
 
--- Return the message of the error about a memory under a hold.
+-- Return the message of the error about a memory under a hold. A forgetting (a deletion of selected memories) may have
+-- deleted other memories in earlier transactions, so its message does not say that nothing was changed.
 CREATE OR REPLACE FUNCTION held_error(p_memory_id uuid, p_hold holds) RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN format('memory %s is under the legal hold %s (%s) and must be kept; nothing was changed', p_memory_id,
-    (p_hold).id, (p_hold).reason);
+LANGUAGE sql STABLE
+RETURN format('memory %s is under the legal hold %s (%s) and must be kept%s', p_memory_id, (p_hold).id, (p_hold).reason,
+    CASE WHEN current_setting('mnemosyne.removal', true) = 'forgotten' THEN '' ELSE '; nothing was changed' END);
 
 -- Raise the error MH001 about a memory under a hold.
 CREATE OR REPLACE FUNCTION raise_held(p_memory_id uuid, p_hold holds) RETURNS void

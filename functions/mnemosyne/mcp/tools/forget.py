@@ -14,7 +14,7 @@ from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import TimeWindow, bounds
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, PartialChange, ServiceError
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit
@@ -83,7 +83,11 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
         if token is None or arguments.cursor is not None:
             return _preview(selection, window, arguments, principal, services)
         forgetting_id = forgetting.begin(selection, token, principal.id, memories=memories)
-    state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
+    try:
+        state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
+    except ServiceError as exc:
+        begun = f"the forgetting has begun: call again with forgetting_id {forgetting_id}, which continues it"
+        raise PartialChange(f"{begun} ({exc})") from exc
     finished = state.finished_at is not None
     result = Forgotten(forgetting_id=forgetting_id, memories=state.memories, left=state.left, finished=finished)
     count = quantity(state.memories - state.left, "memory", "memories")

@@ -1,0 +1,117 @@
+"""A change that needs several transactions reports what it has changed, if a later transaction fails."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.adapters.database import dead_letters
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.holds import Holds
+from mnemosyne.cli import dead_letters as commands
+from mnemosyne.cli.system import LocalSystem
+from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetter
+from mnemosyne.mcp.tool_errors import ERROR_META
+from mnemosyne.service import forgetting
+from tests.fakes import NOW, FakeServices
+from tests.integration.test_forgetting import TEA, titles
+from tests.memories import store_content
+from tests.shared_database import SharedDatabase
+from tests.tools import answer_of, call_tool, error_of, text_of
+
+FULL_DISK = """
+CREATE FUNCTION fail_five() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN IF OLD.message_id = '5' THEN RAISE SQLSTATE '53100'; END IF; RETURN OLD; END $$;
+CREATE TRIGGER fail_five BEFORE DELETE ON dead_letters FOR EACH ROW EXECUTE FUNCTION fail_five()
+"""
+
+
+@pytest.fixture
+def letters(services: FakeServices, owner: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Five dead letters, which are deleted two at a time. The database refuses to delete the last one."""
+    monkeypatch.setattr(dead_letters, "DROPPED_AT_ONCE", 2)
+    ids = [f"{number}" for number in range(1, 6)]
+    for message_id in ids:
+        letter = DeadLetter(message_id=message_id, data=b"x", attributes={}, cause="broken", dead_lettered_at=NOW)
+        services.memories.store_dead_letter(letter)
+    owner.run_file(FULL_DISK)
+    yield ids
+    owner.script("DROP FUNCTION fail_five CASCADE")
+
+
+@pytest.mark.parametrize("choice", [{"cause": "broken"}, {"all": True}, {"message_ids": ["1", "2", "3", "4", "5"]}])
+def test_a_drop_that_fails_later_reports_the_number_of_deleted_dead_letters(
+    services: FakeServices, letters: list[str], choice: dict[str, object]
+) -> None:
+    result = call_tool(services, "drop_dead_letters", **choice)
+    assert "4 of 5 dead letters were deleted, then: the database's disk is full" in text_of(result)
+    assert "nothing was changed" not in text_of(result)
+    assert result.meta
+    assert result.meta[ERROR_META] == {"code": "uncertain", "retryable": False}
+    assert list(services.memories.dead_letter_ids(ALL_DEAD_LETTERS)) == ["5"]
+
+
+def test_a_drop_that_fails_at_once_reports_that_nothing_was_changed(services: FakeServices, letters: list[str]) -> None:
+    assert "nothing was changed" in error_of(services, "drop_dead_letters", message_ids=["5"])
+    assert len(services.memories.dead_letter_ids(ALL_DEAD_LETTERS)) == 5
+
+
+def test_the_command_prints_the_number_of_dead_letters_that_it_deleted_before_a_failure(
+    services: FakeServices, letters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = SimpleNamespace(memories_of=services.memories_of, audit=SimpleNamespace(record=lambda fields: None))
+    monkeypatch.setattr(commands, "slices", lambda ids: [ids[:2], ids[2:]])
+    monkeypatch.setattr(commands, "memory_system", lambda **_: nullcontext(LocalSystem(operator)))
+    result = CliRunner().invoke(commands.drop, ["--all", "--yes", "--namespace", "ns", "--data-dir", "x"])
+    assert "Dropped 2 dead letters before this step failed" in result.output
+    assert "2 of 3 dead letters were deleted, then: the database's disk is full" in str(result.exception)
+
+
+@pytest.fixture
+def holds(shared_database: SharedDatabase) -> Holds:
+    return Holds(shared_database.connect_as_owner)
+
+
+@pytest.fixture
+def tea(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Token of a dry run that selects five memories, which are forgotten two at a time."""
+    monkeypatch.setattr("mnemosyne.adapters.database.forgetting.FORGOTTEN_AT_ONCE", 2)
+    for number in range(5):
+        store_content(services.memories, f"tea {number}", tags=("tea",))
+    token: str = answer_of(services, "forget_memories", tags=["tea"])["token"]
+    return token
+
+
+def test_a_forgetting_that_fails_later_names_the_call_that_continues_it(
+    services: FakeServices, tea: str, fails: Callable[..., None]
+) -> None:
+    fails("count(*) = 1", "53100", "DELETE", "OLD")
+    result = call_tool(services, "forget_memories", tags=["tea"], token=tea)
+    (begun,) = services.memories.forgettings(10)
+    assert f"call again with forgetting_id {begun.id}" in text_of(result)
+    assert "nothing was changed" not in text_of(result)
+    assert result.meta
+    assert result.meta[ERROR_META] == {"code": "uncertain", "retryable": False}
+    assert len(titles(services)) == 1
+
+
+@pytest.mark.parametrize("deleted", [0, 2, 4])
+def test_a_hold_during_a_forgetting_reports_the_number_of_deleted_memories(
+    services: FakeServices, tea: str, deleted: int, holds: Holds
+) -> None:
+    forgetting_id = forgetting.begin(TEA, tea, "", memories=services.memories)
+    for _ in range(deleted // 2):
+        services.memories.forget_some(forgetting_id)
+    hold = holds.place("ns", TEA, "case 7", "somebody")
+    text = error_of(services, "forget_memories", forgetting_id=str(forgetting_id))
+    assert f"is under the legal hold {hold} (case 7) and must be kept; {deleted} of the 5 memories are deleted" in text
+    assert f"continue the forgetting {forgetting_id}" in text
+    assert len(titles(services)) == 5 - deleted
+
+
+def test_a_hold_that_prevents_a_deletion_reports_that_nothing_was_changed(services: FakeServices, holds: Holds) -> None:
+    memory_id = store_content(services.memories, "tea", tags=("tea",))
+    holds.place("ns", TEA, "case 7", "somebody")
+    assert "must be kept; nothing was changed" in error_of(services, "delete_memory", ids=[str(memory_id)])
