@@ -142,7 +142,7 @@ def test_each_configured_recipient_is_notified_of_each_alert(monitoring: Monitor
 def test_each_alert_names_an_existing_section_of_the_runbook(monitoring: Monitoring) -> None:
     sections = set(re.findall(r"^### (.+)$", MANUAL, re.MULTILINE))
     for policy in monitoring.of("google_monitoring_alert_policy"):
-        title = policy["display_name"].removeprefix("Mnemosyne: ")
+        title = policy["display_name"].removeprefix("Mnemosyne (mem): ")
         assert title in sections
         text = policy["documentation"][0]["content"]
         assert text.endswith(f'"{title}".')
@@ -151,7 +151,7 @@ def test_each_alert_names_an_existing_section_of_the_runbook(monitoring: Monitor
 
 def test_each_alert_section_of_the_runbook_belongs_to_an_alert(monitoring: Monitoring) -> None:
     part = MANUAL.split("## Alerts\n")[1].split("\n## ")[0]
-    titles = {policy["display_name"].removeprefix("Mnemosyne: ") for policy in
+    titles = {policy["display_name"].removeprefix("Mnemosyne (mem): ") for policy in
               monitoring.of("google_monitoring_alert_policy")}  # fmt: skip
     assert set(re.findall(r"^### (.+)$", part, re.MULTILINE)) == titles | {CERTIFICATE}
 

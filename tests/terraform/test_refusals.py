@@ -19,6 +19,12 @@ def bucket_entries(number: int) -> dict[str, dict[str, str]]:
     return {f"e{one}": {"bucket": "acme", "namespace": "n", "prefix": f"{one}/"} for one in range(number)}
 
 
+def iam(*invokers: str) -> dict[str, object]:
+    """The variables of a deployment that Cloud Run protects."""
+    return {"auth_mode": "iam", "invokers": list(invokers)}
+
+
+OIDC = {"auth_mode": "oidc", "oidc_issuer": "https://issuer.example.com"}
 DOMAIN = {"domain": "memory.example.com", "domain_only": True}
 LONG_PROJECT = "a-project-id-of-thirty-letters"
 NETWORK_ELSEWHERE = {
@@ -89,6 +95,8 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("sql_tier", "db-custom-2", "must be db-f1-micro"),
     ("name", "goog-memory", "must not begin with goog or contain google, got goog-memory"),
     ("name", "my-google", "Pub/Sub and Cloud Storage refuse such names"),
+    ("name", "mem-publisher", "the word publisher or bucket after a hyphen, got mem-publisher"),
+    ("name", "mem-bucket-eu", "the word publisher or bucket after a hyphen, got mem-bucket-eu"),
     ("backup_location", "Europe", "must be a region, or asia, eu or us, got Europe"),
     ("disk_limit_gb", 10.5, "a whole number of at least 10, got 10.5"),
     ("oauth_client_secret_version", 0, "a whole number of at least 1, got 0"),
@@ -118,9 +126,6 @@ BAD_VALUES: list[tuple[str, object, str]] = [
         "at most 10 entries of buckets, because Cloud Storage has at most 10 notifications",
     ),
     ("max_delivery_attempts", 20.5, "a whole number between 5 and 100"),
-    ("invokers", ["ada@example.com"], "invokers must be members with their kind (user:, group:,"),
-    ("invokers", ["user:ada@example.com", "user:ada"], "got user:ada@example.com, user:ada."),
-    ("invokers", ["allUsers"], "invokers must not contain allUsers"),
     (
         "publishers",
         {"crm": {"namespace": "crm", "members": ["x@p.iam.gserviceaccount.com"]}},
@@ -221,6 +226,16 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
             },
             "Up to 26 instances need 116 addresses",
         ),
+        (iam("ada@example.com"), "invokers must be members with their kind (user:, group:,"),
+        (iam("user:ada@example.com", "user:ada"), "got user:ada@example.com, user:ada."),
+        (iam("allUsers"), "invokers must not contain allUsers"),
+        (
+            {"invokers": ["user:ada@example.com"]},
+            "only with auth_mode iam or with iap, got user:ada@example.com with auth_mode api_key",
+        ),
+        ({**OIDC, "oidc_audience": ","}, 'must be set with auth_mode oidc, and only then, got ","'),
+        ({**OIDC, "oidc_audience": " "}, 'must be set with auth_mode oidc, and only then, got " "'),
+        ({"oidc_audience": ","}, 'must be set with auth_mode oidc, and only then, got ","'),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs domain"),
         ({"keep_traffic": ["dead_letter"]}, "keep_traffic must be from mcp, ingest, dead-letter"),

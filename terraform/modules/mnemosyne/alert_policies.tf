@@ -69,7 +69,7 @@ locals {
 resource "google_monitoring_alert_policy" "this" {
   for_each              = local.alerts
   project               = var.project
-  display_name          = "Mnemosyne: ${each.value.title}"
+  display_name          = "Mnemosyne (${var.name}): ${each.value.title}"
   combiner              = "OR"
   notification_channels = local.channels
   user_labels           = local.labels
@@ -152,7 +152,7 @@ locals {
 resource "google_monitoring_alert_policy" "maintenance" {
   count                 = local.notified ? 1 : 0
   project               = var.project
-  display_name          = "Mnemosyne: ${local.maintenance}"
+  display_name          = "Mnemosyne (${var.name}): ${local.maintenance}"
   combiner              = "OR"
   notification_channels = local.channels
   user_labels           = local.labels

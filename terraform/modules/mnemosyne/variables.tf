@@ -44,6 +44,12 @@ variable "name" {
     condition     = !startswith(var.name, "goog") && !strcontains(var.name, "google")
     error_message = "name must not begin with goog or contain google, got ${var.name}: Pub/Sub and Cloud Storage refuse such names."
   }
+  # A topic of publishers or buckets is named like those of another deployment: mem and the publisher ingest have the
+  # topic mem-publisher-ingest, which would also be the main topic of a deployment mem-publisher.
+  validation {
+    condition     = !can(regex("-(publisher|bucket)(-|$)", var.name))
+    error_message = "name must not contain the word publisher or bucket after a hyphen, got ${var.name}: the topics of publishers and buckets of another deployment could have the same names."
+  }
   # The name of a database user contains the name of its service account. PostgreSQL limits names to 63 characters.
   validation {
     condition     = length("${var.name}-import-object@${var.project}.iam") <= 63

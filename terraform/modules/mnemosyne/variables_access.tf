@@ -77,6 +77,10 @@ variable "invokers" {
     condition     = alltrue([for member in var.invokers : can(regex(local.member_pattern, member))])
     error_message = "invokers must be members with their kind (user:, group:, serviceAccount:, domain:, principal:// or principalSet://), such as user:ada@example.com, got ${join(", ", var.invokers)}."
   }
+  validation {
+    condition     = length(var.invokers) == 0 || var.auth_mode == "iam" || var.iap
+    error_message = "invokers must be set only with auth_mode iam or with iap, got ${join(", ", var.invokers)} with auth_mode ${var.auth_mode}, which would admit other callers too."
+  }
 }
 
 variable "oidc_audience" {
@@ -85,7 +89,7 @@ variable "oidc_audience" {
   default     = ""
 
   validation {
-    condition     = (var.auth_mode == "oidc") == (var.oidc_audience != "")
+    condition     = var.auth_mode == "oidc" ? can(regex("[^,\\s]", var.oidc_audience)) : var.oidc_audience == ""
     error_message = "oidc_audience must be set with auth_mode oidc, and only then, got \"${var.oidc_audience}\" with auth_mode ${var.auth_mode}."
   }
 }
