@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
-from itertools import product
+from contextlib import nullcontext
+from itertools import count, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -212,6 +214,17 @@ def test_a_call_that_hangs_times_out_and_fifty_further_calls_succeed(gemini: Gem
         assert type(raised.value) is Unavailable
     gemini.fault = None
     for _ in range(50):
+        assert len(embedder.embed_documents(["tea"])) == 1
+
+
+@pytest.mark.parametrize(("seconds", "is_late"), [(5, False), (13, True)])
+def test_the_whole_body_of_an_answer_must_arrive_within_the_timeout(
+    gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch, seconds: float, is_late: bool
+) -> None:
+    clock = SimpleNamespace(monotonic=count(0, seconds).__next__)
+    monkeypatch.setattr("mnemosyne.adapters.embedders.gemini_calls.time", clock)
+    embedder = GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0)
+    with pytest.raises(Unavailable, match="no answer in time") if is_late else nullcontext():
         assert len(embedder.embed_documents(["tea"])) == 1
 
 

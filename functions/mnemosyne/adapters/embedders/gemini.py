@@ -1,7 +1,6 @@
 """Gemini embeddings through google-genai: Vertex AI with default credentials, or the developer API with a key."""
 
 import math
-import ssl
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from mnemosyne.adapters import service_errors
-from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_deadline
+from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_deadline, http_options
 from mnemosyne.adapters.embedders.gemini_errors import Explanations, UncertainCauseError, VertexAi
 from mnemosyne.adapters.embedders.vector_cache import VectorCache
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
@@ -208,12 +207,8 @@ class GeminiEmbedder:
     def _client(self) -> Any:
         # cached, because the client closes its connections when it is garbage-collected
         from google import genai
-        from google.genai import types
 
-        # The empty SSL context is for asynchronous calls, which are never made. Without this context, the client would
-        # load the CA certificates three times instead of once. Loading them takes 40 ms in a cold start.
-        asynchronous = {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
-        options = types.HttpOptions(timeout=int(self._longest_seconds * 1000), async_client_args=asynchronous)
+        options = http_options(self._longest_seconds)
         try:
             if self._vertex is None:
                 return genai.Client(vertexai=False, http_options=options)

@@ -1,15 +1,21 @@
 """Limits of calls to the Gemini API.
 
-The limits are the numbers of texts and tokens in a call, and the total time of the calls for the same documents.
+The limits are the numbers of texts and tokens in a call, the time of a response, and the total time of the calls for
+the same documents.
 """
 
+import ssl
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mnemosyne.domain.batches import batches
 from mnemosyne.domain.chunking import most_tokens
 from mnemosyne.errors import Unavailable
+
+if TYPE_CHECKING:
+    import httpx2
+    from google.genai.types import HttpOptions
 
 CALL_TEXTS: Final = 100
 """Maximum number of texts in a call. This is the limit of the developer API; Vertex AI takes 250."""
@@ -35,3 +41,40 @@ def check_deadline(deadline: float, embedded: int, count: int) -> None:
 def calls(texts: Sequence[str]) -> Iterator[list[str]]:
     """Split the texts into parts, each within the service's limits for one call."""
     return batches(texts, most_tokens, most=CALL_TEXTS, largest=CALL_TOKENS)
+
+
+def http_options(seconds: float) -> "HttpOptions":
+    """Return the options of the client. `seconds` is the timeout of an attempt."""
+    from google.genai.types import HttpOptions
+
+    return HttpOptions(
+        timeout=int(seconds * 1000),
+        client_args={"event_hooks": {"response": [_limit_body]}},
+        # The empty SSL context is for asynchronous calls, which are never made. Without this context, the client would
+        # load the CA certificates three times instead of once. Loading them takes 40 ms in a cold start.
+        async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
+    )
+
+
+def _limit_body(response: "httpx2.Response") -> None:
+    """Limit the total time of a response's body to the read timeout of its request.
+
+    The HTTP client limits only the time between two reads. So without this hook, a body that arrives slowly, byte by
+    byte, would have no limit.
+    """
+    import httpx2
+
+    chunks: Any = response.stream
+    until = time.monotonic() + response.request.extensions["timeout"]["read"]
+
+    class LimitedStream(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            for chunk in chunks:
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("the body did not arrive in time", request=response.request)
+                yield chunk
+
+        def close(self) -> None:
+            chunks.close()
+
+    response.stream = LimitedStream()
