@@ -43,7 +43,7 @@ def test_a_failed_check_gets_503_with_its_fix() -> None:
     canary = Canary()
     canary.result = Check("canary", "store: the database is down", "start it")
     answer = canary.client.post("/canary", headers=TOKEN)
-    assert answer.status_code == 503
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
     assert answer.json()["checks"] == [
         {"name": "canary", "ok": False, "seen": "store: the database is down", "remedy": "start it"}
     ]
@@ -79,6 +79,7 @@ def internal() -> TestClient:
 def test_the_deep_health_of_an_internal_function_fails_with_its_checks(internal: TestClient) -> None:
     answer = internal.get("/health?deep=1", headers=TOKEN)
     assert (answer.status_code, answer.json()["checks"][0]["remedy"]) == (503, "run `mnemosyne migrate`")
+    assert answer.headers["Retry-After"] == "10"
 
 
 def test_the_deep_health_check_needs_an_identity_and_the_plain_one_does_not(internal: TestClient) -> None:

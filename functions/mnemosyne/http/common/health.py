@@ -17,6 +17,10 @@ PATHS = ("/health", "/healthz")
 https://cloud.google.com/run/docs/known-issues."""
 
 
+RETRY_AFTER = {"Retry-After": "10"}
+"""Header of a 503: the time in seconds until another check is worthwhile."""
+
+
 class SharedChecks:
     """Runs checks, but never twice at the same time, and shares the results between callers.
 
@@ -70,7 +74,8 @@ def report(checks: Sequence[Check], *, details: bool) -> Response:
     if details:
         pairs = zip(reports, checks, strict=True)
         reports = [entry | {"seen": check.seen, "remedy": check.remedy} for entry, check in pairs]
-    return JSONResponse({"status": "ok" if ok else "wrong", "checks": reports}, status_code=200 if ok else 503)
+    body = {"status": "ok" if ok else "wrong", "checks": reports}
+    return JSONResponse(body, status_code=200 if ok else 503, headers={} if ok else RETRY_AFTER)
 
 
 async def refusal(request: Request, identify: Callable[[str | None], None]) -> Response | None:
@@ -83,7 +88,7 @@ async def refusal(request: Request, identify: Callable[[str | None], None]) -> R
     except Unauthorized as exc:
         return JSONResponse({"error": str(exc)}, status_code=401)
     except Unavailable as exc:
-        return JSONResponse({"error": str(exc)}, status_code=503)
+        return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)
     return None
 
 
