@@ -136,7 +136,13 @@ TOPIC: Final = (
         "run `make deploy`, which grants roles/pubsub.publisher",
     ),
     Rule(CREDENTIALS, _P, "there are no Google credentials for the topic {topic}", _LOG_IN),
-    Rule("404", _M, "the topic {topic} does not exist", "run `make deploy`, which creates it and its subscription"),
+    Rule(
+        "404",
+        _M,
+        "the topic {topic} does not exist",
+        "run `make deploy`, which creates it and its subscription; without Terraform, restart "
+        "`mnemosyne dev`, because a restarted emulator has no topics",
+    ),
     Rule(
         PRECONDITION,
         _P,
