@@ -14,9 +14,7 @@ SELECT CAST(:namespace AS text),
     ELSE CAST(:message_id AS text) END,
     CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:has_unreported_part AS boolean)
 WHERE CAST(:unless AS integer) IS NULL
-    OR (SELECT count(*) < CAST(:unless AS integer)
-        AND coalesce(sum(octet_length(data)), 0) < CAST(:most_bytes AS bigint)
-        FROM dead_letters WHERE namespace = :namespace)
+    OR fewer_dead_letters(:namespace, CAST(:unless AS integer), CAST(:most_bytes AS bigint))
 ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true, changed_in = EXCLUDED.changed_in
 WHERE NOT dead_letters.lost AND EXCLUDED.lost
 RETURNING message_id, xmax = 0 AS is_new
@@ -24,9 +22,10 @@ RETURNING message_id, xmax = 0 AS is_new
 
 # Whether the message has a dead letter already, or the namespace has room for one more.
 HAS_ROOM: Final = """
-SELECT count(*) < CAST(:unless AS integer) AND coalesce(sum(octet_length(data)), 0) < CAST(:most_bytes AS bigint)
-    OR coalesce(bool_or(message_id = :message_id OR letter_id = CAST(:letter_id AS uuid)), false) AS has_room
-FROM dead_letters WHERE namespace = :namespace
+SELECT fewer_dead_letters(:namespace, CAST(:unless AS integer), CAST(:most_bytes AS bigint)) OR EXISTS (
+    SELECT FROM dead_letters
+    WHERE namespace = :namespace AND (message_id = :message_id OR letter_id = CAST(:letter_id AS uuid))
+) AS has_room
 """
 
 LOCK_DEAD_LETTER: Final = "SELECT lock_dead_letter(:namespace, CAST(:letter_id AS uuid))"

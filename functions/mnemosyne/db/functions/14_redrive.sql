@@ -27,6 +27,12 @@ RETURN CASE
     ELSE p_last_failed_at + least(interval '10 minutes' * 2 ^ least(p_redrives - 1, 10), interval '24 hours')
 END;
 
+-- Whether a namespace has fewer than p_letters dead letters, and their data have fewer than p_bytes bytes.
+CREATE OR REPLACE FUNCTION fewer_dead_letters(p_namespace text, p_letters integer, p_bytes bigint) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN (SELECT count(*) < p_letters AND coalesce(sum(octet_length(d.data)), 0) < p_bytes
+    FROM dead_letters d WHERE d.namespace = p_namespace);
+
 -- Return the first 300 characters of the cause of a dead letter, with each id and number replaced by #. Dead letters
 -- for which this text is equal form a group.
 CREATE OR REPLACE FUNCTION cause_group(p_cause text) RETURNS text
@@ -217,7 +223,7 @@ $$;
 
 -- The services `ingest`, `dead_letter` and `import_object` need the right to call dead_letter_due, because they call it
 -- in the query that finds out whether a dead letter is stored.
-GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer)
+GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer), fewer_dead_letters(text, integer, bigint)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
 GRANT EXECUTE ON FUNCTION cause_group(text), select_dead_letters(text, jsonb),
     mark_redriven(text, text, text, uuid[], boolean), unmark_redriven(text, uuid, text, uuid[]),
