@@ -13,6 +13,7 @@ from mnemosyne.adapters.database.holds import Holds
 from mnemosyne.cli import dead_letters as commands
 from mnemosyne.cli.system import LocalSystem
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetter
+from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.tool_errors import ERROR_META
 from mnemosyne.service import forgetting
 from tests.fakes import NOW, FakeServices
@@ -67,6 +68,21 @@ def test_the_command_prints_the_number_of_dead_letters_that_it_deleted_before_a_
     result = CliRunner().invoke(commands.drop, ["--all", "--yes", "--namespace", "ns", "--data-dir", "x"])
     assert "Dropped 2 dead letters before this step failed" in result.output
     assert "2 of 3 dead letters were deleted, then: the database's disk is full" in str(result.exception)
+
+
+def test_a_redrive_whose_message_and_mark_both_fail_reports_that_the_dead_letter_stays_in_flight(
+    services: FakeServices, letters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise Unavailable("the database is not available")
+
+    services.queue.away = True
+    monkeypatch.setattr(type(services.memories), "unmark_redriven", fail)
+    result = call_tool(services, "redrive", message_id="1")
+    assert "the dead letter 1 was marked as in flight, but perhaps not published" in text_of(result)
+    assert "nothing was changed" not in text_of(result)
+    (problem,) = answer_of(services, "redrive", message_ids=["2"])["problems"]
+    assert "redrive it again after 24 hours" in problem
 
 
 @pytest.fixture

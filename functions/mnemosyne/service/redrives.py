@@ -18,7 +18,15 @@ from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivabl
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, check_attributes
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
+from mnemosyne.errors import (
+    Conflict,
+    InvalidRequest,
+    MnemosyneError,
+    NotFound,
+    PartialChange,
+    ServiceError,
+    Unavailable,
+)
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service.dead_letters import request_ids_in
@@ -81,7 +89,8 @@ class Redrive:
         """Publish the message of the dead letter again. With `now`, the waiting time after a failed redrive is ignored.
 
         Raises Conflict if the dead letter is in flight or must wait, NotFound if the dead letter no longer exists,
-        InvalidRequest if Pub/Sub would never accept the message, and Unavailable.
+        InvalidRequest if Pub/Sub would never accept the message, and Unavailable: PartialChange if the dead letter
+        stays in flight although its message is perhaps not published.
         """
         message_id = self.letter.message_id
         letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)
@@ -89,13 +98,18 @@ class Redrive:
             raise _refusal_error(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:
+        except BaseException as failure:
             # Remove the mark "in flight" even after Ctrl-C, because the mark prevents another redrive for 24 hours.
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
                 about = fault_fields(exc, otherwise="redrive it again after 24 hours")
                 log.warning("redrive_still_marked", namespace=self.namespace, message_id=message_id, **about)
+                if isinstance(failure, ServiceError):
+                    raise PartialChange(
+                        f"the dead letter {message_id} was marked as in flight, but perhaps not published: redrive it "
+                        f"again after 24 hours ({failure})"
+                    ) from failure
             raise
         log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
 
