@@ -56,7 +56,15 @@ def place_(reason: str, **options: Any) -> None:
     with owners_system(**target_values) as system:
         hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
         suspending = pages(system, SuspendExpiry(namespace=options["namespace"], id=hold_id))
-        suspended = sum(page["suspended"] for page in suspending)
+        try:
+            suspended = sum(page["suspended"] for page in suspending)
+        except BaseException:
+            say(
+                f"Interrupted: the hold {hold_id} is in force, but the expiry of some memories may not be suspended. "
+                "Release the hold and place it again.",
+                err=True,
+            )
+            raise
     say(f"Placed the hold {hold_id}. The expiry of {quantity(suspended, 'memory', 'memories')} is suspended.")
 
 
