@@ -22,35 +22,39 @@ export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_
 });
 
 // Arguments of update_memory with the changed fields of the form, or null if none has changed. The tags are not
-// included: tagChangesOf returns them for a separate call.
-export function changesOf(memory, form) {
-  const before = labelsOf(memory);
+// included: tagChangesOf returns them for a separate call. `earlier` are the forms that the page has sent before. A
+// field that differs from one of them is also changed, because the server may have stored its earlier value.
+export function changesOf(memory, form, earlier = []) {
+  const isChanged = (name) => [labelsOf(memory), ...earlier].some((before) => form[name] !== before[name]);
   const changes = {};
-  if (form.title !== before.title) changes.title = form.title;
-  if (form.metadata !== before.metadata) changes.metadata = parseMetadata(form.metadata);
-  if (form.expiry !== before.expiry) changes.expires_at = form.expiry ? startOfDate(form.expiry) : "none";
-  if (form.pinned !== before.pinned) changes.pinned = form.pinned;
+  if (isChanged("title")) changes.title = form.title;
+  if (changes.title?.trim() === "") throw new Error("Write a title: a memory's title can be changed, but not removed.");
+  if (isChanged("metadata")) changes.metadata = parseMetadata(form.metadata);
+  if (isChanged("expiry")) changes.expires_at = form.expiry ? startOfDate(form.expiry) : "none";
+  if (isChanged("pinned")) changes.pinned = form.pinned;
   return Object.keys(changes).length ? { id: memory.id, ...changes } : null;
 }
 
 // Arguments of update_memory for the tags that were added and removed; null if there are none. Other tags stay as they
 // are, because they may have changed since the form was opened.
-export function tagChangesOf({ id, tags }, form) {
-  const added = form.tags.filter((tag) => !tags.includes(tag));
-  const removed = tags.filter((tag) => !form.tags.includes(tag));
-  if (!added.length && !removed.length) return null;
-  return { id, ...(added.length && { add_tags: added }), ...(removed.length && { remove_tags: removed }) };
+export function tagChangesOf({ id, tags }, form, earlier = []) {
+  const before = [tags, ...earlier.map((sent) => sent.tags)];
+  const additions = form.tags.filter((tag) => before.some((list) => !list.includes(tag)));
+  const removals = [...new Set(before.flat())].filter((tag) => !form.tags.includes(tag));
+  if (!additions.length && !removals.length) return null;
+  return { id, ...(additions.length && { add_tags: additions }), ...(removals.length && { remove_tags: removals }) };
 }
 
 // Changes as arguments of update_memory, with changed metadata merged into the metadata that the memory has now.
-async function withCurrentMetadata({ id, metadata: before }, changes) {
+async function withCurrentMetadata({ id, metadata }, changes, earlier) {
   if (!changes?.metadata) return changes;
+  const before = [metadata, ...earlier.map((sent) => parseMetadata(sent.metadata))];
   const { metadata: current } = await call("get_memory", { id });
-  return { ...changes, metadata: mergeMetadata(before, changes.metadata, current) };
+  return { ...changes, metadata: before.reduce((now, old) => mergeMetadata(old, changes.metadata, now), current) };
 }
 
-// Forms with changes that are not saved, by the id of the memory: `form`, and `memory` as it was when the form was
-// opened. They are kept while another page is open.
+// Forms with changes that are not saved, by the id of the memory: `form`, `memory` as it was when the form was opened,
+// and the forms `earlier` that were sent since then. They are kept while another page is open.
 const drafts = new Map();
 
 // Forget the changes before another person logs in.
@@ -66,27 +70,30 @@ export function Edit({ id, may }) {
     ${!reading.error && html`<${Loading} rows=${3} />`}</div>`;
 }
 
-// The fields of the form, a function that changes a field, and whether the form has changes of an earlier visit.
+// The fields of the form, a function that changes a field, whether the form has changes of an earlier visit, and the
+// forms that were sent.
 function useDraft(id, memory) {
   const [isDraft] = useState(drafts.has(id));
+  const [earlier] = useState(drafts.get(id)?.earlier ?? []);
   const [form, setForm] = useState(drafts.get(id)?.form ?? labelsOf(memory));
   const change = (name, value) => {
     const next = { ...form, [name]: value };
-    drafts.set(id, { memory, form: next });
+    drafts.set(id, { memory, form: next, earlier });
     setForm(next);
   };
-  return { form, change, isDraft };
+  return { form, change, isDraft, earlier };
 }
 
 function Form({ id, memory, may }) {
-  const { form, change, isDraft } = useDraft(id, memory);
+  const { form, change, isDraft, earlier } = useDraft(id, memory);
   const address = `/memories/${id}`;
   const discard = () => drafts.delete(id);
   const leave = () => goUp(address, { isReplaced: true });
   const saving = useChange("Save", async () => {
     const { href } = location;
-    const labels = await withCurrentMetadata(memory, changesOf(memory, form));
-    const changes = [labels, tagChangesOf(memory, form)].filter(Boolean);
+    const labels = await withCurrentMetadata(memory, changesOf(memory, form, earlier), earlier);
+    const changes = [labels, tagChangesOf(memory, form, earlier)].filter(Boolean);
+    earlier.push(form);
     for (const fields of changes) await call("update_memory", fields);
     if (drafts.get(id)?.form === form) discard(); // else the person has typed in the meantime
     if (changes.length) {
