@@ -97,6 +97,30 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevS
     )
 
 
+# The server ends the log-in, but its answer is an error.
+FAIL_REVOCATION = """
+const real = window.fetch;
+window.fetch = async (address, ...asked) => {
+  const answer = await real(address, ...asked);
+  return String(address).endsWith("/revoke") ? new Response("", { status: 503 }) : answer;
+};
+"""
+
+
+def test_a_log_out_that_the_server_has_not_confirmed_says_so(guarded: DevServer, fresh: Chromium) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
+    _log_in(guarded, fresh)
+    find(fresh, "#content")
+    fresh.driver.execute_script(FAIL_REVOCATION)
+    click(fresh, "[aria-label='Account and appearance']")
+    press(fresh, "Log out")
+    shows(fresh, "Logged out of this tab only")
+    shows(fresh, "The server answered 503.")
+    assert str(find(fresh, "[role=alert] a").get_property("href")).endswith("/account")
+    press(fresh, "Log in")
+    shows(fresh, "API key")
+
+
 def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_page(
     guarded: DevServer, fresh: Chromium
 ) -> None:

@@ -56,12 +56,15 @@ async function renewOnce() {
   }
 }
 
-// Log out: forget the credential, and revoke the grant at the authorization server.
+// Log out: forget the credential, and revoke the grant at the authorization server. If the grant may still be valid,
+// return the error, and the address `account` of the page where the person can revoke it.
 export async function logOut() {
   const { current } = session;
   end();
   client.logIn("");
-  if (current) await revoke(current.server, current.tokens).catch(() => null);
+  if (!current) return null;
+  const account = `${current.server.issuer}/account`;
+  return revoke(current.server, current.tokens).then(() => null, (error) => ({ error, account }));
 }
 
 // Throw an error if the key cannot be sent in a header, for example because it was copied from a narrow column and ends
@@ -79,9 +82,17 @@ export function LogIn({ refused, isExpired, onCredential }) {
     ? html`<${Form} refused=${refused} isExpired=${isExpired} onCredential=${onCredential} />`
     : html`<h2>Not available</h2><${Problem} error=${refused} /><${Button} class="btn main"
       onClick=${onCredential}>Try again</>`;
-  return html`<main class="gate"><div class="brand"><${Logo} /><${Heading}>Mnemosyne</></div>
-    <div class="panel gate-card stack">${body}</div><${Appearance} /></main>`;
+  return html`<${Gate}>${body}</>`;
 }
+
+const Gate = ({ children }) => html`<main class="gate"><div class="brand"><${Logo} /><${Heading}>Mnemosyne</></div>
+  <div class="panel gate-card stack">${children}</div><${Appearance} /></main>`;
+
+// The page after a log-out that the authorization server has not confirmed.
+export const NotRevoked = ({ error, account }) => html`<${Gate}><h2>Logged out of this tab only</h2>
+  <${Note} kind="bad" role="alert"><p>The server has not ended the log-in: ${error.message} Revoke it on the page of the
+    <a href=${account}>applications with access</a>.</p></>
+  <${Button} class="btn main" onClick=${() => location.reload()}>Log in</></>`;
 
 function Appearance() {
   const name = useValue(theme);

@@ -2,7 +2,7 @@
 import {
   html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState,
 } from "./vendor/htm-preact.js";
-import { logOut, LogIn, renew } from "./account.js";
+import { logOut, LogIn, NotRevoked, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
 import { Add, added, clearDraft } from "./add.js";
@@ -138,9 +138,6 @@ function useAccount() {
   return { may, refused, logIns, load };
 }
 
-// Log out and load the page again. A deletion that still waits does not happen, because a closed page sends nothing.
-const leave = () => logOut().then(() => location.reload());
-
 function focusSearch() {
   const field = document.querySelector("main .search input");
   if (field) field.focus();
@@ -173,13 +170,21 @@ function App() {
   const { address, times } = useAddress();
   const { may, refused, logIns, load } = useAccount();
   const [hasHelp, setHasHelp] = useState(false);
+  const [notRevoked, setNotRevoked] = useState(null);
   const path = address.pathname;
   useFocus(path);
-  const isIn = Boolean(may && !refused);
+  const isIn = Boolean(may && !refused && !notRevoked);
   const help = () => setHasHelp(true);
+  // Log out and load the page again. A deletion that still waits does not happen, because a closed page sends nothing.
+  const leave = async () => {
+    const left = await logOut();
+    if (left) setNotRevoked(left);
+    else location.reload();
+  };
   useShortcuts(may, isIn, help);
   useDialogs(refused);
   const pages = may ? PAGES.filter(({ tool }) => may.has(tool)) : [];
+  if (notRevoked) return html`<${Icons} /><${NotRevoked} ...${notRevoked} />`;
   return html`<${Icons} />
     ${refused && html`<${LogIn} refused=${refused} isExpired=${Boolean(may)} onCredential=${load} />`}
     ${may && html`<div hidden=${!isIn} class="app">

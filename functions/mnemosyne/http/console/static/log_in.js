@@ -85,11 +85,11 @@ export const refresh = (server, tokens) =>
   });
 
 // Revoke the grant.
-export const revoke = (server, tokens) =>
-  fetch(server.revocation_endpoint, {
-    method: "POST",
-    body: new URLSearchParams({ token: tokens.refresh_token, client_id: tokens.client_id }),
-  });
+export async function revoke(server, tokens) {
+  const body = new URLSearchParams({ token: tokens.refresh_token, client_id: tokens.client_id });
+  const response = await send(server.revocation_endpoint, { method: "POST", body });
+  if (!response.ok) await readJson(response);
+}
 
 async function requestTokens(server, form) {
   const body = new URLSearchParams({ ...form, resource: server.resource });
