@@ -14,6 +14,7 @@ import { deletedIds } from "./deletions.js";
 import { Heading, Problem } from "./components.js";
 import { forgetFailures, isReachable, loadPerson, person } from "./health.js";
 import { Icons } from "./icons.js";
+import { clearExport } from "./export_run.js";
 import { clearImports } from "./imports.js";
 import { useKeyboard, useKeys } from "./keys.js";
 import { client, Refused } from "./mcp.js";
@@ -108,7 +109,8 @@ function useAccount() {
     if (isSame) return; // the page stays as it is, with all that was typed, added and deleted
     deletedIds.set(new Set());
     added.set([]);
-    for (const forget of [clearDraft, clearEdits, clearImports, clearToast, forgetFailures, forgetPerson]) forget();
+    const forgets = [clearDraft, clearEdits, clearExport, clearImports, clearToast, forgetFailures, forgetPerson];
+    for (const forget of forgets) forget();
     setLogIns((before) => before + 1);
   };
   const load = async () => {

@@ -1,12 +1,12 @@
 // The page Import & export: import files with the outcome of each line, and export all memories.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { Button, Heading, Icon, Problem, save, State, useAction, useChange } from "./components.js";
+import { Button, Heading, Icon, Problem, save, State, useAction } from "./components.js";
 import { takeFolder, useDrops } from "./drops.js";
 import { countsOf, importFiles, imports, isFailure, resume, timeLeft } from "./imports.js";
-import { call, client } from "./mcp.js";
+import { latestExport, startExport, stopExport } from "./export_run.js";
+import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { quantity, memories as countMemories, number } from "./text.js";
-import { zip } from "./zip.js";
 
 const MOST_LINES = 200; // maximum lines that the page shows
 const MOST_REASONS = 5;
@@ -134,38 +134,12 @@ const LineResult = ({ line, state, memory_id: id, error }) => html`<li><span
 
 const FORMATS = [["jsonl", "JSON lines"], ["markdown", "Markdown"]];
 
-// Read all pages of an export: JSON lines as texts, Markdown as files.
-async function readExport(format, isStopped, onPage) {
-  const pieces = [];
-  const callTool = client.retrying();
-  const wanted = format === "markdown" ? { format } : {};
-  let cursor;
-  do {
-    const page = await callTool("export_memories", { ...wanted, ...(cursor && { cursor }) });
-    pieces.push(...(page.files ?? [page.lines]));
-    onPage(page.files?.length ?? page.memories);
-    cursor = page.next_cursor;
-  } while (cursor && !isStopped.current);
-  if (isStopped.current) throw new Error("The export was stopped: no file was saved.");
-  return pieces;
-}
-
 function Export() {
-  const [written, setWritten] = useState(0);
   const [format, setFormat] = useState("jsonl");
   const counting = useAction(() => call("memory_stats"));
   const isImporting = useValue(imports).list.some(({ isRunning }) => isRunning);
   useEffect(() => void counting.run(), [isImporting]);
-  const isStopped = useRef(false);
-  const exporting = useChange("Export", async () => {
-    isStopped.current = false;
-    setWritten(0);
-    const pieces = await readExport(format, isStopped, (count) => setWritten((before) => before + count));
-    if (format === "markdown") save("memories.zip", zip(pieces), "application/zip");
-    else save("memories.jsonl", pieces);
-    return true;
-  });
-  const { busy, done } = exporting;
+  const { busy = false, done, written, error } = useValue(latestExport).run ?? {};
   const total = counting.done?.memories;
   const choice = ([value, name]) => html`<${Button} aria-pressed=${String(value === format)}
     onClick=${() => setFormat(value)}>${name}</>`;
@@ -175,10 +149,10 @@ function Export() {
         is a zip file with one note per memory.</p></div>
     <div class="btns"><span class="joined" role="group" aria-label="Format">${FORMATS.map(choice)}</span>
       <span class="grow"></span>
-      ${busy && html`<${Button} icon="stop" onClick=${() => { isStopped.current = true; }}>Stop</>`}
-      <${Button} class="btn main" icon="download" busy=${busy} onClick=${exporting.run}>
+      ${busy && html`<${Button} icon="stop" onClick=${stopExport}>Stop</>`}
+      <${Button} class="btn main" icon="download" busy=${busy} onClick=${() => startExport(format, total)}>
         ${total === undefined ? "Export" : `Export ${countMemories(total)}`}</></div>
     ${(busy || done) && html`<p role="status" class="small">
       ${countMemories(written)}${done && ": the file was saved"}</p>`}
-    <${Problem} error=${exporting.error} /></section>`;
+    <${Problem} error=${error} /></section>`;
 }
