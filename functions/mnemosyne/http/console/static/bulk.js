@@ -2,7 +2,7 @@
 import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Icon, Problem, save, useChange } from "./components.js";
-import { call } from "./mcp.js";
+import { call, client } from "./mcp.js";
 import { TagField } from "./tag_field.js";
 import { memories as countMemories } from "./text.js";
 import { showToast } from "./toast.js";
@@ -56,32 +56,52 @@ export function tagsOf(memories) {
   return [...counts.keys()].sort((one, other) => counts.get(other) - counts.get(one));
 }
 
-export function TagDialog({ memories, may, onClose, onTagged }) {
-  const [added, setAdded] = useState([]);
-  const [removed, setRemoved] = useState([]);
+// `onTagged` is called with the ids of changed memories, the added tags and the removed tags; `onDone` when all the
+// memories are changed.
+export function TagDialog({ memories, may, onClose, onTagged, onDone }) {
+  const [additions, setAdditions] = useState([]);
+  const [removals, setRemovals] = useState([]);
+  const [count, setCount] = useState(0);
+  const [wait, setWait] = useState(""); // the reason why the change waits for the server
   const present = tagsOf(memories);
-  const ids = memories.map(({ id }) => id);
   const tagging = useChange("Tags", async () => {
-    const tags = { ...(added.length && { add_tags: added }), ...(removed.length && { remove_tags: removed }) };
+    const tags = {
+      ...(additions.length && { add_tags: additions }), ...(removals.length && { remove_tags: removals }),
+    };
     if (!Object.keys(tags).length) throw new Error("Add a tag, or choose one to remove.");
+    const callTool = client.retrying(setWait);
+    const done = [];
     let missing = 0;
-    for (const part of partsOf(ids)) missing += (await call("update_memory", { ids: part, ...tags })).missing.length;
-    forgetLists(...ids);
-    onTagged(ids, added, removed);
-    showToast(`Tags of ${countMemories(ids.length - missing)} changed.${deletedText(missing)}`);
+    setCount(0);
+    try {
+      for (const ids of partsOf(memories.map(({ id }) => id))) {
+        missing += (await callTool("update_memory", { ids, ...tags })).missing.length;
+        done.push(...ids);
+        setCount(done.length - missing);
+      }
+    } finally {
+      setWait("");
+      forgetLists(...done);
+      onTagged(done, additions, removals);
+    }
+    onDone();
+    showToast(`Tags of ${countMemories(done.length - missing)} changed.${deletedText(missing)}`);
     return true;
   });
   const toggle = (tag) =>
-    setRemoved(removed.includes(tag) ? removed.filter((other) => other !== tag) : [...removed, tag]);
+    setRemovals(removals.includes(tag) ? removals.filter((other) => other !== tag) : [...removals, tag]);
   const button = html`<${Button} class="btn main" busy=${tagging.busy} onClick=${tagging.run}>Save</>`;
   return html`<${Dialog} title=${`Tag ${countMemories(memories.length)}`} onClose=${onClose} action=${button}
     change=${tagging}>
     <div class="stack">
       <div class="field"><label for="bulk-tags">Add tags</label>
-        <${TagField} id="bulk-tags" tags=${added} onChange=${setAdded} may=${may} /></div>
+        <${TagField} id="bulk-tags" tags=${additions} onChange=${setAdditions} may=${may} autofocus /></div>
       ${present.length > 0 && html`<fieldset class="field plain"><legend class="label">Remove tags</legend>
-        ${present.map((tag) => html`<label class="check"><input type="checkbox" checked=${removed.includes(tag)}
+        ${present.map((tag) => html`<label class="check"><input type="checkbox" checked=${removals.includes(tag)}
           onChange=${() => toggle(tag)} /> ${tag}</label>`)}</fieldset>`}
+      ${(tagging.busy || tagging.error) && count > 0 && html`<p class="help" role="status">
+        Tags of ${countMemories(count)} changed${tagging.busy ? " …" : "."}</p>`}
+      ${wait && html`<p class="help" role="status">Waiting: ${wait}</p>`}
       <${Problem} error=${tagging.error} />
     </div></>`;
 }

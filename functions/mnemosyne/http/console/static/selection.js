@@ -99,10 +99,7 @@ export function useSelection({ items, may, onTagged }) {
   });
   useEffect(() => () => bulkBar.set(null), []);
   const dialog = isTagging && html`<${TagDialog} memories=${chosen} may=${may} onClose=${() => setIsTagging(false)}
-    onTagged=${(...changed) => {
-      onTagged(...changed);
-      clear();
-    }} />`;
+    onTagged=${onTagged} onDone=${clear} />`;
   const rowOf = useRows({ at, picked, setAt, pick });
   return { list, rowOf, dialog, isPicking, setIsPicking };
 }

@@ -49,7 +49,9 @@ function useSuggestions(may) {
   return [suggestions, look];
 }
 
-export function TagField({ id, tags, onChange, may, inputRef = null }) {
+// With `autofocus`, the field has the focus when its dialog opens. The options appear only when the person types or
+// clicks, because they would cover the rest of the dialog.
+export function TagField({ id, tags, onChange, may, inputRef = null, autofocus = false }) {
   const [text, setText] = useState("");
   const [suggestions, look] = useSuggestions(may);
   const [isOpen, setIsOpen] = useState(false);
@@ -80,10 +82,12 @@ export function TagField({ id, tags, onChange, may, inputRef = null }) {
       <button type="button" aria-label=${`Remove ${tag}`} onClick=${() => remove(tag)}><${Icon}
         name="x" small /></button>
     </span>`)}
-    <input id=${id} ref=${inputRef} value=${text} role="combobox" aria-expanded=${String(options.length > 0)}
+    <input id=${id} ref=${inputRef} value=${text} autofocus=${autofocus} role="combobox"
+      aria-expanded=${String(options.length > 0)}
       aria-controls=${`${id}-options`} aria-autocomplete="list" autocomplete="off"
       aria-activedescendant=${options.length ? `${id}-${index}` : null} onKeyDown=${onKeyDown}
-      onInput=${(event) => write(event.target.value)} onFocus=${() => write(text)}
+      onInput=${(event) => write(event.target.value)} onFocus=${() => autofocus || write(text)}
+      onClick=${() => isOpen || write(text)}
       onBlur=${() => (text.trim() ? take(text) : setIsOpen(false))} />
     <ul class="options" id=${`${id}-options`} role="listbox" aria-label="Tags" hidden=${!options.length}>
       ${options.map(({ tag, memories, isNew = false }, place) => html`<li role="option" id=${`${id}-${place}`}
