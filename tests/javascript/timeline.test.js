@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  axisMarks, axisTimes, bucketEnd, coarsen, fillBuckets, filtersOfSelection, midnight, timeFilters,
+  axisLabels, axisMarks, axisTimes, bucketEnd, coarsen, fillBuckets, filtersOfSelection, midnight, timeFilters,
 } from "../../functions/mnemosyne/http/console/static/buckets.js";
 import { scales } from "../../functions/mnemosyne/http/console/static/strip.js";
 
@@ -100,6 +100,19 @@ test("labels of the axis are at even distances, fewer of a short time", () => {
   assert.equal(axisTimes(start, start + 3 * 24 * HOUR).length, 3);
   assert.equal(axisTimes(start, start + 24 * HOUR).length, 2);
 });
+
+for (const [per, start, last, today, labels] of [
+  ["day", "2026-11-27", "2026-11-29", "2026-11-29", ["Nov 27, 2026", "Nov 28, 2026", "Today"]],
+  ["year", "2025-01-01", "2026-01-01", "2026-02-01", ["2025", "2025", "2025", "2025", "2026", "2026", "Today"]],
+  ["day", "2026-11-28", "2026-11-30", "2026-11-28", ["Nov 28, 2026", "Nov 29, 2026", "Nov 30, 2026"]],
+  ["day", "2026-11-27", "2026-11-28", "2026-11-29", ["Nov 27, 2026", "Nov 28, 2026"]],
+]) {
+  test(`on ${today}, the axis from ${start} to the ${per} of ${last} has the labels ${labels.join(" · ")}`, () => {
+    const [first, final] = [midnight(start), midnight(last)];
+    const axis = { start: first, end: bucketEnd(final, per), last: final, per };
+    assert.deepEqual(axisLabels(axis, midnight(today) + 12 * HOUR), labels);
+  });
+}
 
 const LONG = [
   [["day", "2026-01-01", "2026-01-02", "2026-01-05"], 400, ["day", 1, 1, 1]],

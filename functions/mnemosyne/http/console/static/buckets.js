@@ -100,6 +100,14 @@ export function axisTimes(start, end) {
   return Array.from({ length: count }, (_, index) => start + ((end - 1 - start) * index) / (count - 1));
 }
 
+// The labels of the axis of the chart. The last label is "Today" if the last bucket, from `last` until `end`, contains
+// the present.
+export function axisLabels({ start, end, last, per }, now = Date.now()) {
+  const isNow = last <= now && now < end;
+  return axisTimes(start, end).map((time, index, times) =>
+    (isNow && index === times.length - 1 ? "Today" : bucketLabel(time, per)));
+}
+
 // Labels for an axis of counts up to `most`: three whole numbers at equal distances, in descending order.
 export function axisMarks(most) {
   const top = most + (most % 2);

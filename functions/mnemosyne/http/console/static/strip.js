@@ -1,7 +1,7 @@
 // The strip: a chart with bars for the number of memories over time. A person selects a period by dragging. The chart
 // has fixed coordinates that the browser stretches, so a change of width needs no redrawing.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { axisTimes, bucketEnd, bucketLabel, coarsen, fillBuckets, filtersOfSelection } from "./buckets.js";
+import { axisLabels, bucketEnd, bucketLabel, coarsen, fillBuckets, filtersOfSelection } from "./buckets.js";
 import { LoadProblem, useAction } from "./components.js";
 import { call } from "./mcp.js";
 import { memories as countMemories } from "./text.js";
@@ -65,8 +65,9 @@ function Plot({ timeline, suffix, selection, onSelect }) {
           y=${HEIGHT - height(memories)} height=${height(memories)}>
           <title>${bucketLabel(time, per)}: ${countMemories(memories)}</title></rect>`;
       })}</svg></div>
-    <figcaption class="strip-axis" aria-hidden="true">${axisTimes(start, end).map((time, index) => html`
-      <span class=${index % 2 ? "wide" : ""}>${time > Date.now() ? "Today" : bucketLabel(time, per)}</span>`)}
+    <figcaption class="strip-axis" aria-hidden="true">${
+      axisLabels({ start, end, last: filled.at(-1).time, per }).map((name, index) => html`
+        <span class=${index % 2 ? "wide" : ""}>${name}</span>`)}
     </figcaption></figure>`;
 }
 
