@@ -196,7 +196,7 @@ function useFresh(pages, load) {
     const count = mergeNewest(pages.items, items, !next).length - pages.items.length;
     const page = { items, isWhole: !next, count };
     if (count && scrollY < TOP_PX) insert(page);
-    else setFresh(page);
+    else setFresh(count ? page : NONE);
     return count !== fresh.count;
   });
   const show = () => {
