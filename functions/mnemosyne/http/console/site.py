@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mnemosyne.http.common.encoding import accepts_gzip
@@ -81,7 +81,14 @@ def routes(issuer: str) -> list[Route]:
         return Response(_page(name), media_type="text/html; charset=utf-8", headers=headers)
 
     pages = (Route(path, partial(page, name=name), methods=["GET"]) for path, name in PAGES.items())
-    return [*pages, Route(FILES, _file, methods=["GET"])]
+    slashes = (Route(f"{path}/", _without_slash, methods=["GET"]) for path in PAGES if path != "/")
+    return [*pages, *slashes, Route(FILES, _file, methods=["GET"])]
+
+
+async def _without_slash(request: Request) -> Response:
+    """Redirect to the same path without the final slash, on the host that the browser has called."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{request.url.path.removesuffix('/')}{query}", status_code=308)
 
 
 @cache

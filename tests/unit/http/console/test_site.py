@@ -37,6 +37,18 @@ def test_the_page_may_run_only_its_own_files_and_may_not_be_framed(client: TestC
     assert not re.search(r"<script(?![^>]* src=)|\sstyle=|\son\w+=", answer.text), "nothing inline"
 
 
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [("/tags/", "/tags"), ("/memories/x/", "/memories/x"), ("/memories/x/edit/", "/memories/x/edit"),
+     ("/activity/?state=failed", "/activity?state=failed")],
+)  # fmt: skip
+def test_a_slash_at_the_end_of_an_address_leads_to_the_page_on_the_same_host(
+    client: TestClient, path: str, page: str
+) -> None:
+    answer = client.get(path, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (308, page)
+
+
 def test_the_page_may_connect_to_the_authorization_server_if_there_is_one(client: TestClient) -> None:
     assert "connect-src 'self' https://issuer.example;" in client.get("/").headers["content-security-policy"]
     without = TestClient(mcp_app(FakeServices())).get("/")
