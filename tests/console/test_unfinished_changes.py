@@ -5,7 +5,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
 from tests.console.holds import hold, release, wait_until_held
-from tests.console.person import click, find, keys, open_page, press, reads, type_into
+from tests.console.person import click, find, keys, open_page, press, reads, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -161,6 +161,10 @@ def test_a_title_that_is_emptied_is_named_in_the_error(system: DevServer, site: 
     system.call("delete_memory", {"id": id_})
 
 
+# Whether the browser asks before it closes the tab.
+LEAVE = "const left = new Event('beforeunload', { cancelable: true }); return !dispatchEvent(left)"
+
+
 @pytest.mark.parametrize(("path", "field"), [("/add", "content"), ("/memories/ID/edit", "title")])
 def test_the_browser_asks_before_it_discards_what_was_typed(
     system: DevServer, site: str, browser: Chromium, path: str, field: str
@@ -168,10 +172,28 @@ def test_the_browser_asks_before_it_discards_what_was_typed(
     id_ = system.remember(f"TITLE: Rope\nFor {field}.")
     browser.open(f"{site}{path}".replace("ID", id_))
     find(browser, f"#{field}")
-    leave = "const left = new Event('beforeunload', { cancelable: true }); return !dispatchEvent(left)"
-    assert not browser.driver.execute_script(leave)
+    assert not browser.driver.execute_script(LEAVE)
     type_into(browser, field, "Typed for an hour")
-    assert browser.driver.execute_script(leave)
+    assert browser.driver.execute_script(LEAVE)
     press(browser, "Add" if field == "content" else "Save")
-    wait_until(lambda: not browser.driver.execute_script(leave), "all is stored")
+    wait_until(lambda: not browser.driver.execute_script(LEAVE), "all is stored")
     system.call("delete_memory", {"id": id_})
+
+
+def test_the_browser_asks_before_it_ends_a_deletion(system: DevServer, site: str, browser: Chromium) -> None:
+    ids = [system.remember(f"TITLE: {name}\nOf wood.", tags=["tackle"]) for name in ("Block", "Cleat")]
+    browser.open(f"{site}/?tags=tackle")
+    wait_for_titles(browser, "Cleat", "Block")
+    keys(browser, "j", Keys.DELETE)
+    wait_for_titles(browser, "Block")
+    assert not browser.driver.execute_script(LEAVE), "closing the tab keeps the memory"
+    hold(browser, "delete_memory")
+    keys(browser, "j", Keys.DELETE)  # the second message ends the wait of the first
+    wait_until_held(browser)
+    assert browser.driver.execute_script(LEAVE)
+    release(browser)
+    wait_until(lambda: not browser.driver.execute_script(LEAVE), "the memory is deleted")
+    assert system.error("get_memory", {"id": ids[1]})
+    keys(browser, "z")
+    wait_for_titles(browser, "Block")
+    system.call("delete_memory", {"id": ids[0]})

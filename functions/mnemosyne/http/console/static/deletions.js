@@ -1,15 +1,20 @@
 // Delete memories after ten seconds, because the server has no undo. The memories are deleted even if the person opens
-// another page of the console, but are kept if the tab is closed within the ten seconds.
+// another page of the console, but are kept if the tab is closed within the ten seconds. While the server deletes them,
+// which takes minutes if it is unavailable, the browser asks before it closes the tab.
 import { forgetLists } from "./address.js";
 import { client } from "./mcp.js";
 import { observable } from "./observable.js";
 import { beginning, number } from "./text.js";
 import { isToastShown, showToast } from "./toast.js";
+import { askBeforeLeaving } from "./unsaved.js";
 
 const MOST_IDS = 100; // maximum ids of a call of delete_memory
 
 // Ids of memories that were deleted or wait for their deletion. Lists leave these memories out.
 export const deletedIds = observable(new Set());
+
+const deleting = new Set(); // lists of ids that the server deletes now
+askBeforeLeaving(() => deleting.size > 0);
 
 const keep = (ids) => deletedIds.set(deletedIds.get().difference?.(new Set(ids)) ?? without(ids));
 const without = (ids) => new Set([...deletedIds.get()].filter((id) => !ids.includes(id)));
@@ -29,7 +34,10 @@ export function deleteLater(memories, { onUndo = () => {} } = {}) {
   const others = memories.filter(({ id }) => !deletedIds.get().has(id));
   if (!others.length) return;
   const ids = others.map(({ id }) => id);
-  const callTool = client.retrying(); // fails after another person has logged in
+  // Calls fail after another person has logged in.
+  const callTool = client.retrying((reason) => {
+    if (reason && !isToastShown()) showToast(`Not deleted yet: ${reason}`);
+  });
   showToast(deletionText(others), {
     onAction: () => {
       keep(ids);
@@ -41,7 +49,9 @@ export function deleteLater(memories, { onUndo = () => {} } = {}) {
 }
 
 async function commit(ids, callTool) {
+  deleting.add(ids);
   const { left, replaced, error } = await deleteAll(ids, callTool);
+  deleting.delete(ids);
   forgetLists();
   if (!error) return offerReplaced(ids, replaced, callTool);
   keep(left);
