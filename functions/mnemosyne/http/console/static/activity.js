@@ -120,12 +120,12 @@ export async function loadAgain(load, count) {
 // The requests that the person has picked, and the bar with buttons that retry or delete these requests. `picks` is
 // null if the person may neither retry nor delete requests.
 function usePicks({ requests, may, redriving, onChanged }) {
-  const [picked, setPicked] = useState(new Set());
+  const [picks, setPicks] = useState(new Set());
   const [isAsking, setIsAsking] = useState(false);
-  const chosen = requests.filter((request) => picked.has(request.request_id) && isGivenUp(request));
-  const letters = [...new Set(chosen.map(({ dead_letter: letter }) => letter))];
-  const clear = () => setPicked(new Set());
-  const toggle = (ids, isPicked) => setPicked((before) => {
+  const selection = requests.filter((request) => picks.has(request.request_id) && isGivenUp(request));
+  const letters = [...new Set(selection.map(({ dead_letter: letter }) => letter))];
+  const clear = () => setPicks(new Set());
+  const toggle = (ids, isPicked) => setPicks((before) => {
     const others = [...before].filter((id) => !ids.includes(id));
     return new Set(isPicked ? [...others, ...ids] : others);
   });
@@ -134,8 +134,8 @@ function usePicks({ requests, may, redriving, onChanged }) {
     redriving.run(letters);
   };
   const [mayRetry, mayDelete] = [redriving.mayRedrive, may.has("drop_dead_letters")];
-  useKeys({ Escape: () => (picked.size ? clear() : false) });
-  const bar = chosen.length > 0 && html`<${Bar} name="Actions on the picked requests" count=${chosen.length}
+  useKeys({ Escape: () => (picks.size ? clear() : false) });
+  const bar = selection.length > 0 && html`<${Bar} name="Actions on the picked requests" count=${selection.length}
     onClear=${clear}>
     ${mayRetry && html`<${BarAction} icon="retry" name="Retry" onClick=${retry} />`}
     ${mayDelete && html`<${BarAction} icon="trash" name="Delete …" onClick=${() => setIsAsking(true)} />`}</>`;
@@ -147,7 +147,7 @@ function usePicks({ requests, may, redriving, onChanged }) {
   };
   const question = isAsking && html`<${Deletion} letters=${letters} onClose=${() => setIsAsking(false)}
     onDeleted=${onDeleted} />`;
-  return { picks: mayRetry || mayDelete ? { picked, toggle } : null, question };
+  return { picks: mayRetry || mayDelete ? { ids: picks, toggle } : null, question };
 }
 
 // Update the loaded requests from a newer first page, in the order of the server. An unchanged request stays the same

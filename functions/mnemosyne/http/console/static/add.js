@@ -18,14 +18,14 @@ import { askBeforeLeaving } from "./unsaved.js";
 const EMPTY = { content: "", title: "", tags: [], when: "", session: "", metadata: "", replaces: "", isParts: false };
 const WAIT_MS = 500;
 const MOST_CHARACTERS = 100_000;
-const MOST_ADDED = 10;
+const MOST_ADDITIONS = 10;
 const ONLY_DATES = "Write a date, such as 2026-05-01: your key lacks the scope read, which a time in words needs.";
 const NOT_REPLACED = "It replaces nothing, because your key lacks the scope read.";
 const LEAST_CHECKED = 12; // minimum characters of a content that is compared
 
 // The form and the latest memories are kept while another page is open.
 const draft = observable(null);
-export const added = observable([]);
+export const additions = observable([]);
 
 // Empty the form before the next log-in, because the next person may have another namespace.
 export const clearDraft = () => draft.set(EMPTY);
@@ -118,7 +118,7 @@ export function Add({ address, may }) {
         <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span><span class="grow"></span>
         <span class="help num">
           ${number(form.content.length)} of ${number(MOST_CHARACTERS)} characters</span></div></form>
-    <${Added} may=${may} /></div>`;
+    <${Additions} may=${may} /></div>`;
 }
 
 // Store each part of the text as a memory. No title is sent, because all the memories would get the same title.
@@ -192,7 +192,7 @@ function When({ text, may }) {
 }
 
 const update = (id, fields) =>
-  added.set(added.get().map((entry) => (entry.id === id ? { ...entry, ...fields } : entry)));
+  additions.set(additions.get().map((entry) => (entry.id === id ? { ...entry, ...fields } : entry)));
 
 const isOpen = ({ state }) => state === "queued" || state === "unknown";
 
@@ -201,8 +201,8 @@ const isOpen = ({ state }) => state === "queued" || state === "unknown";
 // is empty.
 async function follow(entries, replaces, may) {
   const callTool = client.retrying();
-  const most = Math.max(MOST_ADDED, entries.length);
-  added.set([...entries.map((entry) => ({ ...entry, state: "queued" })), ...added.get()].slice(0, most));
+  const most = Math.max(MOST_ADDITIONS, entries.length);
+  additions.set([...entries.map((entry) => ({ ...entry, state: "queued" })), ...additions.get()].slice(0, most));
   forgetLists();
   const ids = entries.map(({ id }) => id);
   if (!may.has("ingest_status")) return void (replaces && update(ids[0], { error: NOT_REPLACED }));
@@ -215,7 +215,7 @@ async function follow(entries, replaces, may) {
       }
     }, callTool);
   } catch (error) {
-    for (const { id } of added.get().filter((entry) => ids.includes(entry.id) && isOpen(entry))) {
+    for (const { id } of additions.get().filter((entry) => ids.includes(entry.id) && isOpen(entry))) {
       update(id, { error: replaces ? `It may be stored, but it replaces nothing: ${error.message}` : error.message });
     }
   }
@@ -226,8 +226,8 @@ async function follow(entries, replaces, may) {
   forgetLists(...(replaces ? [replaces] : []));
 }
 
-function Added({ may }) {
-  const entries = useValue(added);
+function Additions({ may }) {
+  const entries = useValue(additions);
   const help = html`<p class="help">After you paste a list or several paragraphs, the page asks whether they are one
     memory or several.${mayImport(may) && html` A file goes to <a href="/import">Import</a>, or drop it here.`}</p>`;
   if (!entries.length) return html`<aside class="side" aria-label="Files">${help}</aside>`;
@@ -240,7 +240,7 @@ function Entry({ entry, may }) {
   const { state, error, memory, form: { content } } = entry;
   const undo = () => {
     deleteLater([{ id: memory, title: plain(content) }]);
-    added.set(added.get().filter((other) => other !== entry));
+    additions.set(additions.get().filter((other) => other !== entry));
   };
   const again = () => {
     const current = draft.get();

@@ -21,13 +21,13 @@ export function useParts({ form, change, draft, may, field }) {
     setIsAsking(isSeveral(splitText(draft.get().content)));
     change({ isParts: false });
   });
-  const choose = (chosen) => {
+  const choose = (answer) => {
     setIsAsking(false);
-    change({ isParts: chosen });
+    change({ isParts: answer });
     field.current.focus();
   };
   const question = isSeveral(split) && (isParts
-    ? html`<${Chosen} parts=${split.parts} onOne=${() => choose(false)} />`
+    ? html`<${Parts} parts=${split.parts} onOne=${() => choose(false)} />`
     : html`<${Question} ...${split} choose=${choose} />`);
   return { parts: isParts ? split.parts : null, question, onPaste, close: () => setIsAsking(false) };
 }
@@ -37,7 +37,7 @@ const Question = ({ kind, parts, choose }) => html`<${Note} kind="info" icon="li
   <p class="btns"><${Button} class="btn small" onClick=${() => choose(false)}>One memory</>
     <${Button} class="btn small" onClick=${() => choose(true)}>${countMemories(parts.length)}</></p></div></>`;
 
-function Chosen({ parts, onOne }) {
+function Parts({ parts, onOne }) {
   const more = parts.length - MOST_SHOWN;
   return html`<section class="panel pad stack-s" aria-labelledby="parts"><h2 id="parts">
       ${countMemories(parts.length)}</h2>

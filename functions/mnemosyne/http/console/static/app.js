@@ -5,7 +5,7 @@ import {
 import { logOut, LogIn, NotRevoked, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
-import { Add, added, clearDraft } from "./add.js";
+import { Add, additions, clearDraft } from "./add.js";
 import { Audit } from "./audit.js";
 import { Connect } from "./connect.js";
 import { clearEdits, Edit } from "./edit.js";
@@ -108,7 +108,7 @@ function useAccount() {
     for (const { resolve, reject } of waiting.current.splice(0)) (isSame ? resolve : reject)(error);
     if (isSame) return; // the page stays as it is, with all that was typed, added and deleted
     deletedIds.set(new Set());
-    added.set([]);
+    additions.set([]);
     const forgets = [clearDraft, clearEdits, clearExport, clearImports, clearToast, forgetFailures, forgetPerson];
     for (const forget of forgets) forget();
     setLogIns((before) => before + 1);

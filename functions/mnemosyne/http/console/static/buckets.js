@@ -48,12 +48,11 @@ export function fillBuckets({ per, buckets }) {
   const counts = new Map(buckets.map(({ start, memories }) => [midnight(start), memories]));
   const starts = [...counts.keys()];
   const last = starts.at(-1);
-  const filled = [];
-  for (let time = starts[0]; time <= last && filled.length < MOST_BUCKETS; time = bucketEnd(time, per)) {
-    filled.push(time);
+  const times = [];
+  for (let time = starts[0]; time <= last && times.length < MOST_BUCKETS; time = bucketEnd(time, per)) {
+    times.push(time);
   }
-  const times = filled.at(-1) === last ? filled : starts;
-  return times.map((time) => ({ time, memories: counts.get(time) ?? 0 }));
+  return (times.at(-1) === last ? times : starts).map((time) => ({ time, memories: counts.get(time) ?? 0 }));
 }
 
 const DAYS = { day: 1, week: 7, month: 30, year: 365 };
@@ -87,9 +86,9 @@ export function coarsen({ per, buckets }, most) {
 export const bucketLabel = (time, per) => new Intl.DateTimeFormat(undefined, LABELS[per]).format(new Date(time));
 
 // Filters for all buckets that overlap the time from `start` until `end`.
-export function filtersOfSelection(filled, per, start, end) {
-  const within = filled.filter(({ time }) => time <= end);
-  const first = within.findLast(({ time }) => time <= start) ?? filled[0];
+export function filtersOfSelection(buckets, per, start, end) {
+  const within = buckets.filter(({ time }) => time <= end);
+  const first = within.findLast(({ time }) => time <= start) ?? buckets[0];
   const last = within.at(-1) ?? first;
   return timeFilters(first.time, bucketEnd(last.time, per));
 }

@@ -24,8 +24,8 @@ async function exportMemories(ids) {
     const parts = [];
     for (const part of partsOf(ids)) parts.push(await call("export_memories", { ids: part }));
     save("memories.jsonl", parts.map(({ lines }) => lines));
-    const exported = parts.reduce((sum, { memories }) => sum + memories, 0);
-    showToast(`${countMemories(exported)} exported.${deletedText(ids.length - exported)}`);
+    const total = parts.reduce((sum, { memories }) => sum + memories, 0);
+    showToast(`${countMemories(total)} exported.${deletedText(ids.length - total)}`);
   } catch (error) {
     showToast(`Not exported: ${error.message}`);
   }

@@ -223,30 +223,30 @@ export function useAnswer(input, ask, waitMs) {
 //   change  replaces the items by the result of a function of the items
 // A reload or change is ignored if the address has changed since it began.
 export function usePages(name, loadPage) {
-  const shown = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
-  const [list, setList] = useState(shown.current);
+  const latest = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
+  const [list, setList] = useState(latest.current);
   const action = useAction(loadPage);
   const show = (next) => {
-    shown.current = next;
+    latest.current = next;
     setList(next);
   };
   const load = async (cursor) => {
     const key = `${location.href} ${name}`;
-    if (!cursor) show({ ...shown.current, next: undefined, key });
+    if (!cursor) show({ ...latest.current, next: undefined, key });
     const page = await action.run(cursor);
-    if (!page || shown.current.key !== key) return;
-    const before = cursor ? shown.current.items : [];
+    if (!page || latest.current.key !== key) return;
+    const before = cursor ? latest.current.items : [];
     show({ ...page, items: [...before, ...page.items], next: page.next ?? "", key });
-    saveList(key, shown.current);
+    saveList(key, latest.current);
   };
   const start = () => {
     const saved = savedList(`${location.href} ${name}`);
     return saved ? show(saved) : load();
   };
   const change = (update) => {
-    if (shown.current.key !== list.key) return;
-    show({ ...shown.current, items: update(shown.current.items) });
-    saveList(list.key, shown.current);
+    if (latest.current.key !== list.key) return;
+    show({ ...latest.current, items: update(latest.current.items) });
+    saveList(list.key, latest.current);
   };
   const reload = async () => { if (list.key === `${location.href} ${name}`) await load(); };
   const isEmpty = list.next === "" && !list.items.length;

@@ -89,16 +89,16 @@ function TimeDialog({ form, choose, onClose }) {
 // A list of options, and a field that filters the list.
 function Choices({ label, options, counting, onChoose }) {
   const [text, setText] = useState("");
-  const shown = options.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase()));
-  const use = submitting(() => text.trim() && onChoose(shown.length === 1 ? shown[0].name : text.trim()));
+  const matches = options.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase()));
+  const use = submitting(() => text.trim() && onChoose(matches.length === 1 ? matches[0].name : text.trim()));
   return html`<form class="stack" onSubmit=${use}>
     <input class="input" aria-label=${label} placeholder=${label} value=${text} autofocus
       onInput=${(event) => setText(event.target.value)} />
-    <ul class="facet choices">${shown.map(({ name, count, isOn }) => html`<li>
+    <ul class="facet choices">${matches.map(({ name, count, isOn }) => html`<li>
       <button type="button" aria-pressed=${String(Boolean(isOn))} onClick=${() => onChoose(name)}><span>${name}</span>
         <span class="num">${number(count)}</span></button></li>`)}</ul>
     <${LoadProblem} error=${counting.error} onRetry=${counting.run} />
-    ${!shown.length && html`<p class="help">
+    ${!matches.length && html`<p class="help">
       ${options.length ? "None in this list." : counting.done && "None yet."}
       ${text.trim() && ` Press Enter to filter by “${text.trim()}”.`}</p>`}</form>`;
 }

@@ -62,12 +62,12 @@ const page = (selection, cursor) =>
   call("forget_memories", { ...selection, limit: MOST, ...(cursor && { cursor }) });
 
 // Load the memories that the person has chosen, page by page. `preview` is null if the choice has changed since then.
-function usePreview(chosen) {
+function usePreview(choice) {
   const [preview, setPreview] = useState(null);
   const looking = useAction(async () => {
     setPreview(null);
-    const selection = selectionOf(chosen);
-    setPreview({ chosen, selection, ...(await page(selection)) });
+    const selection = selectionOf(choice);
+    setPreview({ choice, selection, ...(await page(selection)) });
   });
   const more = useAction(async () => {
     // Send the token of the first page, so that a time in words, such as "last week", means the same period on every
@@ -78,23 +78,23 @@ function usePreview(chosen) {
     setPreview((before) => before === preview
       ? { ...preview, page: [...preview.page, ...next.page], next_cursor: next.next_cursor } : before);
   });
-  return { preview: preview?.chosen === chosen ? preview : null, looking, more };
+  return { preview: preview?.choice === choice ? preview : null, looking, more };
 }
 
 export function Forget({ may }) {
-  const [chosen, setChosen] = useState({ isAll: false, tags: [], ...EMPTY });
+  const [choice, setChoice] = useState({ isAll: false, tags: [], ...EMPTY });
   const { busy, state, error } = useLatest();
-  const { preview, looking, more } = usePreview(chosen);
+  const { preview, looking, more } = usePreview(choice);
   const done = state?.finished ? state : null;
   const again = () => {
     latest.set(null);
-    setChosen({ ...chosen });
+    setChoice({ ...choice });
   };
   return html`<div class="narrow"><div class="page-head"><${Heading}>Forget</></div><div class="stack">
     <p class="soft">Forgetting deletes memories with all their texts in the database, including dead letters. It
       cannot be undone. A signed receipt states what was deleted, and where copies remain and until when.</p>
-    ${!busy && !done && html`<${Choice} ...${{ chosen, looking, may }}
-      onChange=${(part) => setChosen({ ...chosen, ...part })} />`}
+    ${!busy && !done && html`<${Choice} ...${{ choice, looking, may }}
+      onChange=${(part) => setChoice({ ...choice, ...part })} />`}
     ${!busy && !done && preview && html`<${Preview} ...${{ preview, more }}
       onForget=${() => { if (!busy) forgetAll(preview); }} />`}
     ${state && !done && html`<${Progress} state=${state} />`}
@@ -102,20 +102,20 @@ export function Forget({ may }) {
     <${Problem} error=${error} /></div></div>`;
 }
 
-function Choice({ chosen, onChange, looking, may }) {
+function Choice({ choice, onChange, looking, may }) {
   const submit = (event) => {
     event.preventDefault();
     if (!looking.busy) looking.run();
   };
   const field = (name, label, kind = "text") => html`<div class="field"><label for=${`forget-${name}`}>${label}</label>
-    <input class="input" id=${`forget-${name}`} type=${kind} value=${chosen[name]}
+    <input class="input" id=${`forget-${name}`} type=${kind} value=${choice[name]}
       onInput=${(event) => onChange({ [name]: event.target.value })} /></div>`;
   return html`<form class="panel pad stack" onSubmit=${submit}>
     <div class="field"><label for="forget-tags">With any of these tags</label>
-      <${TagField} id="forget-tags" tags=${chosen.tags} onChange=${(tags) => onChange({ tags })} may=${may} /></div>
+      <${TagField} id="forget-tags" tags=${choice.tags} onChange=${(tags) => onChange({ tags })} may=${may} /></div>
     ${field("session", "Of this session")}${field("time", "Of a time, in words")}
     <div class="cols">${field("after", "From", "date")}${field("before", "To", "date")}</div>
-    <label class="check"><input type="checkbox" checked=${chosen.isAll}
+    <label class="check"><input type="checkbox" checked=${choice.isAll}
       onChange=${(event) => onChange({ isAll: event.target.checked })} /> Instead, all memories</label>
     <div class="btns"><${Button} class="btn main" type="submit" busy=${looking.busy}>
       Show what would be forgotten</></div>

@@ -147,18 +147,18 @@ function Recent({ form, may, facets, onTimes }) {
     <${More} pages=${pages} />${selection.dialog}`;
 }
 
-// Put the shown memories in groups by date. If further memories are not shown yet, the last group is incomplete
+// Put the memories of the rows in groups by date. If further memories have no row yet, the last group is incomplete
 // (`isWhole` is false).
-const groups = (shown, items, { next }) =>
-  groupsOf(shown).map((group, index, all) => {
-    const isWhole = index < all.length - 1 || (next === "" && shown.length === items.length);
+const groups = (rows, items, { next }) =>
+  groupsOf(rows).map((group, index, all) => {
+    const isWhole = index < all.length - 1 || (next === "" && rows.length === items.length);
     return { ...group, isWhole };
   });
 
 // Return the items with changed tags: `ids` are the changed memories.
-export const withTags = (items, ids, added, removed) =>
+export const withTags = (items, ids, additions, removals) =>
   items.map((item) => (ids.includes(item.id)
-    ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removed.includes(tag)), ...added])] }
+    ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removals.includes(tag)), ...additions])] }
     : item));
 
 // Insert the new memories of a newer first page into the loaded memories, each after the memory that it follows on the

@@ -103,14 +103,14 @@ function Tiles({ stats }) {
 }
 
 function Months({ timeline }) {
-  const filled = fillBuckets({ ...timeline, per: "month" }).slice(-MONTHS);
-  const most = Math.max(...filled.map(({ memories }) => memories), 1);
+  const buckets = fillBuckets({ ...timeline, per: "month" }).slice(-MONTHS);
+  const most = Math.max(...buckets.map(({ memories }) => memories), 1);
   const marks = axisMarks(most);
   const y = (count) => CHART_HEIGHT * (1 - count / marks[0]);
-  const [first, last] = [filled[0], filled.at(-1)]
+  const [first, last] = [buckets[0], buckets.at(-1)]
     .map(({ time, memories }) => `${countMemories(memories)} in ${bucketLabel(time, "month")}`);
   const label = `Memories by month, from ${first} to ${last}`;
-  const step = 1200 / filled.length;
+  const step = 1200 / buckets.length;
   const width = Math.min(step * 0.68, MOST_BAR);
   const short = new Intl.DateTimeFormat(undefined, { month: "short" });
   return html`<section class="panel pad stack"><h2>Memories by month</h2><figure class="chart">
@@ -118,11 +118,11 @@ function Months({ timeline }) {
       ${number(count)}</span>`)}</div>
     <svg viewBox="0 0 1200 100" preserveAspectRatio="none" role="img" aria-label=${label}>
       ${[0, 50, 100].map((line) => html`<line x1="0" x2="1200" y1=${line} y2=${line} />`)}
-      ${filled.map(({ time, memories }, index) => html`<rect class=${index === filled.length - 1 ? "now" : ""}
+      ${buckets.map(({ time, memories }, index) => html`<rect class=${index === buckets.length - 1 ? "now" : ""}
         x=${index * step + (step - width) / 2} width=${width} y=${y(memories)} height=${CHART_HEIGHT - y(memories)}>
         <title>${bucketLabel(time, "month")}: ${countMemories(memories)}</title></rect>`)}</svg>
-    <figcaption class="chart-x" aria-hidden="true">${filled.map(({ time }, index) => html`
-      <span class=${(filled.length - index) % 2 ? "" : "thin"}>${short.format(new Date(time))}
+    <figcaption class="chart-x" aria-hidden="true">${buckets.map(({ time }, index) => html`
+      <span class=${(buckets.length - index) % 2 ? "" : "thin"}>${short.format(new Date(time))}
       </span>`)}</figcaption></figure></section>`;
 }
 

@@ -22,7 +22,7 @@ const textOf = ({ content }) => shorten(plain(bodyOf(content)), MOST_TEXT);
 
 export function Replace({ memory, onClose }) {
   const [query, setQuery] = useState("");
-  const [chosen, setChosen] = useState(null);
+  const [successor, setSuccessor] = useState(null);
   const searching = useAction((text) => candidates(text, memory.id));
   useEffect(() => {
     const text = query.trim() || shorten(textOf(memory), 100);
@@ -30,35 +30,36 @@ export function Replace({ memory, onClose }) {
     return () => clearTimeout(timer);
   }, [query]);
   const replacing = useChange("Replace", async () => {
-    await change(chosen.id);
+    await change(successor.id);
     const undo = () => change(memory.superseded_by ?? "none");
     showToast("Replaced.", { onAction: () => undo().catch(({ message }) => showToast(`Not undone: ${message}`)) });
     return true;
   });
-  const change = async (successor) => {
-    await call("update_memory", { id: memory.id, superseded_by: successor });
+  const change = async (id) => {
+    await call("update_memory", { id: memory.id, superseded_by: id });
     forgetLists(memory.id);
   };
-  const replace = () => chosen && replacing.run();
-  const button = html`<${Button} class="btn main" busy=${replacing.busy || !chosen} onClick=${replace}>Replace it</>`;
+  const replace = () => successor && replacing.run();
+  const button = html`<${Button} class="btn main" busy=${replacing.busy || !successor}
+    onClick=${replace}>Replace it</>`;
   return html`<${Dialog} title="Replace with…" onClose=${onClose} action=${button} change=${replacing}>
     <form role="search" class="search" onSubmit=${(event) => event.preventDefault()}><${Icon} name="search" />
       <input type="search" aria-label="Which memory is current?" placeholder="Which memory is current?" autofocus
         value=${query} onInput=${(event) => setQuery(event.target.value)} /></form>
-    ${searching.done && html`<${Options} found=${searching.done} ...${{ chosen, setChosen }} />`}
-    ${chosen && html`<div class="swap"><div><span class="label">Will be replaced</span>${textOf(memory)}</div>
-      <${Icon} name="arrow" /><div><span class="label">Current from now on</span>${textOf(chosen)}</div></div>`}
+    ${searching.done && html`<${Options} memories=${searching.done} ...${{ successor, setSuccessor }} />`}
+    ${successor && html`<div class="swap"><div><span class="label">Will be replaced</span>${textOf(memory)}</div>
+      <${Icon} name="arrow" /><div><span class="label">Current from now on</span>${textOf(successor)}</div></div>`}
     <p class="help">The replaced memory stays readable under History.</p>
     <${Problem} error=${searching.error ?? replacing.error} /></>`;
 }
 
-function Options({ found, chosen, setChosen }) {
-  if (!found.length) return html`<p class="help" role="status">No other memories.</p>`;
-  return html`<div class="options-list" role="radiogroup" aria-label="Memories">${found.map((memory) => {
+function Options({ memories, successor, setSuccessor }) {
+  if (!memories.length) return html`<p class="help" role="status">No other memories.</p>`;
+  return html`<div class="options-list" role="radiogroup" aria-label="Memories">${memories.map((memory) => {
     const { title, text } = labelsOf({ ...memory, preview: textOf(memory) });
     return html`<label class="option" key=${memory.id}><input type="radio" name="with"
-      checked=${chosen?.id === memory.id}
-      onChange=${() => setChosen(memory)} /><${Line} title=${title} text=${text} />
+      checked=${successor?.id === memory.id}
+      onChange=${() => setSuccessor(memory)} /><${Line} title=${title} text=${text} />
       <${Time} at=${memory.timestamp} name=${momentName} class="row-date" /></label>`;
   })}</div>`;
 }

@@ -18,7 +18,7 @@ export function groupImports(requests) {
 // Whether a request is dead-lettered and its message is kept, so that it can be retried.
 export const isGivenUp = ({ state, dead_letter: letter }) => state === "dead_lettered" && Boolean(letter);
 
-// `picks` has the ids of the picked requests, and the function `toggle`, which picks requests or clears their
+// `picks` has the `ids` of the picked requests, and the function `toggle`, which picks requests or clears their
 // checkboxes. `picks` is null if the caller has no right to retry or to delete requests.
 export function Requests({ requests, may, redriving, picks }) {
   const row = (group) => {
@@ -41,7 +41,7 @@ const failuresFirst = (requests) => [...requests.filter(isFailure), ...requests.
 function Pick({ requests, name, picks }) {
   const ids = requests.filter(isGivenUp).map(({ request_id: id }) => id);
   if (!picks || !ids.length) return null;
-  const isPicked = ids.every((id) => picks.picked.has(id));
+  const isPicked = ids.every((id) => picks.ids.has(id));
   return html`<label class="pick-request"><input type="checkbox" checked=${isPicked} aria-label=${`Pick: ${name}`}
     onClick=${() => picks.toggle(ids, !isPicked)} /></label>`;
 }
@@ -84,7 +84,7 @@ function fromOf({ client, import_name: file, import_line: line, source }) {
 function RequestRow({ request, may, redriving, picks, isPart = false }) {
   const { state, error, note, attempts, memory_id: id, dead_letter: letter } = request;
   const from = isPart && request.import_line ? `Line ${number(request.import_line)}` : fromOf(request);
-  const isPicked = picks?.picked.has(request.request_id);
+  const isPicked = picks?.ids.has(request.request_id);
   return html`<tr class=${`${isPart ? "part" : ""}${isPicked ? " picked" : ""}`}>
     <td><${Pick} requests=${[request]} name=${wordsOf(request)} picks=${picks} /><${State} state=${state} /></td>
     <td><${Line} text=${wordsOf(request)} />${error && html`<span class="reason">${error}</span>`}

@@ -16,17 +16,17 @@ export function idsBetween(ids, from, until) {
 // The ids of the picked rows, and functions that pick one row or a range of rows. `list` refers to the element of the
 // list. A range is all rows between two rows, in the order of the page.
 function usePicks(list) {
-  const [picked, setPicked] = useState(new Set());
+  const [picks, setPicks] = useState(new Set());
   const [isPicking, setIsPicking] = useState(false);
   const last = useRef(null); // the row that was picked last, where a range begins
   const clear = () => {
-    setPicked(new Set());
+    setPicks(new Set());
     setIsPicking(false);
   };
   const pick = (id, isRange) => {
     const { current: first } = last;
     const ids = rowsOf(list.current).map((row) => row.dataset.id);
-    setPicked((before) => {
+    setPicks((before) => {
       const next = new Set(before);
       if (isRange && first) for (const other of idsBetween(ids, first, id)) next.add(other);
       else if (next.has(id)) next.delete(id);
@@ -35,17 +35,17 @@ function usePicks(list) {
     });
     last.current = id;
   };
-  return { picked, pick, clear, isPicking: isPicking || picked.size > 0, setIsPicking };
+  return { picks, pick, clear, isPicking: isPicking || picks.size > 0, setIsPicking };
 }
 
 // Make a function that returns the state of a row. While the state is unchanged, the function returns the same object,
 // so that the row is not rendered again.
-function useRows({ at, picked, setAt, pick }) {
+function useRows({ at, picks, setAt, pick }) {
   const rows = useRef(new Map());
   const latest = useRef(null);
   latest.current = { setAt, pick };
   return (id) => {
-    const [isAt, isPicked] = [id === at, picked.has(id)];
+    const [isAt, isPicked] = [id === at, picks.has(id)];
     const before = rows.current.get(id);
     if (before?.isAt === isAt && before.isPicked === isPicked) return before;
     const onFocus = () => latest.current.setAt(id);
@@ -63,11 +63,11 @@ export function useSelection({ items, may, onTagged }) {
   const ids = items.map(({ id }) => id);
   const [at, setAt] = useState(null);
   const list = useRef(null);
-  const { picked, pick, clear, isPicking, setIsPicking } = usePicks(list);
+  const { picks, pick, clear, isPicking, setIsPicking } = usePicks(list);
   const [isTagging, setIsTagging] = useState(false);
   const place = useRef(0); // where the row `at` is, or was before its deletion
   if (ids.includes(at)) place.current = ids.indexOf(at);
-  const chosen = items.filter(({ id }) => picked.has(id));
+  const selection = items.filter(({ id }) => picks.has(id));
   const remove = (memories) => {
     clear();
     deleteLater(memories);
@@ -82,24 +82,24 @@ export function useSelection({ items, may, onTagged }) {
     row.querySelector(".row-link").focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   };
-  const current = chosen.length ? chosen : items.filter(({ id }) => id === at);
+  const current = selection.length ? selection : items.filter(({ id }) => id === at);
   useKeys({
     j: () => move(1),
     k: () => move(-1),
     x: () => (at ? pick(at, false) : false),
     "Shift+x": () => (at ? pick(at, true) : false),
-    t: () => (may.has("update_memory") && chosen.length ? setIsTagging(true) : false),
+    t: () => (may.has("update_memory") && selection.length ? setIsTagging(true) : false),
     Delete: () => (may.has("delete_memory") && current.length ? remove(current) : false),
     Escape: () => (isPicking ? clear() : false),
   });
   useEffect(() => {
-    const bar = chosen.length > 0 && html`<${BulkBar} memories=${chosen} may=${may} onClear=${clear}
-      onTag=${() => setIsTagging(true)} onDelete=${() => remove(chosen)} />`;
+    const bar = selection.length > 0 && html`<${BulkBar} memories=${selection} may=${may} onClear=${clear}
+      onTag=${() => setIsTagging(true)} onDelete=${() => remove(selection)} />`;
     bulkBar.set(bar || null);
   });
   useEffect(() => () => bulkBar.set(null), []);
-  const dialog = isTagging && html`<${TagDialog} memories=${chosen} may=${may} onClose=${() => setIsTagging(false)}
+  const dialog = isTagging && html`<${TagDialog} memories=${selection} may=${may} onClose=${() => setIsTagging(false)}
     onTagged=${onTagged} onDone=${clear} />`;
-  const rowOf = useRows({ at, picked, setAt, pick });
+  const rowOf = useRows({ at, picks, setAt, pick });
   return { list, rowOf, dialog, isPicking, setIsPicking };
 }

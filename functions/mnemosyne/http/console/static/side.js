@@ -35,17 +35,17 @@ function TagSection({ id, may, memory }) {
     ${mayChange && !isAdding && html`<button class="chip" onClick=${() => setIsAdding(true)}><${Icon}
       name="plus" />Tag</button>`}</div>
     ${isAdding && html`<${NewTags} busy=${changing.busy} may=${may}
-      onSave=${(added) => changing.run({ add_tags: added })} />`}
+      onSave=${(additions) => changing.run({ add_tags: additions })} />`}
     <${Problem} error=${changing.error} /></section>`;
 }
 
 function NewTags({ busy, may, onSave }) {
-  const [added, setAdded] = useState([]);
+  const [tags, setTags] = useState([]);
   const field = useRef(null);
   useEffect(() => field.current.focus(), []);
   return html`<div class="stack-s"><label class="sr" for="side-tags">Add tags</label>
-    <${TagField} id="side-tags" tags=${added} onChange=${setAdded} may=${may} inputRef=${field} />
-    <${Button} class="btn small" busy=${busy} onClick=${() => added.length && onSave(added)}>Save</></div>`;
+    <${TagField} id="side-tags" tags=${tags} onChange=${setTags} may=${may} inputRef=${field} />
+    <${Button} class="btn small" busy=${busy} onClick=${() => tags.length && onSave(tags)}>Save</></div>`;
 }
 
 function Session({ memory }) {

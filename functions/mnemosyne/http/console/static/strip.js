@@ -17,9 +17,9 @@ const MOST_BARS = 120;
 //   x       the horizontal coordinate of a time
 //   timeOf  the time at a fraction of the width
 //   height  the height of the bar for a count
-export function scales(filled, per) {
-  const [start, end] = [filled[0].time, bucketEnd(filled.at(-1).time, per)];
-  const most = Math.max(...filled.map(({ memories }) => memories), 1);
+export function scales(buckets, per) {
+  const [start, end] = [buckets[0].time, bucketEnd(buckets.at(-1).time, per)];
+  const most = Math.max(...buckets.map(({ memories }) => memories), 1);
   const clamp = (value, least, greatest) => Math.min(Math.max(value, least), greatest);
   const x = (time) => ((clamp(time, start, end) - start) / (end - start)) * WIDTH;
   const timeOf = (fraction) => start + clamp(fraction, 0, 1) * (end - start);
@@ -41,24 +41,24 @@ export function Strip({ filters, selection, onSelect }) {
 
 function Plot({ timeline, suffix, selection, onSelect }) {
   const { per } = timeline;
-  const filled = fillBuckets(timeline);
-  const { x, timeOf, height, start, end } = scales(filled, per);
+  const buckets = fillBuckets(timeline);
+  const { x, timeOf, height, start, end } = scales(buckets, per);
   const plot = useRef(null);
-  const select = (from, until) => onSelect(filtersOfSelection(filled, per, from, until));
+  const select = (from, until) => onSelect(filtersOfSelection(buckets, per, from, until));
   const { drag, handlers } = useDrag(plot, timeOf, select);
   const { after, before } = selection;
-  const chosen = [after ? Date.parse(after) : start, before ? Date.parse(before) : end];
-  const isDate = (after || before) && !chosen.some(Number.isNaN);
-  const marked = drag ?? (isDate ? chosen : null);
+  const range = [after ? Date.parse(after) : start, before ? Date.parse(before) : end];
+  const isDate = (after || before) && !range.some(Number.isNaN);
+  const marked = drag ?? (isDate ? range : null);
   const isIn = (time) => marked && bucketEnd(time, per) > marked[0] && time <= marked[1];
   const total = timeline.buckets.reduce((sum, { memories }) => sum + memories, 0);
   const label = `${countMemories(total)} by the ${per}, from ${bucketLabel(start, per)} to ${
-    bucketLabel(filled.at(-1).time, per)}${suffix}. Choose a time with the filter.`;
+    bucketLabel(buckets.at(-1).time, per)}${suffix}. Choose a time with the filter.`;
   return html`<figure class="strip"><div class="strip-plot" ref=${plot} ...${handlers}>
     <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${label}>
       ${marked && html`<rect class="sel" x=${x(marked[0])} y="0" height=${HEIGHT}
         width=${Math.max(0, x(marked[1]) - x(marked[0]))} />`}
-      ${filled.filter(({ memories }) => memories).map(({ time, memories }) => {
+      ${buckets.filter(({ memories }) => memories).map(({ time, memories }) => {
         const place = x(bucketEnd(time, per)) - x(time);
         return html`<rect class=${isIn(time) ? "bar in" : "bar"} x=${x(time) + (place * GAP) / 2}
           width=${place * (1 - GAP)}
@@ -66,7 +66,7 @@ function Plot({ timeline, suffix, selection, onSelect }) {
           <title>${bucketLabel(time, per)}: ${countMemories(memories)}</title></rect>`;
       })}</svg></div>
     <figcaption class="strip-axis" aria-hidden="true">${
-      axisLabels({ start, end, last: filled.at(-1).time, per }).map((name, index) => html`
+      axisLabels({ start, end, last: buckets.at(-1).time, per }).map((name, index) => html`
         <span class=${index % 2 ? "wide" : ""}>${name}</span>`)}
     </figcaption></figure>`;
 }

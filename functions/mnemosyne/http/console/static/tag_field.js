@@ -16,12 +16,13 @@ const hasTag = (tags, tag) => tags.some((other) => isSame(other, tag));
 const NONE = { prefix: null, tags: [] };
 
 // Options for a text: stored tags that begin with it, then the text as another tag. `suggestions` is the server's
-// answer to a prefix, and `chosen` has the tags in the field. The text is a new tag (`isNew`) if the answer has all
+// answer to a prefix, and `fieldTags` has the tags in the field. The text is a new tag (`isNew`) if the answer has all
 // stored tags that begin with the text.
-export function optionsOf(input, suggestions, chosen) {
+export function optionsOf(input, suggestions, fieldTags) {
   const text = input.trim();
   const { prefix, tags } = suggestions;
-  const matching = tags.filter(({ tag }) => tag.toLowerCase().startsWith(text.toLowerCase()) && !hasTag(chosen, tag));
+  const isOffered = ({ tag }) => tag.toLowerCase().startsWith(text.toLowerCase()) && !hasTag(fieldTags, tag);
+  const matching = tags.filter(isOffered);
   const exactFirst = matching.toSorted((one, other) => isSame(other.tag, text) - isSame(one.tag, text));
   const options = exactFirst.slice(0, MOST_OPTIONS);
   const isNew = prefix === text && tags.length < LIMIT;

@@ -38,7 +38,7 @@ export function lookAlikes(tags) {
 
 export function TagList({ may }) {
   const [prefix, setPrefix] = useState("");
-  const [picked, setPicked] = useState([]);
+  const [picks, setPicks] = useState([]);
   const [open, setOpen] = useState(null); // { tags, to } of the open dialog
   const finding = useAction(async (text) =>
     ({ text, ...(await call("memory_facets", { limit: LIMIT, ...(text ? { prefix: text } : {}) })) }));
@@ -51,9 +51,9 @@ export function TagList({ may }) {
   const isFound = finding.done?.text === prefix.trim(); // else the tags are those of an earlier text
   const mayChange = may.has("change_tag");
   const total = finding.done?.total_tags ?? tags.length;
-  usePickedBar(picked, { clear: () => setPicked([]), merge: () => setOpen({ kind: "merge", tags: picked }) });
-  const toggle = (tag) => setPicked(picked.includes(tag) ? picked.filter((other) => other !== tag) : [...picked, tag]);
-  const onDone = () => setPicked((before) => before.filter((tag) => !open.tags.includes(tag)));
+  usePicksBar(picks, { clear: () => setPicks([]), merge: () => setOpen({ kind: "merge", tags: picks }) });
+  const toggle = (tag) => setPicks(picks.includes(tag) ? picks.filter((other) => other !== tag) : [...picks, tag]);
+  const onDone = () => setPicks((before) => before.filter((tag) => !open.tags.includes(tag)));
   return html`<div class="narrow"><div class="page-head"><${Heading} class="grow">Tags</>
       <input class="input rail-field" aria-label="Find a tag"
         placeholder=${total ? `Find among ${number(total)}` : "Find"}
@@ -66,7 +66,7 @@ export function TagList({ may }) {
       ${!finding.done && !finding.error && html`<${Loading} />`}
       ${isFound && !tags.length && html`<p class="soft" role="status">
         ${prefix.trim() ? "No tag begins with this." : "No tags yet."}</p>`}
-      ${tags.length > 0 && html`<${Table} ...${{ tags, picked, toggle, mayChange, setOpen }} />`}
+      ${tags.length > 0 && html`<${Table} ...${{ tags, picks, toggle, mayChange, setOpen }} />`}
       ${isFound && total > tags.length && !prefix.trim() && html`<p class="help">These are the${" "}
         ${number(tags.length)} most used of ${number(total)} tags. Find the others by their first letters.</p>`}
       ${finding.done?.complete === false && html`<p class="help">Counted over the newest 100,000 memories.</p>`}</div>
@@ -74,24 +74,24 @@ export function TagList({ may }) {
 }
 
 // The bar of actions on picked tags.
-function usePickedBar(picked, { clear, merge }) {
+function usePicksBar(picks, { clear, merge }) {
   useEffect(() => {
-    bulkBar.set(picked.length ? html`<div class="bulk" role="toolbar" aria-label="Actions on the picked tags">
-      <span class="count">${picked.length} picked</span>
-      ${picked.length > 1 && html`<button onClick=${merge}>Merge …</button>`}
+    bulkBar.set(picks.length ? html`<div class="bulk" role="toolbar" aria-label="Actions on the picked tags">
+      <span class="count">${picks.length} picked</span>
+      ${picks.length > 1 && html`<button onClick=${merge}>Merge …</button>`}
       <button onClick=${clear}>Pick none</button></div>` : null);
   });
   useEffect(() => () => bulkBar.set(null), []);
 }
 
-function Table({ tags, picked, toggle, mayChange, setOpen }) {
+function Table({ tags, picks, toggle, mayChange, setOpen }) {
   return html`<div class="panel flush"><table class="table tagtable"><thead><tr>
       <th><span class="sr">Pick</span></th><th>Tag</th><th>Memories</th><th>Last used</th><th><span
         class="sr">Action</span></th>
     </tr></thead><tbody>${tags.map(({ tag, memories, last_used: used }) => html`
-      <tr key=${tag} class=${picked.includes(tag) ? "picked" : ""}>
+      <tr key=${tag} class=${picks.includes(tag) ? "picked" : ""}>
         <td>${mayChange && html`<label class="btns"><input type="checkbox" aria-label=${`Pick ${tag}`}
-          checked=${picked.includes(tag)} onChange=${() => toggle(tag)} /></label>`}</td>
+          checked=${picks.includes(tag)} onChange=${() => toggle(tag)} /></label>`}</td>
         <td><a href=${tagAddress(tag)}>${tag}</a></td><td class="num sub">${number(memories)}</td>
         <td class="sub wide">${used && html`<${Time} at=${used} name=${dayName} />`}</td>
         <td>${mayChange && html`<span class="btns"><span class="grow"></span>

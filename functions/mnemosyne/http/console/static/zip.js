@@ -41,8 +41,8 @@ export function ending(count, size, offset) {
       [offset, 8]),
     header([LOCATOR_64, 4], [0, 4], [offset + size, 8], [1, 4]),
   ];
-  const shown = Math.min(count, MOST);
-  return [...many, header([END, 4], [0, 2], [0, 2], [shown, 2], [shown, 2], [size, 4], [offset, 4], [0, 2])];
+  const entries = Math.min(count, MOST);
+  return [...many, header([END, 4], [0, 2], [0, 2], [entries, 2], [entries, 2], [size, 4], [offset, 4], [0, 2])];
 }
 
 // The pieces of a zip file. Each file has `name` and `text`.
