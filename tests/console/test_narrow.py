@@ -53,6 +53,10 @@ def test_the_name_of_a_page_has_one_line(browser: Chromium, long_tags: str) -> N
     assert {*browser.driver.execute_script(LINES)} == {1}
 
 
+def test_the_link_of_the_logo_has_a_name(browser: Chromium, long_tags: str) -> None:
+    assert find(browser, "a.brand").accessible_name == "Mnemosyne"
+
+
 def test_all_actions_on_the_picked_memories_are_visible(browser: Chromium, long_tags: str) -> None:
     press(browser, "Pick")
     click(browser, ".pick input")

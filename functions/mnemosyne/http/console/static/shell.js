@@ -21,7 +21,7 @@ const host = () => location.host;
 export function Top({ pages, may, path, onHelp, onLogOut }) {
   const canAdd = may.has("ingest_memory");
   return html`<header class="top"><div class="top-in">
-    <a class="brand" href="/"><${Logo} /><span>Mnemosyne</span></a>
+    <a class="brand" href="/" aria-label="Mnemosyne"><${Logo} /><span>Mnemosyne</span></a>
     <nav class="nav" aria-label="Pages">${pages.map((page) => html`<${PageLink} page=${page} path=${path} />`)}</nav>
     <div class="top-end">
       <${Where} />
