@@ -20,7 +20,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
 from mnemosyne.cli import formats
 from mnemosyne.cli.export import _records, _write
-from mnemosyne.cli.import_ import _lines
+from mnemosyne.cli.restore import _lines
 from mnemosyne.cli.system import pages
 from mnemosyne.domain.archive import EXTRAS, ArchivedMemory
 from mnemosyne.domain.forgetting import Selection

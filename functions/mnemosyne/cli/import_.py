@@ -7,36 +7,24 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import click
 
-from mnemosyne.app.operations.export import LINES, RestoreLines
-from mnemosyne.app.operator import SystemOperator
 from mnemosyne.cli import destinations, formats, importer, post_import_updates
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.listing import Listing, check_notes, list_files
-from mnemosyne.cli.open_services import (
-    DEFAULT_NAMESPACE,
-    data_directory,
-    open_services,
-    owner_settings,
-    settings_of_a_system,
-)
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, open_services, settings_of_a_system
 from mnemosyne.cli.options import check_name, check_source
 from mnemosyne.cli.private import FailuresFile
-from mnemosyne.cli.system import LocalSystem, System
+from mnemosyne.cli.restore import restore_files
 from mnemosyne.cli.target import DATA_DIR, URL, target, tools_address
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import timezone_option
-from mnemosyne.domain.batches import batches
-from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats.item import FAILURE, ITEM_BYTES
+from mnemosyne.formats.item import FAILURE
 from mnemosyne.formats.reading import unpacked_name
 from mnemosyne.service.seen_requests import SeenRequests
 
@@ -86,16 +74,15 @@ def import_(
     if source:
         check_notes(listings.values())
     # Count the memories before any memory is sent, because the count also checks that all files can be read.
-    counts = {path: _count_memories(listing) for path, listing in listings.items()}
+    total = sum(_count_memories(listing) for listing in listings.values())
+    sources = {path: Source.at(path, timezone, source) for path in files}
     for path in files:
         FailuresFile(path).check()
     totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})
     has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
         journals = {path: Journal(path, destination.name) for path in listings}
-        index = SeenRequests()
-        for path, listing in listings.items():
-            _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path], index)
+        _import(listings, sources, total, destination, journals)
         post_import_updates.apply(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
@@ -118,22 +105,23 @@ def _distinct_files(files: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _import(
-    listing: Listing,
-    source: Source,
+    listings: Mapping[Path, Listing],
+    sources: Mapping[Path, Source],
     total: int,
     destination: importer.Destination,
-    journal: Journal,
-    index: SeenRequests,
+    journals: Mapping[Path, Journal],
 ) -> None:
-    if journal.resumed:
-        say(
-            f"Continuing an interrupted import after {quantity(journal.resumed, 'batch', 'batches')}. "
-            f"To import from the beginning, delete {plain(journal.path)}",
-            err=True,
-        )
+    for journal in journals.values():
+        if journal.resumed:
+            say(
+                f"Continuing an interrupted import after {quantity(journal.resumed, 'batch', 'batches')}. "
+                f"To import from the beginning, delete {plain(journal.path)}",
+                err=True,
+            )
+    label = plain(next(iter(listings)).name) if len(listings) == 1 else f"{len(listings):,} files and folders"
     with click.progressbar(
         length=total,
-        label=plain(listing.root.name),
+        label=label,
         show_pos=True,
         show_eta=True,
         item_show_func=lambda rate: rate or "",
@@ -150,8 +138,11 @@ def _import(
                 rate, last, since = f"{since / max(now - last, 0.001):,.0f}/s", now, 0
             bar.update(count, rate)
 
-        with closing(journal):
-            importer.run(formats.read_files(listing), source, destination, journal, progress, index)
+        under_way, index = importer.UnderWay(destination), SeenRequests()
+        for path, listing in listings.items():
+            with closing(journals[path]) as journal:
+                importer.send(formats.read_files(listing), sources[path], under_way, journal, progress, index)
+        under_way.wait(progress)
 
 
 def _report(path: Path, journal: Journal, listing: Listing) -> bool:
@@ -244,57 +235,3 @@ def _destination(
         return
     with open_services(data_dir, create=True) as services:
         yield destinations.PubSubDestination(services, namespace or DEFAULT_NAMESPACE)
-
-
-def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:
-    """Restore exports in JSON lines into a namespace.
-
-    Memories that are already stored are skipped, so that a run can be repeated. Raises InvalidRequest for a line that
-    is not from a complete export. Raises Conflict if a memory's content is already stored under an id other than the
-    exported id, or if the exported id already belongs to another memory.
-    """
-    totals = {"memories": 0, "stored": 0, "rows": 0}
-    with _owners_system(data_dir) as system:
-        for batch in batches(_lines(files), itemgetter(1), most=LINES, largest=ITEM_BYTES):
-            answer = system.run(RestoreLines(namespace=namespace, lines=[fields for fields, _ in batch]))
-            totals = {name: count + answer[name] for name, count in totals.items()}
-    if as_json:
-        say(json.dumps(totals))
-        return
-    left_out = totals["memories"] - totals["stored"]
-    restored = quantity(totals["stored"], "memory", "memories")
-    rows = quantity(totals["rows"], "outcome or record", "outcomes and records")
-    why = "because they were stored already, have expired or were forgotten"
-    say(f"{restored} restored, {left_out:,} left out {why}; {rows}.")
-
-
-def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield the fields of each line, and the length of the line in bytes."""
-    for path in files:
-        if not path.is_file():
-            raise InvalidRequest(f"{path} is not a file: --restore reads a file that `mnemosyne export` has written")
-        with path.open("rb") as stream:
-            for number, line in enumerate(formats.utf_8_text(stream, str(path)), 1):
-                if not line.strip():
-                    continue
-                fields = read_json(line, of=f"{path}:{number}")
-                if not isinstance(fields, dict):
-                    raise InvalidRequest(f"{path}:{number} must be a JSON object")
-                yield fields, len(line)
-
-
-@contextmanager
-def _owners_system(data_dir: str | None) -> Iterator[System]:
-    """Yield a system whose operations run as the role that owns the schema.
-
-    Without `data_dir`, it is the system in the settings of the environment. Without such settings, it is the user's
-    local system.
-    """
-    if settings_of_a_system() and data_dir is None:
-        yield LocalSystem(SystemOperator(owner_settings()))
-        return
-    from mnemosyne.cli.local import postgres, stack
-
-    directory = data_directory(data_dir, create=True)
-    with stack.ingest_stack(directory) as settings, stack.database(directory) as server:
-        yield LocalSystem(SystemOperator(settings.model_copy(update={"database_url": server.url(postgres.OWNER)})))

@@ -3,20 +3,20 @@
 An outcome is the state of a request that is no longer queued. The journal is a file with the progress of the import.
 """
 
-import hashlib
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 from uuid import UUID
 
+from mnemosyne.cli.import_batch import Batch
 from mnemosyne.cli.import_source import Record, Source
-from mnemosyne.cli.journal import Failure, Journal, PostImportUpdate, Published
-from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus, Reading
+from mnemosyne.cli.journal import Failure, Journal, Published
+from mnemosyne.domain.batches import batches
+from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
-from mnemosyne.domain.outcome import NO_REQUEST
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.service.seen_requests import SeenRequests
 
@@ -60,66 +60,43 @@ class Destination(Protocol):
         """Wait a moment before the next request for outcomes."""
 
 
-@dataclass
-class _Batch:
-    """The records of one message, and the outcomes of their requests."""
+class UnderWay:
+    """The batches of all files of an import that have been sent and have no outcome yet for some record."""
 
-    number: int
-    records: list[Record] = field(default_factory=list)
-    size: int = 0
-    open: set[UUID] = field(default_factory=set)
-    states: Counter[str] = field(default_factory=Counter)
-    failures: list[Failure] = field(default_factory=list)
-    earlier: dict[UUID, IngestStatus] = field(default_factory=dict)
-    """Failures of the batch's requests in an earlier import. They are ignored, because this import sends the requests
-    again and waits for new outcomes."""
-    present: Set[UUID] = frozenset()
-    """Requests whose memories an earlier import has stored."""
-    stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
+    def __init__(self, destination: Destination) -> None:
+        self.destination = destination
+        self._batches: deque[tuple[Batch, Journal]] = deque()
 
-    @property
-    def contents(self) -> str:
-        """Digest of the records. If an earlier run recorded another digest for this batch, the source has changed."""
-        records = [_reproducible_parts(record) for record in self.records]
-        return hashlib.sha256(repr(records).encode(errors="replace")).hexdigest()
+    def add(self, batch: Batch, journal: Journal, progress: Callable[[int], None]) -> None:
+        """Add a batch. If there are then more than WINDOW batches, wait for outcomes."""
+        self._batches.append((batch, journal))
+        self.wait(progress, down_to=WINDOW)
 
-    @property
-    def request_ids(self) -> list[UUID]:
-        """The request id of each record, in order."""
-        return [record.reading.request_id for record in self.records]
+    def wait(self, progress: Callable[[int], None], *, down_to: int = 0) -> None:
+        """Read outcomes until at most this number of batches is left, and record finished batches in their journals."""
+        while len(self._batches) > down_to:
+            # Batches of small files share a call, because otherwise an import of many files would be slow.
+            for group in list(batches(self._batches, _open_requests, most=BATCH_LIMIT, largest=BATCH_LIMIT)):
+                request_ids = set[UUID]().union(*(batch.open for batch, _ in group))
+                outcomes = self.destination.outcomes(sorted(request_ids))
+                count = sum(_follow(batch, outcomes, self.destination) for batch, _ in group)
+                progress(count)
+                self._finish([entry for entry in group if not entry[0].open])
+                if not count:  # later batches probably have no new outcomes either, so pause first
+                    break
+            if len(self._batches) > down_to:
+                self.destination.pause()
 
-    @property
-    def updates(self) -> list[PostImportUpdate]:
-        """Tags and successors to set on the batch's memories after all memories of the import are stored.
-
-        The successor of a memory is the memory that replaces it.
-        """
-        return [update for record in self.records if (update := _post_import_update(record))]
-
-    @property
-    def left_out(self) -> Counter[str]:
-        """Names of fields that were left out, each with the number of memories that have this field."""
-        items = (record.item for record in self.records if not isinstance(record.reading, FailedRequest))
-        return Counter(name for item in items for name in item.left_out)
+    def _finish(self, finished: Sequence[tuple[Batch, Journal]]) -> None:
+        for batch, journal in finished:
+            journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
+            self._batches.remove((batch, journal))
+            if all(journal is not other for _, other in self._batches):
+                journal.close()  # opens again if the file has further batches
 
 
-def _reproducible_parts(record: Record) -> tuple[Reading, object]:
-    """Return the parts of a record that are the same in each run.
-
-    The request id, and an expiry that was computed from `ttl`, are left out, because they differ in each run.
-    """
-    reading, ttl = replace(record.reading, request_id=NO_REQUEST), (record.item.fields or {}).get("ttl")
-    return replace(reading, expires_at=None) if ttl and isinstance(reading, IngestRequest) else reading, ttl
-
-
-def _post_import_update(record: Record) -> PostImportUpdate | None:
-    item, reading = record.item, record.reading
-    if not isinstance(reading, IngestRequest):
-        return None
-    tags = item.tags_to_set(reading.content)
-    if not item.superseded_by_hash and tags is None:
-        return None
-    return PostImportUpdate(reading.content_hash, item.source, item.superseded_by_hash, tags)
+def _open_requests(entry: tuple[Batch, Journal]) -> int:
+    return len(entry[0].open)
 
 
 def run(
@@ -128,49 +105,47 @@ def run(
     destination: Destination,
     journal: Journal,
     progress: Callable[[int], None],
-    index: SeenRequests | None = None,
 ) -> None:
-    """Send every item (a record from a file), wait for its outcome, and record the progress in the journal.
+    """Send every item of a single file, and wait for their outcomes."""
+    under_way = UnderWay(destination)
+    send(items, source, under_way, journal, progress, SeenRequests())
+    under_way.wait(progress)
+
+
+def send(
+    items: Iterable[Item],
+    source: Source,
+    under_way: UnderWay,
+    journal: Journal,
+    progress: Callable[[int], None],
+    index: SeenRequests,
+) -> None:
+    """Send every item (a record from a file), and record the progress in the journal.
 
     A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
     sent. So after a crash, the next run reads the outcomes of these requests. It sends requests without an outcome
     again, with the same ids. `progress` is called with the number of new outcomes. `index` has the request ids of the
-    files that this import has already read. After the last file, the caller must call `post_import_updates.apply` and
-    finish the journals.
+    files that this import has already read.
+
+    The last batches may have no outcomes yet. After the last file, the caller must call `under_way.wait` and
+    `post_import_updates.apply`, and finish the journals.
     """
-    under_way: deque[_Batch] = deque()
-
-    def wait_until_done(down_to: int) -> None:
-        while len(under_way) > down_to:
-            for batch in list(under_way):
-                count = _follow(batch, destination)
-                progress(count)
-                if not batch.open:
-                    journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
-                    under_way.remove(batch)
-                if not count:  # later batches probably have no new outcomes either, so pause first
-                    break
-            if len(under_way) > down_to:
-                destination.pause()
-
     batch_count = 0
-    for batch in _batches(items, source, destination, index or SeenRequests()):
+    for batch in _batches(items, source, under_way.destination, index):
         batch_count = batch.number + 1
         earlier = journal.published(batch.number, batch.contents)
         if earlier and earlier.is_finished:
             progress(len(batch.records))
             continue
-        unsent = _prepare(batch, earlier, destination, journal)
+        unsent = _prepare(batch, earlier, under_way.destination, journal)
         if unsent:
-            destination.send(unsent, source)
+            under_way.destination.send(unsent, source)
         batch.open = set(batch.request_ids)
-        under_way.append(batch)
-        wait_until_done(WINDOW)
-    wait_until_done(0)
+        under_way.add(batch, journal, progress)
     journal.forget_batches(batch_count)
 
 
-def _prepare(batch: _Batch, earlier: Published | None, destination: Destination, journal: Journal) -> list[Record]:
+def _prepare(batch: Batch, earlier: Published | None, destination: Destination, journal: Journal) -> list[Record]:
     """Take a batch's request ids from the journal, or record a new batch. Returns the records that must be sent."""
     if earlier:
         pairs = zip(batch.records, earlier.request_ids, strict=True)
@@ -183,7 +158,7 @@ def _prepare(batch: _Batch, earlier: Published | None, destination: Destination,
     return [record for record in batch.records if record.reading.request_id not in batch.present]
 
 
-def _find_earlier(batch: _Batch, destination: Destination) -> None:
+def _find_earlier(batch: Batch, destination: Destination) -> None:
     """Store in the batch the outcomes that its requests have from an earlier import.
 
     A record with source and key, or with a request id in the file, has the same request id in each import.
@@ -208,19 +183,19 @@ def _belongs_to(status: IngestStatus, record: Record, destination: Destination) 
     return destination.content_hash(status) in (None, record.reading.content_hash)
 
 
-def _follow(batch: _Batch, destination: Destination) -> int:
-    """Read the outcomes of a batch, and return the number of records that have got an outcome since the last call."""
-    outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
+def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
+    """Take over outcomes, and return the number of the batch's records that have got an outcome since the last call."""
     statuses = {
         request_id: outcome
         for request_id, outcome in outcomes.items()
-        if outcome.state is not IngestState.QUEUED
+        if request_id in batch.open
+        and outcome.state is not IngestState.QUEUED
         and (outcome.updated_at is None or outcome != batch.earlier.get(request_id))
     }
     count = 0
     for record in batch.records:
         reading = record.reading
-        if reading.request_id not in batch.open or reading.request_id not in statuses:
+        if reading.request_id not in statuses:
             continue
         status = statuses[reading.request_id]
         state, memory_id, note = status.state, status.memory_id, status.note
@@ -247,9 +222,9 @@ def _follow(batch: _Batch, destination: Destination) -> int:
     return count
 
 
-def _batches(items: Iterable[Item], source: Source, destination: Destination, index: SeenRequests) -> Iterator[_Batch]:
+def _batches(items: Iterable[Item], source: Source, destination: Destination, index: SeenRequests) -> Iterator[Batch]:
     """Divide the items into batches, each small enough for one message, and yield the batches."""
-    batch = _Batch(0)
+    batch = Batch(0)
     for item in items:
         external_id = source.external_id(item)
         defaults = Defaults(
@@ -263,11 +238,11 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination, in
         weight = len(encode("", [reading], "")[0])
         if batch.records and batch.size + weight > BATCH_BYTES:
             yield batch
-            batch = _Batch(batch.number + 1)
+            batch = Batch(batch.number + 1)
         batch.records.append(Record(item, reading, is_repeated, source.timezone))
         batch.size += weight
         if len(batch.records) >= BATCH_LIMIT:
             yield batch
-            batch = _Batch(batch.number + 1)
+            batch = Batch(batch.number + 1)
     if batch.records:
         yield batch

@@ -19,9 +19,9 @@ VERSION = 1
 """Version of the tables. Columns with a default may be added without a new version. A journal of a newer version is not
 used."""
 _SCHEMA = """
-PRAGMA user_version = 1;
 PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
+BEGIN;
+PRAGMA user_version = 1;
 CREATE TABLE IF NOT EXISTS batches (
     number INTEGER PRIMARY KEY,
     contents TEXT NOT NULL,      -- digest of the contents; another digest means that the source has changed
@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS stored (content TEXT PRIMARY KEY, memory_id BLOB NOT 
 CREATE TABLE IF NOT EXISTS later (
     batch INTEGER NOT NULL, content TEXT NOT NULL, source TEXT NOT NULL, successor TEXT, tags TEXT
 );
+COMMIT;
 """
 
 
@@ -114,7 +115,9 @@ class Journal:
                     f"the journal {self.path} is of version {version}, this program knows {VERSION}: finish the import "
                     "with the newer program, or delete the journal to start again"
                 )
-            database.executescript(_SCHEMA)
+            if version == 0:  # writing the version at each opening would write to the disk for each file of an import
+                database.executescript(_SCHEMA)
+            database.execute("PRAGMA synchronous = NORMAL")
         except sqlite3.Error as exc:
             if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise self._write_error(exc) from exc

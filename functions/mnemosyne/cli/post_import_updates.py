@@ -18,16 +18,20 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
     failure.
     """
     contents: set[str] = set()
+    changed: list[Journal] = []
     for journal in journals:
         with closing(journal):
             journal.forget_update_failures()
             for update in journal.updates():
                 contents |= {update.content, update.successor or update.content}
+                changed = changed if journal in changed[-1:] else [*changed, journal]
+    if not changed:  # the usual case, in which opening the journals of many files again would only take time
+        return
     stored: dict[str, tuple[UUID, bool]] = {}
     for journal in reversed(journals):
         with closing(journal):
             stored |= {content: memory for content in contents if (memory := journal.stored(content))}
-    for journal in journals:
+    for journal in changed:
         with closing(journal):
             for update in list(journal.updates()):
                 for error in _apply_one(update, stored, destination):

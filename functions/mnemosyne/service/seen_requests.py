@@ -11,15 +11,17 @@ from mnemosyne.ids import refused_id
 
 
 def may_repeat(item: Item) -> bool:
-    """Whether the record has a `request_id` or `key`, and so can have the same request id as another record."""
-    return bool(item.fields and (item.fields.get("request_id") or item.fields.get("key")))
+    """Whether the record can have the same request id as another record.
+
+    It has a `request_id` or `key`, or is a note, which an import of a folder and of this note reads twice.
+    """
+    return item.path is not None or bool(item.fields and (item.fields.get("request_id") or item.fields.get("key")))
 
 
 class SeenRequests:
     """The request ids of an import's records, and for each id the first record that has it.
 
-    Only a record with a `request_id` or `key` can have the same id as another record. The ids are in a temporary SQLite
-    database, because an import can have millions of records.
+    The ids are in a temporary SQLite database, because an import can have millions of records.
     """
 
     def __init__(self) -> None:

@@ -109,6 +109,13 @@ class FakeDestination:
         """Return at once; tests do not wait."""
 
 
+def import_files(paths: Sequence[Path], destination: Destination, journals: Sequence[Journal]) -> None:
+    """An import of several files or folders, without its report."""
+    listings = {path: list_files(path, None) for path in paths}
+    sources = {path: Source.at(path) for path in paths}
+    import_._import(listings, sources, len(paths), destination, dict(zip(paths, journals, strict=True)))
+
+
 @dataclass
 class Ended:
     """The final output of an import."""
@@ -433,10 +440,72 @@ def test_an_import_of_many_files_does_not_keep_their_journals_open(tmp_path: Pat
     before = psutil.Process().num_fds()
     journals = [Journal(path, "here") for path in paths]
     assert psutil.Process().num_fds() == before
-    for path, journal in zip(paths, journals, strict=True):
-        import_._import(list_files(path, None), FILE, 1, destination, journal, SeenRequests())
+    import_files(paths, destination, journals)
     assert psutil.Process().num_fds() == before
     assert _end(journals, destination).states == {"stored": 20}
+
+
+class LateDestination(FakeDestination):
+    """Has no outcomes until it has received the records of `files` files, and does not allow the import to wait."""
+
+    def __init__(self, files: int) -> None:
+        super().__init__()
+        self.files = files
+
+    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+        is_ready = len(self.sent) >= self.files
+        return {i: self._outcome(i) for i in request_ids if i in self.requests} if is_ready else {}
+
+    def pause(self) -> None:
+        raise AssertionError(f"the import waits after {len(self.sent)} files")
+
+
+def test_an_import_of_many_files_sends_a_file_before_the_earlier_files_have_outcomes(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.md" for number in range(20)]
+    for path in paths:
+        path.write_text("poison" if path.stem == "7" else f"note {path.stem}")
+    destination, journals = LateDestination(len(paths)), [Journal(path, "here") for path in paths]
+    import_files(paths, destination, journals)
+    assert [+journal.totals().states for journal in journals] == [
+        {"failed": 1} if path.stem == "7" else {"stored": 1} for path in paths
+    ]
+    assert [(place, error) for place, error, _ in journals[7].failures()] == [(str(paths[7]), "the model refuses it")]
+    _end(journals, destination)
+
+
+def test_an_import_of_many_files_has_a_limited_number_of_files_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "WINDOW", 4)
+    paths = [tmp_path / f"{number}.md" for number in range(20)]
+    for path in paths:
+        path.write_text(f"note {path.stem}")
+    destination, journals = LateDestination(len(paths)), [Journal(path, "here") for path in paths]
+    with pytest.raises(AssertionError, match="waits after 5 files"):
+        import_files(paths, destination, journals)
+
+
+def test_an_interrupted_import_of_many_files_continues_without_sending_a_file_again(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.md" for number in range(20)]
+    for path in paths:
+        path.write_text(f"note {path.stem}")
+    first = FakeDestination(dies_after=12)
+    with pytest.raises(KeyboardInterrupt):
+        import_files(paths, first, [Journal(path, "here") for path in paths])
+    second, journals = _restarted(first), [Journal(path, "here") for path in paths]
+    import_files(paths, second, journals)
+    assert sorted(first.sent + second.sent) == sorted(f"note {number}" for number in range(20))
+    assert _end(journals, second).states == {"stored": 20}
+
+
+def test_a_note_that_is_imported_alone_and_in_its_folder_is_stored_once_and_a_duplicate_once(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("a note")
+    paths = [folder / "a.md", folder]
+    destination, journals = LateDestination(1), [Journal(path, "here") for path in paths]
+    import_files(paths, destination, journals)
+    assert _end(journals, destination).states == {"stored": 1, "duplicate": 1}
 
 
 @small_batches

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne.cli.import_ import _lines
+from mnemosyne.cli.restore import _lines
 from mnemosyne.errors import InvalidRequest
 
 TEXT = '{"content": "grün"}\n{"content": "blau"}\n'
