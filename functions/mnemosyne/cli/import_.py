@@ -13,8 +13,8 @@ import click
 
 from mnemosyne.cli import destinations, formats, importer, post_import_updates
 from mnemosyne.cli.import_source import Source
-from mnemosyne.cli.journal import Journal
-from mnemosyne.cli.listing import Listing, check_notes, list_files
+from mnemosyne.cli.journal import Journal, other_journals
+from mnemosyne.cli.listing import SHOWN_PATHS, Listing, check_notes, list_files
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, open_services, settings_of_a_system
 from mnemosyne.cli.options import check_name, check_source
 from mnemosyne.cli.private import FailuresFile
@@ -118,6 +118,12 @@ def _import(
                 f"To import from the beginning, delete {plain(journal.path)}",
                 err=True,
             )
+    for other in other_journals([*journals.values()])[:SHOWN_PATHS]:
+        say(
+            f"{plain(other)} is of an import into another system or with another key, which this import does not "
+            "continue. If that import is neither running nor to be continued, delete this file",
+            err=True,
+        )
     label = plain(next(iter(listings)).name) if len(listings) == 1 else f"{len(listings):,} files and folders"
     with click.progressbar(
         length=total,

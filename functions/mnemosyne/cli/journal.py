@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
+from mnemosyne.cli.journal_lock import lock_journal
 from mnemosyne.cli.private import create_own, private_path, require_own
 from mnemosyne.errors import InvalidRequest
 
 VERSION = 1
 """Version of the tables. Columns with a default may be added without a new version. A journal of a newer version is not
 used."""
+SUFFIX = ".import-journal"
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
 BEGIN;
@@ -76,6 +78,19 @@ class Published:
     """Request ids of memories that an earlier import has stored."""
 
 
+def other_journals(journals: Collection["Journal"]) -> list[Path]:
+    """Return the journals of the same sources with other destinations. Their imports run or were interrupted."""
+    own = {journal.path for journal in journals}
+    sources = {_source_name(path) for path in own}
+    directories = {path.parent for path in own}
+    paths = {path for directory in directories for path in directory.glob(f"*{SUFFIX}")}
+    return sorted(path for path in paths - own if _source_name(path) in sources)
+
+
+def _source_name(path: Path) -> Path:
+    return path.with_suffix("").with_suffix("")  # without SUFFIX and the digest of the destination
+
+
 def _ids(data: bytes) -> list[UUID]:
     return [UUID(bytes=data[at : at + 16]) for at in range(0, len(data), 16)]
 
@@ -97,8 +112,10 @@ class Journal:
     """
 
     def __init__(self, source: Path, destination: str) -> None:
+        """Open or create the journal. Raises InvalidRequest if another process uses it."""
         digest = hashlib.sha256(destination.encode()).hexdigest()[:8]
-        self.path = private_path(source, f".{digest}.import-journal")
+        self.path = private_path(source, f".{digest}{SUFFIX}")
+        lock_journal(self.path, source)
         for name in ("-wal", "-shm", "-journal"):
             require_own(Path(f"{self.path}{name}"), "the journal")
         create_own(self.path, "the journal")

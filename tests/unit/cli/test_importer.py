@@ -437,6 +437,7 @@ def test_an_import_of_many_files_does_not_keep_their_journals_open(tmp_path: Pat
     paths = [tmp_path / f"{number}.md" for number in range(20)]
     for path in paths:
         path.write_text(f"note {path.stem}")
+    Journal(tmp_path / "first", "here").finish()  # opens the lock file that all journals share
     before = psutil.Process().num_fds()
     journals = [Journal(path, "here") for path in paths]
     assert psutil.Process().num_fds() == before
@@ -471,6 +472,19 @@ def test_an_import_of_many_files_sends_a_file_before_the_earlier_files_have_outc
     ]
     assert [(place, error) for place, error, _ in journals[7].failures()] == [(str(paths[7]), "the model refuses it")]
     _end(journals, destination)
+
+
+def test_the_journal_of_an_interrupted_import_into_another_system_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [tmp_path / "a.md", tmp_path / "a.b.md"]
+    for path in paths:
+        path.write_text("note")
+    other, _ = Journal(paths[0], "another key"), Journal(tmp_path / "c.md", "another key")
+    journals = [Journal(path, "here") for path in paths]
+    import_files(paths, FakeDestination(), journals)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{other.path} is of an import into another system or with another key")
 
 
 def test_an_import_of_many_files_has_a_limited_number_of_files_under_way(

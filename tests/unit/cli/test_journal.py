@@ -1,5 +1,7 @@
-"""The journal of an import on a full disk: the error names it and the step to take, and its rows stay."""
+"""The journal of an import: the errors on a full disk and during another import name the step to take."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,27 @@ def test_an_import_continues_after_a_full_disk(journal: Journal, tmp_path: Path)
         journal.record(1, "c" * 100_000, [NO_REQUEST], {}, [])
     journal.close()
     assert Journal(tmp_path / "a.jsonl", "destination").resumed == 1
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from mnemosyne.cli.journal import Journal
+Journal(Path(sys.argv[1]), sys.argv[2])
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_import_of_a_file_into_the_same_system_is_refused_while_the_first_runs(tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, source, "here"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as first:
+        assert first.stdout and first.stdout.readline() == b"open\n"
+        with pytest.raises(InvalidRequest, match=r"another import of .*a\.jsonl .* is running: wait until it ends"):
+            Journal(source, "here")
+        Journal(source, "there").finish()
+        Journal(tmp_path / "b.jsonl", "here").finish()
+        first.communicate()
+    assert Journal(source, "here").resumed == 0

@@ -1,0 +1,36 @@
+"""Lock the journal of an import, so that only one process uses it at a time."""
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from mnemosyne.cli.private import create_own
+from mnemosyne.cli.terminal import plain
+from mnemosyne.errors import InvalidRequest
+
+
+def lock_journal(journal: Path, source: Path) -> None:
+    """Lock a journal until this process ends. Raises InvalidRequest if another process has locked it.
+
+    `source` is the imported file or folder. All journals of a user share a lock file, in which each journal has a byte,
+    because a lock file for each journal would need too many open files.
+    """
+    digest = hashlib.sha256(os.fsencode(journal.resolve())).digest()
+    try:
+        fcntl.lockf(_lock_file(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int.from_bytes(digest[:7], "big"))
+    except (BlockingIOError, PermissionError) as exc:
+        raise InvalidRequest(
+            f"another import of {plain(source)} into the same system is running: wait until it ends, or stop it and "
+            "run the command again, which then continues the import"
+        ) from exc
+
+
+@cache
+def _lock_file() -> BinaryIO:
+    path = Path(tempfile.gettempdir()) / f"mnemosyne-imports-{os.getuid()}.lock"
+    create_own(path, "the lock of imports")
+    return path.open("r+b")
