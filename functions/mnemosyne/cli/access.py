@@ -9,7 +9,7 @@ import click
 
 from mnemosyne.app.operations.access import ListAudit
 from mnemosyne.cli.following import seconds_since
-from mnemosyne.cli.options import options
+from mnemosyne.cli.options import options, refuse_empty
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -23,7 +23,7 @@ _options = options(
     click.option("--person", metavar="WHO", help="Accesses by this person: address or subject."),
     click.option("--client", metavar="ID", help="Accesses by this OAuth client's id, or API keys of this name."),
     click.option("--grant", metavar="ID", help="Accesses by this grant of a client."),
-    click.option("--namespace", metavar="NAME", help="Accesses to this namespace."),
+    click.option("--namespace", metavar="NAME", callback=refuse_empty, help="Accesses to this namespace."),
     click.option("--action", "of_action", metavar="NAME", help="Only this tool or operation."),
     click.option(
         "--since",

@@ -14,7 +14,7 @@ import click
 
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import Decorator, options
+from mnemosyne.cli.options import Decorator, options, refuse_empty
 from mnemosyne.cli.system import System
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -39,7 +39,11 @@ def following_options(rows: str) -> Decorator:
         timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
         click.option("--follow", is_flag=True, help=f"Print further {rows} until Ctrl-C."),
         click.option(
-            "--namespace", default=DEFAULT_NAMESPACE, show_default=True, help=f"{rows.capitalize()} of this namespace."
+            "--namespace",
+            default=DEFAULT_NAMESPACE,
+            show_default=True,
+            callback=refuse_empty,
+            help=f"{rows.capitalize()} of this namespace.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON lines."),
         target(DATA_DIR, PROJECT),
@@ -70,8 +74,8 @@ def print_rows(
     """Print each row, as JSON or as the text that `line` returns.
 
     At the end, count the rows by the field whose name is `counted_by`, and print the number of rows for each value of
-    this field. With `follow`, Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the listing is
-    incomplete.
+    this field. After an error, print no numbers, because they would not be those of the whole listing. With `follow`,
+    Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the listing is incomplete.
     """
     counts: Counter[str] = Counter()
     try:
@@ -81,8 +85,13 @@ def print_rows(
             if follow:
                 sys.stdout.flush()
     except KeyboardInterrupt:
+        _print_count(counts, noun)
         if not follow:
             raise
-    finally:
-        total = ", ".join(f"{count:,} {value}" for value, count in sorted(counts.items()))
-        say(f"{quantity(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)
+    else:
+        _print_count(counts, noun)
+
+
+def _print_count(counts: Counter[str], noun: str) -> None:
+    total = ", ".join(f"{count:,} {value}" for value, count in sorted(counts.items()))
+    say(f"{quantity(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)

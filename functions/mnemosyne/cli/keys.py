@@ -16,6 +16,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import minute
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.principal import Scope
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.service import api_keys
 
 
@@ -66,10 +67,21 @@ def create(
     )
     with owners_system(**target_values, create=True) as system:
         system.run(operation)
-    if as_json:
-        say(json.dumps({"id": key.id, "token": token}))
-    else:
-        say(f"{token}\n\nThe token is not shown again. Send it as `Authorization: Bearer {token[:9]}…`.")
+        try:
+            say(json.dumps({"id": key.id, "token": token}) if as_json else f"{token}\n\n{_how_to_send(token)}")
+        except OSError as exc:  # such as a full disk; nobody has the token
+            system.run(RevokeKey(id=key.id))
+            raise InvalidRequest(
+                f"the token cannot be printed ({exc.strerror}), so the key {key.id} is revoked: run the command again "
+                "with an output that can be written"
+            ) from exc
+
+
+def _how_to_send(token: str) -> str:
+    return (
+        f"The token is not shown again. If auth_mode is api_key or oauth, send it as `Authorization: Bearer "
+        f"{token[:9]}…`. With other values of auth_mode, the server uses no API keys."
+    )
 
 
 @keys.command(name="list")

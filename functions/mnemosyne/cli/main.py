@@ -97,9 +97,9 @@ def main() -> None:
         sys.exit(exc.exit_code)
     except OSError as exc:
         is_full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
-        if not (is_full or exc.filename):
+        if not (is_full or exc.filename or exc.errno == errno.EBADF):
             raise
-        where = f" for {exc.filename}" if exc.filename else ""
+        where = f" for {exc.filename}" if exc.filename else " for standard output" if exc.errno == errno.EBADF else ""
         advice = ": free some space, then run the command again" if is_full else ""
         say(f"mnemosyne: {exc.strerror}{where}{advice}", err=True)
         sys.exit(1)

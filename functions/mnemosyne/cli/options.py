@@ -11,7 +11,6 @@ from mnemosyne.domain.visible import first_invisible
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
-NAMESPACE = click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
 
 
 NAME_LIMIT = 200
@@ -41,6 +40,11 @@ def refuse_empty(context: click.Context, parameter: click.Parameter, value: str 
     if value == "":
         raise click.BadParameter("must not be empty: leave the option out for its default")
     return value
+
+
+NAMESPACE = click.option(
+    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=refuse_empty, help="The namespace."
+)
 
 
 def _refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:

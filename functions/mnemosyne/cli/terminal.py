@@ -1,5 +1,6 @@
 """Print untrusted text to a terminal without control characters, and handle the signals that end a command."""
 
+import atexit
 import codecs
 import io
 import os
@@ -39,13 +40,19 @@ def open_standard_streams() -> None:
 
     Otherwise Python would have no object for this stream, and the next file that is opened would get the stream's
     descriptor. `mnemosyne stdio`, for example, would read its client's messages from its own log.
+
+    If only standard output is closed, writing to it fails, because a command such as `export` must not report that it
+    has written something. If standard error is closed, too, the caller wants no output, as of a daemon.
     """
+    is_daemon = sys.stderr is None
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)
+            null = os.open(os.devnull, os.O_RDONLY if name == "stdout" and not is_daemon else os.O_RDWR)
             if null != descriptor:
                 os.dup2(null, descriptor)
                 os.close(null)
+            if name == "stdout" and not is_daemon:  # the interpreter's last flush of the unwritten text must not fail
+                atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 1))
             setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 

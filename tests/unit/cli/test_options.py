@@ -26,6 +26,25 @@ def test_an_empty_namespace_does_not_change_all_namespaces(command: str) -> None
     assert "must not be empty: leave the option out for all namespaces" in " ".join(ended.output.split())
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "holds list",
+        "quota list",
+        "outcomes",
+        "changes",
+        "audit",
+        "access --key x",
+        "receipt list",
+        "forget --tag x",
+    ],
+)
+def test_an_empty_namespace_is_not_a_namespace_without_entries(tmp_path: Path, command: str) -> None:
+    ended = CliRunner().invoke(cli, [*command.split(), "--namespace", "", "--data-dir", str(tmp_path / "data")])
+    assert ended.exit_code == 2
+    assert "'--namespace': must not be empty: leave the option out" in " ".join(ended.output.split())
+
+
 @pytest.mark.parametrize("command", ["import FILE", "import FILE --restore", "export", "keys create --name me"])
 @pytest.mark.parametrize("namespace", ["", " ", "a\nb", "x" * 201])
 def test_a_name_that_no_namespace_can_have_is_refused(tmp_path: Path, command: str, namespace: str) -> None:

@@ -1,5 +1,6 @@
 """Output of commands: control characters in stored text or file names have no effect on a terminal."""
 
+import errno
 import io
 import json
 import re
@@ -7,11 +8,15 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 import mnemosyne.cli
-from mnemosyne.cli import export, main
+from mnemosyne.app.operations.keys import CreateKey, RevokeKey
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.cli import export, keys, main
 from mnemosyne.cli.terminal import lines_of, say
 from mnemosyne.errors import InvalidRequest
 from tests.forks import REAL
@@ -194,6 +199,29 @@ def test_no_file_gets_the_descriptor_of_a_closed_standard_stream(tmp_path: Path)
     closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", program]
     subprocess.run(closed, check=True, cwd=tmp_path)
     assert (tmp_path / "file").read_text() == "(True, '')"
+
+
+@pytest.mark.parametrize(("streams", "code"), [(">&-", 1), ("<&- >&-", 1), (">&- 2>&-", 0)])
+def test_a_command_whose_standard_output_alone_is_closed_fails(streams: str, code: int) -> None:
+    closed: list[str | Path] = ["sh", "-c", f'exec "$@" {streams}', "sh", REAL, "--help"]
+    ended = subprocess.run(closed, capture_output=True, text=True, check=False)
+    assert ended.returncode == code
+    assert ended.stderr == ("mnemosyne: Bad file descriptor for standard output\n" if code else "")
+
+
+def test_a_key_whose_token_cannot_be_printed_is_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[Operation] = []
+    system = SimpleNamespace(run=ran.append)
+
+    def fail(text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(keys, "owners_system", lambda **_: nullcontext(system))
+    monkeypatch.setattr(keys, "say", fail)
+    ended = CliRunner().invoke(main.cli, ["keys", "create", "--name", "me", "--data-dir", "here"])
+    created, revoked = ran
+    assert isinstance(created, CreateKey) and revoked == RevokeKey(id=created.id)
+    assert f"(No space left on device), so the key {created.id} is revoked" in str(ended.exception)
 
 
 def test_the_terminal_shows_no_names_of_logged_events() -> None:
