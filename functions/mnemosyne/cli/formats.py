@@ -4,13 +4,11 @@ A file can have any of the supported formats, and can be compressed.
 """
 
 import json
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
 from mnemosyne.domain.memory_input import object_of_text
@@ -18,7 +16,6 @@ from mnemosyne.domain.nesting import check_depth
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.decoding import as_utf_8
 from mnemosyne.formats.item import FAILURE, Item, left_out, valid_unicode
 
 FORMATS = (*reading.FORMATS, JSON_LIST)
@@ -52,7 +49,7 @@ def _read(listing: Listing, file: Path, format_: str, relative_path: str) -> Ite
     with file.open("rb") as stream:
         modified = _modified(file)
         if format_ == JSON_LIST:
-            items = _mcp_memory_service(lambda: utf_8_text(stream, name), name)
+            items = _mcp_memory_service(lambda: reading.utf_8_text(stream, name), name)
         else:
             items = reading.read(stream, name, format_, modified=modified, path=relative_path)
         has_items = False
@@ -72,15 +69,6 @@ def _modified(file: Path) -> datetime | None:
         return datetime.fromtimestamp(file.stat().st_mtime, UTC)
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
-    """Return a stream of a file's text from its beginning: decompressed, in UTF-8, without a byte order mark."""
-    stream.seek(0)
-    text = as_utf_8(reading.decompress(stream, name))
-    if cast(BufferedReader, text).peek(len(BOM_UTF8)).startswith(BOM_UTF8):
-        text.read(len(BOM_UTF8))
-    return text
 
 
 def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Item]:

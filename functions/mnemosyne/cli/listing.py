@@ -111,7 +111,10 @@ def format_by_name(path: Path) -> str | None:
 def _detect_format(path: Path) -> str:
     """Return the format of a single file. Raises InvalidRequest if the file cannot be imported."""
     format_ = format_by_name(path)
-    if unsupported := unsupported_files.unsupported_kind(path):
+    unsupported = unsupported_files.unsupported_kind(path)
+    if unsupported is None and format_ == JSON_LIST:
+        unsupported = unsupported_files.without_memories(path, is_alone=True)
+    if unsupported:
         raise InvalidRequest(
             f"{path} looks like {unsupported[0]}, which import does not read as it is: {unsupported[1]}"
         )
@@ -157,6 +160,8 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
         unsupported = unsupported_files.unsupported_kind(file)
         if unsupported is None and guessed is None:
             unsupported = unsupported_files.unknown_extension(file)
+        if unsupported is None and guessed == JSON_LIST:
+            unsupported = unsupported_files.without_memories(file, is_alone=False)
     except OSError:
         unsupported = None  # not skipped here: the import will fail to read the file, and report the reason
     if unsupported is not None:

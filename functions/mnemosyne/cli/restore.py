@@ -9,7 +9,6 @@ from typing import Any
 
 from mnemosyne.app.operations.export import LINES, RestoreLines
 from mnemosyne.app.operator import SystemOperator
-from mnemosyne.cli import formats
 from mnemosyne.cli.open_services import data_directory, owner_settings, settings_of_a_system
 from mnemosyne.cli.system import LocalSystem, System
 from mnemosyne.cli.terminal import say
@@ -18,6 +17,7 @@ from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import ITEM_BYTES
+from mnemosyne.formats.reading import utf_8_text
 
 
 def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:
@@ -48,7 +48,7 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
         if not path.is_file():
             raise InvalidRequest(f"{path} is not a file: --restore reads a file that `mnemosyne export` has written")
         with path.open("rb") as stream:
-            for number, line in enumerate(formats.utf_8_text(stream, str(path)), 1):
+            for number, line in enumerate(utf_8_text(stream, str(path)), 1):
                 if not line.strip():
                     continue
                 fields = read_json(line, of=f"{path}:{number}")

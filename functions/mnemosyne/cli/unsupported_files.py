@@ -11,7 +11,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.chronicle import START
 from mnemosyne.formats.decoding import SAMPLE_BYTES, is_text
 from mnemosyne.formats.item import ITEM_BYTES
-from mnemosyne.formats.reading import GZIP, decompress, format_of, unpacked_name
+from mnemosyne.formats.reading import GZIP, decompress, format_of, unpacked_name, utf_8_text
 
 _TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
 _TO_MARKDOWN = "convert it to Markdown"
@@ -69,6 +69,8 @@ CHAT_BYTES = 100_000
 precede this name."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
+_MEMORY_FIELDS = {("item", "content"), ("item", "op"), ("", "memories"), ("", "content")}
+_CHAT_LINE = rb"^\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d\d[^\n]{0,15}?(?:\]| -) [^\n:]{1,60}: "
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
 
 
@@ -106,9 +108,29 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         return "a JSON array", f"name it .json{packed}, or write one JSON object a line"
     if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
         return "JSON lines", f"name it .jsonl{packed}, or import it alone with --format jsonl"
+    if extension in ("txt", "text", "") and (kind_of_text := _text_export_kind(path, start)):
+        return kind_of_text
     if extension == "json":
         return _chat_export_kind(_beginning(path, CHAT_BYTES))
     return _BY_EXTENSION.get(extension)
+
+
+def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
+    """Describe a JSON file without memories, such as package.json in a folder of notes; None if it has memories.
+
+    A file with memories is an array with an object that has the field `content` or `op`, or an object with the field
+    `memories` or `content`. A file that ends before such a field, or is no valid JSON before it, has no memories. If
+    the file is imported alone, any array of objects is enough, because each object then has an error of its own.
+    """
+    from ijson import parse
+    from ijson.common import JSONError
+
+    with path.open("rb") as file, suppress(InvalidRequest, JSONError, ValueError, RecursionError):
+        for prefix, event, value in parse(utf_8_text(file, path.name)):
+            is_record = event == "map_key" and (prefix, value) in _MEMORY_FIELDS
+            if is_record or (is_alone and (prefix, event) == ("item", "start_map")):
+                return None
+    return "JSON without memories", _TO_LINES
 
 
 def _is_note(path: Path, beginning: bytes) -> bool:
@@ -161,6 +183,19 @@ def _zip_kind(path: Path) -> tuple[str, str]:
         is_named = extension in _BY_EXTENSION and extension != "zip"
         return _BY_EXTENSION[extension if is_named else "docx"]
     return "a ZIP archive", _UNPACK
+
+
+def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
+    """Recognise a text file that has many records in the format of another program, by its beginning in lower case."""
+    if re.match(rb"#(separator|html):", start):
+        return "an Anki export", "write each card as a JSON line with content and timestamp"
+    if re.match(rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n", start) and b"\n==========" in start:
+        return "clippings of a Kindle", "write each highlight as a JSON line with content and timestamp"
+    if len(re.findall(_CHAT_LINE, start.replace(b"\xe2\x80\x8e", b""), re.MULTILINE)) > 1:
+        return "a WhatsApp export", CHAT_EXPORT
+    if re.match(rb"\{\s*\"", start) and _is_object(_beginning(path, ITEM_BYTES).strip()):
+        return "a JSON object", f"if it has memories, name it .json; otherwise {_TO_LINES}"
+    return None
 
 
 def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:

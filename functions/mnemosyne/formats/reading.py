@@ -3,6 +3,7 @@
 import gzip
 import io
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -96,6 +97,15 @@ def decompress(stream: BinaryIO, name: str, *, packed: bool | None = None) -> Bi
     if not (unpacked_name(name) != name if packed is None else packed):
         return stream
     return cast(BinaryIO, io.BufferedReader(_GzipStream(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
+
+
+def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
+    """Return a stream of a file's text from its beginning: decompressed, in UTF-8, without a byte order mark."""
+    stream.seek(0)
+    text = as_utf_8(decompress(stream, name))
+    if cast(io.BufferedReader, text).peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+        text.read(len(BOM_UTF8))
+    return text
 
 
 def _detect_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:

@@ -21,6 +21,10 @@ from mnemosyne.formats.item import Item
 
 CHATGPT = [{"title": "T", "create_time": 1.0, "mapping": {"a": {"message": None}}}]
 JOPLIN_ID = "0123456789abcdef0123456789abcdef"
+KINDLE = (
+    "Das Buch vom Tee (Kakuzo Okakura)\r\n- Ihre Markierung auf Seite 5 | Hinzugefügt am Mittwoch\r\n\r\n"
+    "Teaism is a cult.\r\n==========\r\n"
+)
 CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
 
 
@@ -35,6 +39,25 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("conversations.json", json.dumps(CLAUDE, indent=1).encode(), "a Claude export"),
         ("conversations-000.json", json.dumps([{"title": None, **CHATGPT[0]}]).encode(), "a ChatGPT export"),
         ("conversations.json", json.dumps([{"summary": "x" * 9_000, **CLAUDE[0]}]).encode(), "a Claude export"),
+        ("package.json", b'{"name": "x", "version": "1.0.0"}', "JSON without memories"),
+        ("result.json", json.dumps({"messages": [{"content": "hi"}]}).encode("utf-16"), "JSON without memories"),
+        ("numbers.json.gz", gzip.compress(b"[1, 2]", mtime=0), "JSON without memories"),
+        ("tsconfig.json", b"{ // comment", "JSON without memories"),
+        ("empty.json", b"", "JSON without memories"),
+        ("Backup.txt", b'{\n  "version": "004",\n  "items": []\n}\n', "a JSON object"),
+        ("deck.txt", b"#separator:tab\n#html:true\nWhat is tea?\tA drink.\n", "an Anki export"),
+        ("My Clippings.txt", KINDLE.encode("utf-8-sig"), "clippings of a Kindle"),
+        ("chat.txt", b"20/05/2026, 10:01 - Ada: hi\n20/05/2026, 10:02 - Bob: hello\n", "a WhatsApp export"),
+        (
+            "_chat.txt",
+            "\u200e[20.05.26, 10:01:07] Ada: hi\r\n[20.05.26, 10:02:00] Bob: hi".encode(),
+            "a WhatsApp export",
+        ),
+        (
+            "chat.txt",
+            b"5/20/26, 9:01\xe2\x80\xafAM - Ada: a\n5/20/26, 9:02\xe2\x80\xafAM - Ada: x",
+            "a WhatsApp export",
+        ),
         ("a.csv", b"content,timestamp\nx,2026-05-20\n", "a table"),
         ("A.HTML", b"<p>x", "a web page"),
         ("page", b"<!DOCTYPE html><p>x", "a web page"),
@@ -101,6 +124,9 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
         ),
         '# Evernote\nThe root element of an export is `<en-export export-date="…">`.',
         "Tea\n\nSteep it.\n\ntype_: 1",
+        "#separator lines are not read.",
+        "Tea\n- green | black\n\nsee below",
+        "On 20/05/2026, 10:00 - Ada: hi\n20/05/2026, 10:01 - Ada: the only line of a chat",
     ],
 )
 def test_a_note_that_quotes_the_beginning_of_another_kind_of_file_is_imported(
@@ -112,6 +138,31 @@ def test_a_note_that_quotes_the_beginning_of_another_kind_of_file_is_imported(
     assert item.fields and item.fields["content"] == text
     assert not listing.skipped
     assert [entry.fields for entry in read(tmp_path / name)] == [item.fields]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_read"),
+    [
+        ("memories.json", '{"version": 1, "memories": [{"content": "a", "timestamp": "2026-05-20"}]}', True),
+        ("array.json", '[{"tags": [], "content": "a", "timestamp": "2026-05-20"}]', True),
+        ("second.json", '[{"text": "a"}, {"content": "b", "timestamp": "2026-05-20"}]', True),
+        ("cut.json", '[{"content": "a", "timestamp": "2026-05-20"}, {"cont', True),
+        ("deletions.json", '[{"op": "delete", "source": "crm", "key": "9"}]', True),
+        ("one.json", '{"content": "a", "timestamp": "2026-05-20"}', True),
+        ("package.json", '{"name": "content", "scripts": {"memories": "x"}}', False),
+        ("users.json", '[{"id": "U1", "profile": {"content": "x"}}]', False),
+        ("numbers.json", "[1, 2]", False),
+        ("tsconfig.json", "{ // comment", False),
+    ],
+)
+def test_a_json_file_in_a_folder_is_read_if_it_has_a_memory_and_named_otherwise(
+    tmp_path: Path, name: str, text: str, is_read: bool
+) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "note.md").write_text("A note.")
+    listing = list_files(tmp_path, None)
+    assert (tmp_path / name in [file for file, _ in listing.files]) == is_read
+    assert any("JSON without memories" in notice and name in notice for notice in listing.notices()) != is_read
 
 
 def test_json_that_quotes_the_beginning_of_another_kind_of_file_is_imported(tmp_path: Path) -> None:
