@@ -31,9 +31,16 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 # A name that begins like an English abbreviation is taken as that month, for example the Spanish "marzo" as March. The
 # exception is the Finnish "marraskuuta", which is November.
 _NAME = r"(?P<month>jan|feb|mar(?!ras)|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_ZONES = {
+    "GMT": "+00:00", "WET": "+00:00", "WEST": "+01:00", "CET": "+01:00", "CEST": "+02:00", "EET": "+02:00",
+    "EEST": "+03:00", "MSK": "+03:00", "JST": "+09:00", "KST": "+09:00", "AEST": "+10:00", "AEDT": "+11:00",
+    "NZST": "+12:00", "NZDT": "+13:00", "EST": "-05:00", "EDT": "-04:00", "CDT": "-05:00", "MST": "-07:00",
+    "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00",
+}  # fmt: skip
+"""Offsets of abbreviations of time zones. Abbreviations of several zones, such as IST, BST and CST, are not times."""
 _CLOCK = (
     r"(?:,?[ tT]+(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"
-    r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d))?)?"
+    rf"(?: ?(?P<zone>Z|UTC|(?:GMT|UTC)?[+-]\d\d:?\d\d|{'|'.join(_ZONES)})(?: \([^()]+\))?)?)?"
 )
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?"
 _DATE_FORMS = [
@@ -47,6 +54,8 @@ _DATE_FORMS = [
 _DAY_OR_MONTH_FIRST = re.compile(
     r"(?P<one>\d{1,2})(?P<mark>[-/.])(?P<other>\d{1,2})(?P=mark)(?P<year>\d{4})" + _CLOCK, re.IGNORECASE | re.ASCII
 )
+_NOTESNOOK = re.compile(r"\d\d-\d\d-\d{4} \d\d:\d\d [AP]M")
+"""Times in an export of Notesnook. Unless its user chooses another format, the day precedes the month."""
 MONTHS = 12
 _IN_NAME = re.compile(r"(\d{4})[-_.](\d\d)[-_.](\d\d)(?=\D|$)|(\d{14}|\d{12}|\d{8})(?=\D|$)")
 
@@ -77,6 +86,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and time_text(generated["at"]):
         return NoteTime(time_text(generated["at"]), None)
     by_name = {plain_name(name): name for name in reversed(list(values))}
+    is_day_first = _is_day_first(values)
     notices: list[str] = []
     time: tuple[object, str] | None = None
     for plain in (*_HAPPENED, *_PUBLICATION, *_CHANGE):
@@ -85,7 +95,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
             continue
         where = f"line {lines[name]}: {name}" if name in lines else name
         try:
-            moment = time_text(value) if isinstance(value, str) else value if event_time(value) else None
+            moment = time_text(value, is_day_first) if isinstance(value, str) else value if event_time(value) else None
         except ValueError as exc:
             if plain in _MUST_BE_TIMES and isinstance(value, int | float):
                 raise ValueError(f"{where} {exc}") from exc
@@ -101,12 +111,24 @@ def _single_value(value: object) -> object:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def time_text(text: str) -> str | None:
+def _is_day_first(values: Mapping[str, Any]) -> bool | None:
+    """Whether the day precedes the month in the dates of a note; None if this is unknown.
+
+    Another date of the note shows the order if its day is greater than 12.
+    """
+    dates = [match for value in values.values() if (match := _DAY_OR_MONTH_FIRST.fullmatch(str(value)))]
+    orders = {int(date["one"]) > MONTHS for date in dates if max(int(date["one"]), int(date["other"])) > MONTHS}
+    if not orders and all(_NOTESNOOK.fullmatch(str(values.get(name))) for name in ("created_at", "updated_at")):
+        return True
+    return orders.pop() if len(orders) == 1 else None
+
+
+def time_text(text: str, is_day_first: bool | None = None) -> str | None:
     """Convert a written time to a format that `event_time` accepts; None if it is not a time.
 
     Accepts the formats of `event_time`, dates with the English name of the month, dates that begin with a four-digit
     year, times with am and pm, and links to a page whose name is a date (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026
-    are accepted, but not 05/06/2026, because day and month are ambiguous.
+    are accepted, but 05/06/2026 only if `is_day_first` is known, because otherwise day and month are ambiguous.
     """
     text = " ".join(text.split())  # Unicode's data for English has U+202F between a time and AM or PM
     text = text.removeprefix("[[").removesuffix("]]").strip().strip("\"'")
@@ -122,9 +144,10 @@ def time_text(text: str) -> str | None:
     if match := _DAY_OR_MONTH_FIRST.fullmatch(text):
         parts = match.groupdict()
         first, second = int(match["one"]), int(match["other"])
-        if match["mark"] == "." or first > MONTHS or first == second:
+        is_ambiguous = first <= MONTHS and second <= MONTHS
+        if match["mark"] == "." or first > MONTHS or first == second or (is_ambiguous and is_day_first):
             return _to_iso({**parts, "day": match["one"], "number": match["other"]})
-        if second > MONTHS:
+        if second > MONTHS or is_day_first is False:
             return _to_iso({**parts, "day": match["other"], "number": match["one"]})
     return None
 
@@ -137,7 +160,9 @@ def _to_iso(parts: Mapping[str, str | None]) -> str | None:
         if half and not 1 <= hour <= 12:
             return None
         hour = hour % 12 + 12 * (half == "p") if half else hour
-        when += f"T{hour:02}:{parts['minute']}:{parts['second'] or '00'}{(parts['zone'] or '').upper()}"
+        zone = (parts["zone"] or "").upper()
+        zone = _ZONES.get(zone) or re.sub(r"^(GMT|UTC)(?=[+-])", "", zone)
+        when += f"T{hour:02}:{parts['minute']}:{parts['second'] or '00'}{zone}"
     try:
         event_time(when)
     except ValueError:

@@ -404,11 +404,34 @@ def test_paths_longer_than_a_key_have_different_keys() -> None:
         ("2026-05-20 2:30 AM", "2026-05-20T02:30:00"), ("13:00 pm", None), ("31.02.2026", None),
         ("2026-05-2014:30", None), ("May 3, 2026, 9:41\u202fAM", "2026-05-03T09:41:00"),
         ("5. marraskuuta 2023", None), ("5 marzo 2023", "2023-03-05"), ("1 March 2023", "2023-03-01"),
+        ("2026-05-03 10:00 PST", "2026-05-03T10:00:00-08:00"), ("2026-05-03 10:00 cest", "2026-05-03T10:00:00+02:00"),
+        ("May 3, 2026 9:41 PM EDT", "2026-05-03T21:41:00-04:00"), ("2026-05-03 10:00 GMT", "2026-05-03T10:00:00+00:00"),
+        ("Sun May 03 2026 10:00:00 GMT+0200 (Central European Summer Time)", "2026-05-03T10:00:00+0200"),
+        ("2026-05-03 10:00 UTC+02:00", "2026-05-03T10:00:00+02:00"), ("2026-05-03 10:00 IST", None),
+        ("2026-05-03 10:00 CST", None), ("2026-05-03 10:00 LUNCH", None),
         ("3\u00a0May\u00a02026", "2026-05-03"), ("Sun, May  3 2026 at\t09:41", "2026-05-03T09:41:00"),
     ],
 )  # fmt: skip
 def test_dates_as_people_write_them(text: str, meant: str | None) -> None:
     assert time_text(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("block", "when"),
+    [
+        ("created_at: 05-06-2026 02:12 PM\nupdated_at: 07-08-2026 09:00 AM", datetime(2026, 6, 5, 14, 12, tzinfo=UTC)),
+        ("created_at: 05-06-2026 02:12 PM\nupdated_at: 06-25-2026 09:00 AM", datetime(2026, 5, 6, 14, 12, tzinfo=UTC)),
+        ("date: 05/06/2026\nlastmod: 13/06/2026", datetime(2026, 6, 5, tzinfo=UTC)),
+        ("date: 05/06/2026\nlastmod: 06/13/2026", datetime(2026, 5, 6, tzinfo=UTC)),
+        ("date: 05/06/2026\nlastmod: 06/07/2026", MODIFIED),
+        ("date: 05/06/2026\nlastmod: 06/13/2026\ndue: 13/06/2026", datetime(2026, 6, 13, tzinfo=UTC)),
+        ("created_at: 05-06-2026", MODIFIED),
+    ],
+)
+def test_the_order_of_day_and_month_is_that_of_another_date_of_the_note_or_of_notesnook(
+    block: str, when: datetime
+) -> None:
+    assert _note(f"---\n{block}\n---\nx").timestamp == when
 
 
 NAMES = st.text(st.characters(categories=["Ll", "Lu", "Nd"], include_characters="_- ?"), min_size=1, max_size=12)
