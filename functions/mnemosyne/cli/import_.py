@@ -111,13 +111,11 @@ def _import(
     destination: importer.Destination,
     journals: Mapping[Path, Journal],
 ) -> None:
-    for journal in journals.values():
-        if journal.resumed:
-            say(
-                f"Continuing an interrupted import after {quantity(journal.resumed, 'batch', 'batches')}. "
-                f"To import from the beginning, delete {plain(journal.path)}",
-                err=True,
-            )
+    if resumed := [journal for journal in journals.values() if journal.resumed]:
+        number = quantity(sum(journal.resumed for journal in resumed), "batch", "batches")
+        others = f", and {quantity(len(resumed) - 1, 'other journal')}" if len(resumed) > 1 else ""
+        beginning = f"To import from the beginning, delete {plain(resumed[0].path)}{others}"
+        say(f"Continuing an interrupted import after {number}. {beginning}", err=True)
     for other in other_journals([*journals.values()])[:SHOWN_PATHS]:
         say(
             f"{plain(other)} is of an import into another system or with another key, which this import does not "

@@ -499,7 +499,9 @@ def test_an_import_of_many_files_has_a_limited_number_of_files_under_way(
         import_files(paths, destination, journals)
 
 
-def test_an_interrupted_import_of_many_files_continues_without_sending_a_file_again(tmp_path: Path) -> None:
+def test_an_interrupted_import_of_many_files_continues_without_sending_a_file_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = [tmp_path / f"{number}.md" for number in range(20)]
     for path in paths:
         path.write_text(f"note {path.stem}")
@@ -510,6 +512,9 @@ def test_an_interrupted_import_of_many_files_continues_without_sending_a_file_ag
     import_files(paths, second, journals)
     assert sorted(first.sent + second.sent) == sorted(f"note {number}" for number in range(20))
     assert _end(journals, second).states == {"stored": 20}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("Continuing an interrupted import after 13 batches.")
+    assert line.endswith(f"delete {journals[0].path}, and 12 other journals")
 
 
 def test_a_note_that_is_imported_alone_and_in_its_folder_is_stored_once_and_a_duplicate_once(tmp_path: Path) -> None:
