@@ -54,8 +54,9 @@ def stem_of(path: str) -> str:
     pure = PurePosixPath(path)
     stem = pure.name.removesuffix(".gz")
     stem = re.sub(r"\.(md|markdown|mdown|mkd|txt|text)$", "", stem, flags=re.IGNORECASE) or stem
-    if stem.lower().lstrip("_") in ("index", "readme") and pure.parent.name:
-        stem = pure.parent.name
+    is_bundle = pure.parent.suffix.lower() == ".textbundle"  # its note is named `text`
+    if is_bundle or (stem.lower().lstrip("_") in ("index", "readme") and pure.parent.name):
+        stem = pure.parent.stem if is_bundle else pure.parent.name
     stem = _NOTION_ID.sub("", unquote(stem, errors="replace") if re.search(r"%[0-9A-Fa-f]{2}", stem) else stem)
     return stem.replace("___", "/")
 

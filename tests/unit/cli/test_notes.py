@@ -78,6 +78,7 @@ def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str) -> None
         ("Projects___Garden.md", "2026-11-01T00:00:00Z", "Projects/Garden"),
         ("Plan 0123456789abcdef0123456789abcdef.md", "2026-11-01T00:00:00Z", "Plan"),
         ("posts/summer/index.md", "2026-11-01T00:00:00Z", "summer"),
+        ("Bear/2026-05-20 Summer v1.2.textbundle/text.markdown", "2026-05-20T00:00:00Z", "2026-05-20 Summer v1.2"),
         ("shopping.TXT", "2026-11-01T00:00:00Z", "shopping"),
     ],
 )
