@@ -39,6 +39,10 @@ LANGUAGES = [
     ("fr", "Je dois appeler le plombier demain matin."),
     ("fr", "Ma sœur habite à Lyon avec ses enfants."),
     ("pt", "Meu irmão mora em São Paulo e trabalha num banco."),
+    ("pt", "As caixas são azuis."),
+    ("pt", "Meus gatos são pretos."),
+    ("en", "João lives in São Paulo"),
+    ("en", "Ask João at the São Bento station"),
     ("nl", "Mijn zus woont in Utrecht en werkt bij een bank."),
     ("sv", "Min syster bor i Göteborg och arbetar på en bank."),
     ("fi", "Siskoni asuu Tampereella ja työskentelee pankissa."),
@@ -74,6 +78,9 @@ UNKNOWN = [
     "iPhone Plus price", "MacBook Pro price", "comment section", "common sense tips", "12 volt battery",
     "recycling bin collection day", "Big Sur hike", "hay fever", "vi editor shortcuts",
     "minecraft mod list", "et al", "em dash",
+    "São Paulo office", "Brazil: São Paulo team grows", "São João party", "Conceição birthday",
+    "Łódź office", "Đà Nẵng trip", "Smörgåsbord lunch", "Voilà demo", "déjà vu bug",
+    "Vis-à-vis meeting", "Dvořák concert tickets", "Curaçao flights", "Őrségi trip",
 ]  # fmt: skip
 
 

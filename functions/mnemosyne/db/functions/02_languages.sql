@@ -46,10 +46,10 @@ BEGIN ATOMIC
         'estos estas ese cada nos todos todas unos unas después antes cuando donde según',
         'el los las les con sin son la de un a no o y me te si mi como he has es en del al lo le ya su sus se '
         'hay esta esa ¿ ¡ ñ'),
-    ('pt', 'que por para quem quando onde qual quais quanto porque mas mais está estão são foi ser tem têm não '
-        'há desde até entre sobre muito também seu sua seus suas nosso nossa este isso essa cada ao aos à '
-        'nos pelo pela já todos todas ele ela você depois antes',
-        'o os a e é com de do se me as no como da dos das em eu uma um na nas sem esta ã õ ç'),
+    ('pt', 'que por para quem quando onde qual quais quanto porque mas mais está estão foi ser tem têm não '
+        'há desde até entre sobre muito também meu meus minha minhas seu sua seus suas nosso nossa este isso essa '
+        'cada ao aos nos pelo pela já todos todas ele ela você depois antes',
+        'o os a à e é com de do se me as no como da dos das em eu uma um na nas sem esta ã õ ç'),
     ('it', 'il gli una è che chi quando perché quale quali quanto quante quanti può più sono essere hanno della delle '
         'degli dello nel nella nei nelle alla alle agli dalla sul sulla sulle tra fra sua suo suoi nostro '
         'nostra questo questa questi ogni anche molto già tutti tutte viene dopo cui',
@@ -125,8 +125,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
 -- Return the language of a text, chosen from the languages in p_languages. Each function word or special letter of a
--- language (see language_evidence) that occurs in the text counts once for this language, or twice if it is in the
--- column `sure`. The number of its occurrences does not matter.
+-- language (see language_evidence) that occurs in the text counts once for this language, or twice if it is a word in
+-- the column `sure`. The number of its occurrences does not matter. Only the first special letter of a word counts, and
+-- no letter of a function word, so that one foreign name does not decide the language of an English text.
 --
 -- English is preferred: the result is English if the text has English words and no language has more than 1.5 times the
 -- count of English. Otherwise the result is the language with the highest count. The result is null if the highest
@@ -142,10 +143,13 @@ BEGIN
         coalesce(max(votes.n) FILTER (WHERE votes.language = 'en'), 0) AS english
     INTO best FROM (
         SELECT v.language, count(*) AS n FROM (
-            SELECT DISTINCT word FROM string_to_table(p_text, ' ') AS word
-            UNION SELECT (regexp_matches(p_text, '[ßäöüñ¿¡ãõçœêèàéûîøæåłąęśżźćńřěůőűğşıșțăđơưыэёєїґ]', 'g'))[1]
-        ) AS w CROSS JOIN LATERAL jsonb_array_elements_text(evidence -> w.word) AS v (language)
-        GROUP BY v.language
+            SELECT DISTINCT CASE WHEN evidence ? word THEN word
+                ELSE substring(word FROM '[ßäöüñ¿¡ãõçœêèàéûîøæåłąęśżźćńřěůőűğşıșțăđơưыэёєїґ]') END AS word, evidence ? word AS whole
+            FROM string_to_table(p_text, ' ') AS word
+        ) AS w CROSS JOIN LATERAL (
+            SELECT DISTINCT e.language, CASE WHEN w.whole THEN e.place END AS place
+            FROM jsonb_array_elements_text(evidence -> w.word) WITH ORDINALITY AS e (language, place)
+        ) AS v GROUP BY v.language
     ) AS votes WHERE votes.language = ANY (p_languages);
     RETURN CASE
         WHEN best.languages IS NULL THEN NULL
