@@ -10,9 +10,9 @@ from typing import Self
 Span = tuple[int, int]
 """A part of a text: the offset of its first character, and the offset after its last character, in code points."""
 
-START, STOP = "\ue000", "\ue001"
-"""Private-use characters with which the database marks words. The database first removes these characters from the
-text."""
+START, STOP, SPLIT = "\ue000", "\ue001", "\ue002"
+"""Private-use characters that the database inserts: marks around words, and a separator of the parts of a word. The
+database first removes these characters from the text."""
 # Thai to Khmer, kana and Han: scripts without spaces between words.
 _UNSEPARATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
@@ -21,6 +21,11 @@ SHORTEST_PART = 2
 """Minimum number of adjacent characters that count as a match in a script without spaces, because a single character
 occurs in too many words."""
 
+# The SQL functions split_characters and without_accents replace these characters, too.
+_IN_WORDS = str.maketrans({"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}) | dict.fromkeys(
+    map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"), ""
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 LONGEST_FORM = 4
 """Maximum factor by which NFKC may lengthen a part of a text. A part that would become longer is left unchanged, so a
 query in NFKC does not find it."""
@@ -54,6 +59,20 @@ class NormalText:
         parts = [_normalize(original[start:end]) for start, end in spans]
         return cls("".join(parts), [span for span, part in zip(spans, parts, strict=True) for _ in part])
 
+    def for_words(self) -> Self:
+        """Return the text as a search by words reads it.
+
+        Ligatures such as ß are two letters. Invisible characters, and commas between thousands, are removed.
+        """
+        commas = {match.start() for match in _THOUSANDS.finditer(self.text)}
+        pairs = [
+            (letter, span)
+            for place, (character, span) in enumerate(zip(self.text, self.places, strict=True))
+            if place not in commas
+            for letter in character.translate(_IN_WORDS)
+        ]
+        return type(self)("".join(letter for letter, _ in pairs), [span for _, span in pairs])
+
     def original(self, spans: Iterable[Span]) -> list[Span]:
         """Convert spans of the normalized `text` to spans of the original text."""
         return [(self.places[start][0], self.places[end - 1][1]) for start, end in spans]
@@ -69,7 +88,7 @@ def _normalize(text: str) -> str:
 
 
 def marked_spans(marked: str) -> list[Span]:
-    """Return the spans between the marks START and STOP, as offsets in the text without these marks."""
+    """Return the spans between the marks START and STOP, as offsets in the text without inserted characters."""
     spans, length, start = [], 0, 0
     for character in marked:
         if character == START:
@@ -77,7 +96,7 @@ def marked_spans(marked: str) -> list[Span]:
         elif character == STOP:
             if length > start:
                 spans.append((start, length))
-        else:
+        elif character != SPLIT:
             length += 1
     return spans
 

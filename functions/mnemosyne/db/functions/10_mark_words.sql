@@ -9,14 +9,22 @@ AS $$
 DECLARE
     -- Replace separators by spaces. PostgreSQL's parser takes "tea/coffee" for a file path and <b> for an XML tag, and
     -- ts_headline does not mark words in file paths and XML tags.
-    words text := regexp_replace(translate(p_text, U&'_/\005C@:#<>&\E000\E001', '           '),
-        '(\w)[-+=~|](?=\w)|([[:alpha:]])\.(?=\w)', '\1\2 ', 'g');
+    words text := regexp_replace(translate(p_text, U&'_/\005C@:#<>&', '         '),
+        '(\w)[-+=~|](?=\w)|([[:alpha:]])\.(?=\w)|(\d)\.(?=[[:alpha:]])', '\1\2\3 ', 'g');
 BEGIN
     RETURN ts_headline(p_stemmer, words,
         CAST((SELECT string_agg(quote_literal(lexeme), ' | ') FROM unnest(tsvector_to_array(p_lexemes)) AS lexeme) AS tsquery),
         U&'HighlightAll=true, StartSel="\E000", StopSel="\E001"');
 END
 $$;
+
+-- Return p_text with U+E002 between the parts of each CamelCase word, and before the dotted number in a word such as
+-- "v1.2.3".
+CREATE OR REPLACE FUNCTION split_parts(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(
+    regexp_replace(p_text, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', U&'\005C1\005C2\E002', 'g'),
+    '\m([[:alpha:]]+)(?=\d+(?:\.\d+)+)', U&'\005C1\E002', 'g');
 
 -- Return p_text with each accented letter replaced by its letter without the accent. Unlike without_accents, the
 -- function replaces only single characters by single characters, so that each character keeps its position.
@@ -35,8 +43,9 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
 -- is a JSON array with one array of texts for each memory. The language is detected once for each memory, from all its
 -- texts.
 --
--- The result has the form of p_memories, but each text is replaced by an array. The array contains the marked text and,
--- if the text has accented letters, a marked copy without accents. If the query has no words, the array is empty.
+-- The result has the form of p_memories, but each text is replaced by an array of marked copies of the text: the text,
+-- and if they differ from it, the text without accents and the text with split words (see split_parts). If the query
+-- has no words, the array is empty.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.
@@ -61,13 +70,12 @@ BEGIN
                 simple_words(split_characters(p_query), stemmer(memory_language))));
         END IF;
         marked := marked || jsonb_build_array((
-            SELECT jsonb_agg(CASE
-                WHEN plain = '' THEN '[]'
-                WHEN base_letters(text) = text
-                    THEN jsonb_build_array(mark_words(accented, stemmer(memory_language), text))
-                ELSE jsonb_build_array(mark_words(accented, stemmer(memory_language), text),
-                    mark_words(plain, stemmer(memory_language), base_letters(text))) END ORDER BY place)
-            FROM jsonb_array_elements_text(memory) WITH ORDINALITY AS t (text, place)));
+            SELECT jsonb_agg(CASE WHEN plain = '' THEN '[]' ELSE (
+                SELECT jsonb_agg(mark_words(CASE WHEN copy = text THEN accented ELSE plain END, stemmer(memory_language), copy))
+                FROM (SELECT text UNION SELECT base_letters(text) UNION SELECT split_parts(base_letters(text))) AS u (copy)
+            ) END ORDER BY place)
+            FROM jsonb_array_elements_text(memory) WITH ORDINALITY AS t (raw, place)
+            CROSS JOIN LATERAL translate(raw, U&'\E000\E001\E002', '   ') AS text));
     END LOOP;
     RETURN marked;
 END

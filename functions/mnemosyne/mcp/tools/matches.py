@@ -38,6 +38,7 @@ def with_matches(
         spans = [[text.original(literal_spans(query, text.text)) for text in of_hit] for of_hit in texts]
     else:
         beginning = query[:MARKED_CHARACTERS]
+        texts = [[text.for_words() for text in of_hit] for of_hit in texts]
         marked = memories.mark_words(beginning, [[text.text for text in of_hit] for of_hit in texts])
         parts = unseparated_parts(beginning)
         spans = [
