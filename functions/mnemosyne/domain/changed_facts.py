@@ -255,6 +255,8 @@ def _words_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement
     if {value[0].key, earlier[0].key} in _SWITCHES:
         return True
     articles = lists.DETERMINERS | lists.MARKERS | {"a", "an"}
+    if not after and "prefer" in new.keys and value[-1].place > new.by_key["prefer"].place + 1:
+        return False  # "prefers short answers" and "prefers dark mode" are about different subjects
     if len(value) != len(earlier) or new.old or set(value[0].before) - articles != set(earlier[0].before) - articles:
         return False
     if new.is_change:

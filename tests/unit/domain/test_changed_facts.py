@@ -23,6 +23,8 @@ def _is_hinted(later: str, earlier: str) -> bool:
     ("Rosa lives in Turin.", "Rosa lives in Genoa."),
     ("Tariq works at Brightwell.", "Tariq works at Larkfield"),
     ("Milo prefers tea.", "Milo prefers coffee."),
+    ("The user prefers tea", "The user now prefers coffee"),
+    ("Milo prefers dark mode", "Milo now prefers light mode"),
     ("Lucía vive en Sevilla.", "Lucía vive en Bilbao."),
     ("Rosa lives in Turin.", "Rosa moved from Turin to Genoa."),
     ("The payments API is on version 2.3.", "The payments API is on version 3.0 now."),
@@ -105,6 +107,14 @@ def test_a_fact_about_a_subject_with_a_similar_name_gives_no_hint(earlier: str, 
     pytest.param("She moved to Geneva.", "She moved to Zurich now.", id="unknown subject"),
     pytest.param("The backup took 35 minutes today.", "The backup took 41 minutes today.", id="event"),
     pytest.param("Build from Python 3.", "Build from source.", id="no change"),
+    ("User prefers dark mode", "User prefers short answers"),
+    ("User prefers aisle seats.", "User prefers short answers."),
+    ("The user prefers metric units", "The user prefers short answers"),
+    ("The user prefers dark mode", "The user now prefers short answers"),
+    ("User prefers short meetings", "User prefers short answers"),
+    ("Ada prefers long walks", "Ada prefers short answers"),
+    ("Our team prefers remote work", "Our team prefers short standups"),
+    ("The customer prefers morning delivery", "The customer prefers email contact"),
 ])  # fmt: skip
 def test_a_statement_that_replaces_no_other_gives_no_hint(earlier: str, later: str) -> None:
     assert not _is_hinted(later, earlier)
