@@ -1,6 +1,6 @@
 """A process that has imported Mnemosyne, and forks a child for each command and function that a test starts.
 
-Starting Python and importing a function takes two seconds of CPU time, and a fork takes hundredths of one. A client
+Importing all modules takes several seconds of CPU time, and a fork takes hundredths of a second. A client
 connects to the Unix socket, sends a request with the child's standard streams, and keeps the connection. It receives
 the child's process id and later its exit code, negative for a signal. When the client closes the connection, the child
 is killed. The server ends when its standard input ends.

@@ -39,7 +39,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedSchedu
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the server of forks that workers share, because it imports Mnemosyne for three seconds of CPU time.
+    """Start the server of forks that workers share, because its imports take several seconds of CPU time.
 
     A process that collects tests collects no garbage meanwhile: looking through imported modules and tests again and
     again would take half of the time.
