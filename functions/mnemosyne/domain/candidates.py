@@ -1,5 +1,7 @@
 """Candidates of a search: memories that the database finds and the ranking scores. Pure."""
 
+import heapq
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -54,6 +56,20 @@ class Candidates:
     neighbours: Sequence[tuple[int, int, int]] = ()
     strategy: str
     full: bool
+
+    @property
+    def best_share(self) -> float:
+        """The share of the query's words that the best memories contain: the mean of the three largest shares."""
+        return statistics.fmean(self._largest_shares(3) or [0.0])
+
+    @property
+    def lead(self) -> float:
+        """The largest share of the query's words in a memory, minus the mean of the next nine shares."""
+        first, *others = self._largest_shares(10) or [0.0]
+        return first - statistics.fmean(others or [0.0])
+
+    def _largest_shares(self, count: int) -> list[float]:
+        return heapq.nlargest(count, (row.words_share or 0.0 for row in self.rows[: self.listed]))
 
 
 @dataclass(slots=True)

@@ -2,14 +2,13 @@
 
 The database returns candidates with their raw scores (`db/functions/09_find_candidates.sql`). The steps are:
 
-1. `score_hybrid` computes the relevance in a search by meaning and words. `fuse` combines the vector score and the
-   lexical score to a weighted mean. `add_context` adds scores of neighbours in the session. A time and a speaker that
-   the query names give a bonus. Other searches use `score_plain` instead.
+1. `score_hybrid` computes the relevance in a search by meaning and words: the weighted mean of vector score and lexical
+   score (`fuse`), plus bonuses for neighbours in the session (`add_context`), and for a time and a speaker that the
+   query names. Other searches use `score_plain` instead.
 2. `diversify` subtracts a penalty for similarity to a better candidate.
 3. `order` combines relevance and quality (usefulness by ratings), and keeps only the best of several near-duplicates.
 """
 
-import heapq
 import math
 import statistics
 from collections import Counter
@@ -43,11 +42,13 @@ def score_hybrid(
     rows = candidates.rows
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
-    share = best_share(rows[: candidates.listed])
-    fused_scores = fuse(rows, candidates.listed, weight_of_words(lexical_weight, share, weights), weights)
+    share = candidates.best_share
+    words = max(weight_of_words(lexical_weight, share, weights), weights.unique_words * candidates.lead)
+    fused_scores = fuse(rows, candidates.listed, words, weights)
     own_scores = [score + time for score, time in zip(fused_scores, times, strict=True)]
     adjacency = _adjacency(candidates.neighbours)
-    context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own_scores, adjacency, weights)]
+    context_factor = min(context_weight(share, weights), weights.context_by_lead * (1 - candidates.lead))
+    context = [context_factor * bonus for bonus in add_context(rows, own_scores, adjacency, weights)]
     named_speakers = names_in(query, _repeated_speakers(rows))
     speakers = [weights.speaker if row.speaker in named_speakers else 0.0 for row in rows]
     indexes = [*range(candidates.listed), *_eligible_neighbours(candidates, own_scores, adjacency)]
@@ -82,22 +83,16 @@ def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
     return [speaker for speaker, count in counts.items() if count > 1]
 
 
-def best_share(rows: Iterable[Candidate]) -> float:
-    """Return the share of the query's words that the best memories contain: the mean of the three largest shares."""
-    largest = heapq.nlargest(3, (row.words_share or 0.0 for row in rows))
-    return statistics.fmean(largest) if largest else 0.0
-
-
 def weight_of_words(lexical_weight: float, share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
     """Return the weight of the lexical score, at most 1: the embedder's `lexical_weight`, raised if the best memories
-    contain many of the query's words (`share`, the result of `best_share`), and lowered if they contain few."""
+    contain many of the query's words (`share`, see `Candidates.best_share`), and lowered if they contain few."""
     change = weights.lexical_by_share * (share - weights.usual_share)
     return min(1.0, lexical_weight * (1 + max(-weights.lexical_change, min(weights.lexical_change, change))))
 
 
 def context_weight(share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
     """Return a factor from 0 to 1 for the bonus that a memory gets for its neighbours in the session. The factor is
-    lower if the best memories contain many of the query's words (`share`, the result of `best_share`)."""
+    lower if the best memories contain many of the query's words (`share`, see `Candidates.best_share`)."""
     return min(1.0, max(0.0, 1 - weights.context_by_share * (share - weights.sufficient_share)))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """Weights of the ranking. Decisions 0016, 0032, 0039, 0040 and 0043 in docs/decisions give the reasons.
+    """Weights of the ranking. Decisions 0016, 0032, 0039, 0040, 0043 and 0045 in docs/decisions give the reasons.
 
     In this class, "context" means a bonus that a memory gets for its session. The bonus is a weighted sum of the scores
     of the memory's neighbours in the session and of the best score in the session. These scores are in [0, 1], so the
@@ -39,11 +39,18 @@ class Weights:
     `lexical_weight` is used unchanged."""
     lexical_change: float = 0.6
     """Largest relative change of the lexical weight, up or down."""
+    unique_words: float = 0.8
+    """Minimum weight of the lexical score if one memory contains all words of the query, and no other memory contains
+    any (see `Candidates.lead`). The query is then often an identifier, such as a hash, about which vectors say little.
+    If other memories contain words of the query, too, the minimum is lower."""
     context_by_share: float = 1.0
     """How much the context (the bonus for neighbours) depends on `best_share` (the share of the query's words that the
     best memories contain). The context is multiplied by 1 - `context_by_share` * (`best_share` - `sufficient_share`).
     If a memory contains most of the query's words, its neighbours add little."""
     sufficient_share: float = 0.45
+    context_by_lead: float = 2.0
+    """Factor of the largest weight of the context: `context_by_lead` * (1 - `lead`). If only one memory contains most
+    words of the query, for example an identifier, the memory after it must not rank before it."""
     best_passage: float = 0.5
     """Fraction of a long memory's lexical score that comes from its best passage. The rest comes from the whole text. A
     long memory has several topics, so words of the query close to each other are better evidence than scattered

@@ -63,6 +63,16 @@ def test_words_weigh_more_if_the_best_candidates_contain_more_of_the_query_s_wor
     assert (relevances["words"], relevances["vector"]) == pytest.approx((weight, 1 - weight))
 
 
+@pytest.mark.parametrize(
+    ("other_shares", "weight"), [((), 0.8), ((0.45,) * 9, 0.44), ((0.9,) * 9, 0.32), ((0.0, 0.0), 0.8)]
+)
+def test_words_that_only_one_memory_contains_outweigh_vectors(other_shares: Sequence[float], weight: float) -> None:
+    rows = [_candidate("vector", 1.0, 0.0), _candidate("words", 0.0, 1.0, words_share=1.0)]
+    rows += [_candidate(f"other {place}", words_share=share) for place, share in enumerate(other_shares)]
+    relevances = _relevances(ranking.score_hybrid(_candidates(*rows), "9f76893b", lexical_weight=0.2))
+    assert (relevances["words"], relevances["vector"]) == pytest.approx((weight, 1 - weight))
+
+
 def test_the_weight_of_words_is_at_most_1() -> None:
     assert ranking.weight_of_words(0.9, 1.0) == 1.0
 
