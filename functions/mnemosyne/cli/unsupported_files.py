@@ -120,7 +120,8 @@ def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
 
     A file with memories is an array with an object that has the field `content` or `op`, or an object with the field
     `memories` or `content`. A file that ends before such a field, or is no valid JSON before it, has no memories. If
-    the file is imported alone, any array of objects is enough, because each object then has an error of its own.
+    the file is imported alone, an array with any object also counts as a file with memories, because the import then
+    reports an error for each invalid object.
     """
     from ijson import parse
     from ijson.common import JSONError
@@ -186,7 +187,10 @@ def _zip_kind(path: Path) -> tuple[str, str]:
 
 
 def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
-    """Recognise a text file that has many records in the format of another program, by its beginning in lower case."""
+    """Recognise a text file that has many records in the format of another program.
+
+    `start` is the beginning of the file in lower case.
+    """
     if re.match(rb"#(separator|html):", start):
         return "an Anki export", "write each card as a JSON line with content and timestamp"
     if re.match(rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n", start) and b"\n==========" in start:
