@@ -119,7 +119,10 @@ def _in_part(hour: float | None, part: str) -> float | None:
 
 
 def _hour(text: str, part: str = "") -> float | None:
-    """Return the hours after midnight; None if it is unclear whether a.m. or p.m. is meant."""
+    """Convert a time of day to hours after midnight.
+
+    None if the text is not a time, or if it is unclear whether a.m. or p.m. is meant.
+    """
     if text in ("noon", "midnight"):
         return 12 if text == "noon" else 24
     match = _CLOCK.fullmatch(text)

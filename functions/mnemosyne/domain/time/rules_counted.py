@@ -219,7 +219,7 @@ def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
 def _weekend_of(grammar: Grammar, match: Match) -> Span | None:
-    """Return the weekend of a day, extended to the day.
+    """Return the weekend that belongs to a day, extended so that the span includes the day.
 
     For a Monday, the result is the weekend before and the Monday. For a day from Tuesday to Friday, the result begins
     on this day and ends with the weekend after it.

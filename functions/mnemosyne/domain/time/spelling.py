@@ -182,11 +182,11 @@ def plain_form(text: str) -> str:
 
 
 def _is_range(match: re.Match[str], into: str) -> bool:
-    """Whether the match can be rewritten as a range.
+    """Whether the matched text can be rewritten to the form `into`, such as a range.
 
-    Two days of a month must be in ascending order. They must also be adjacent if only "and" joins them: "May 3 and 9"
-    are two days, but "between May 3 and 9" is a range. The result is True if the match does not have two days, or if
-    `into` is not a range, because then there is nothing to check.
+    If `into` is a range and the text has two days of a month, the days must be in ascending order. If only "and" joins
+    them, they must also be adjacent: "May 3 and 9" are two days, but "between May 3 and 9" is a range. In all other
+    cases the result is True, because there is nothing to check.
     """
     days = [int(re.sub(r"\D", "", group)) for group in match.groups() if group and re.fullmatch(_DAY, group)]
     if len(days) != 2 or " to " not in into:
