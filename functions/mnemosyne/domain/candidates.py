@@ -64,7 +64,10 @@ class Candidates:
 
     @property
     def lead(self) -> float:
-        """The largest share of the query's words in a memory, minus the mean of the next nine shares."""
+        """The largest share minus the mean of the next nine largest shares.
+
+        The share of a memory is the fraction of the query's words that the memory contains.
+        """
         first, *others = self._largest_shares(10) or [0.0]
         return first - statistics.fmean(others or [0.0])
 

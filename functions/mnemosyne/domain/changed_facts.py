@@ -195,7 +195,7 @@ def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement)
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: up to three adjacent words, all ordinary words or all names and numbers."""
+    """Whether the words are one value: up to three adjacent ordinary words, or as many adjacent names and numbers."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
         return False
@@ -203,7 +203,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, old_keys: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value ends its statement, after the subject. Words of the same noun may follow, as in "24 nodes"."""
+    """Whether the value ends its statement, after the subject. Its noun can follow: the value of "24 nodes" is 24."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in old_keys]

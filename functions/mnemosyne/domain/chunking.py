@@ -45,7 +45,8 @@ def most_tokens(text: str) -> int:
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
-    plain = _ALPHABETS.sub("0", text)  # because a digit counts as one token, as does each of these letters
+    # Replace each letter of these alphabets with a digit, because a digit also counts as one token.
+    plain = _ALPHABETS.sub("0", text)
     words: list[str] = _WORD.findall(plain)
     # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
     saved_characters = sum(len(word) - (word[0] != " ") for word in words)

@@ -88,7 +88,10 @@ def _normalize(text: str) -> str:
 
 
 def marked_spans(marked: str) -> list[Span]:
-    """Return the spans between the marks START and STOP, as offsets in the text without inserted characters."""
+    """Return the spans between the marks START and STOP, which the database has inserted into the text.
+
+    The offsets do not count the inserted characters START, STOP and SPLIT.
+    """
     spans, length, start = [], 0, 0
     for character in marked:
         if character == START:

@@ -1,12 +1,12 @@
-"""Compare words without accents, for example the names of people in a text and a query."""
+"""Compare words without regard to accents and case, for example the names of people in a text and a query."""
 
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-# The SQL function `without_accents` removes the same accents as this pattern. Marks that are not removed, such as vowel
-# signs of Indian scripts, count as letters.
+# The accents to remove. The SQL function `without_accents` removes the same accents. Marks that are not removed, such
+# as vowel signs of Indian scripts, count as letters.
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
 _STROKES = str.maketrans("łøđðħŧıς", "loddhtiσ")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)

@@ -77,8 +77,8 @@ def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int
 
 
 def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
-    """Return the speakers of at least two rows. A speaker is the text before the first colon of a content. If such a
-    text occurs only once, it is often a title."""
+    """Return the speakers that occur in at least two rows. A speaker is the text before the first colon of a content.
+    A text that occurs in only one row is left out, because it is often a title."""
     counts = Counter(row.speaker for row in rows if row.speaker)
     return [speaker for speaker, count in counts.items() if count > 1]
 
@@ -187,8 +187,8 @@ def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAU
 def _eligible_neighbours(
     candidates: Candidates, own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]]
 ) -> Iterable[int]:
-    """Return the indexes of the rows directly before and after the best WITH_NEIGHBOURS matches in their sessions.
-    Leave out rows that are matches themselves, and rows that do not meet the filters."""
+    """Return the indexes of the neighbours of the best WITH_NEIGHBOURS matches. The neighbours of a match are the rows
+    directly before and after it in its session, except other matches and rows that do not meet the filters."""
     indices = sorted(range(candidates.listed), key=lambda index: (-own_scores[index], candidates.rows[index].id))
     best = [index for index in indices[:WITH_NEIGHBOURS] if index in adjacency]
     direct = {adjacency[index].get(offset, index) for index in best for offset in (-1, 1)}
