@@ -161,7 +161,10 @@ ALL_DEAD_LETTERS = DeadLetterChoice()
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A message that could not be read or stored completely, unchanged and with the cause."""
+    """A message that could not be read or stored completely.
+
+    The data of the message is unchanged. `cause` is the reason of the failure.
+    """
 
     message_id: str
     data: bytes

@@ -154,8 +154,8 @@ _NOT_REMOVED: Final = (
 def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:
     """Build the receipt of a finished forgetting as JSON.
 
-    The receipt has the number of removed rows by table, the places where copies remain for a limited time, with the end
-    of this time, and the copies that a forgetting does not remove.
+    The receipt has the number of rows that were removed from each table. It lists the places where copies remain for
+    a limited time, each with the end of this time, and the copies that a forgetting never removes.
 
     `ids_sha256` is the SHA-256 of the ids of the forgotten memories in order, each followed by a line feed.
     """

@@ -17,7 +17,10 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 
 
 class Operator(StrEnum):
-    """How a metadata value is compared with the values of a condition. With EQUAL, it must equal any of the values."""
+    """How a value in a memory's metadata is compared with the values of a condition.
+
+    With EQUAL, the value in the metadata must equal at least one of the condition's values.
+    """
 
     EQUAL = "="
     LESS = "<"

@@ -75,8 +75,8 @@ class Person:
 class PendingAuthorization:
     """An authorization request, begun by a client at /authorize or by a person on the account page.
 
-    Its status is started, logging_in (during the call of the identity provider), logged_in, or decided (after the
-    person has allowed or refused the access).
+    Its status is started, logging_in (while this server calls the identity provider), logged_in, or decided (after
+    the person has allowed or refused the access).
     """
 
     parameters: Mapping[str, str]

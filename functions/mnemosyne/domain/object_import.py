@@ -35,8 +35,8 @@ class StoredObject:
 
         There is nothing to import if the object has no new content (for example, if it was deleted), or if the object
         is the report of an import. `attributes` are the attributes of the notification, which are documented at
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if they are not
-        those of a notification.
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if a
+        necessary attribute is missing or invalid.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)

@@ -39,8 +39,8 @@ texts longer, but one character, such as U+FDFA, can become eighteen."""
 _EXCERPT_CHARACTERS = 80
 PROBLEMS = 5
 """Maximum problems that one error lists."""
-# The pattern is stricter than UUID(), which also accepts underscores and digits of other scripts. These are probably
-# mistakes.
+# The pattern is stricter than UUID(), which also accepts underscores and digits of other scripts. In an id, such
+# characters are probably mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 

@@ -55,9 +55,9 @@ class Channel:
         return b64encode(nonce + self._cipher.encrypt(nonce, data, kind)).decode()
 
     def open(self, sealed: str, kind: bytes) -> bytes:
-        """Decrypt data. `kind` is REQUEST or ANSWER.
+        """Decrypt data. `kind` is the expected kind of the data: REQUEST or ANSWER.
 
-        Raises InvalidRequest if the data was encrypted with another key or for another kind.
+        Raises InvalidRequest if the data was encrypted with another key, or as data of the other kind.
         """
         try:
             data = b64decode(sealed, validate=True)
