@@ -80,7 +80,7 @@ def _is_of_other_script(text: str) -> bool:
 
 
 def as_utf_8(stream: BinaryIO) -> BinaryIO:
-    """Return the stream, converted to UTF-8 if it begins as UTF-16 or UTF-32."""
+    """Return the stream, converted to UTF-8 if its beginning shows that it is UTF-16 or UTF-32."""
     reader = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream))) if not hasattr(stream, "peek") else stream
     beginning = cast(io.BufferedReader, reader).peek(SAMPLE_BYTES)[:SAMPLE_BYTES]
     encoding = encoding_of(beginning)
@@ -116,8 +116,11 @@ codecs.register_error(_INVALID, _replace_by_surrogate)
 
 
 class _Utf8Stream(io.RawIOBase):
-    """A stream converted to UTF-8. Invalid input becomes invalid UTF-8, so that the record with this input is
-    refused."""
+    """A stream in another encoding, converted to UTF-8.
+
+    Invalid input becomes invalid UTF-8. Therefore the reader of the converted stream refuses the record with this
+    input.
+    """
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ ITEM_BYTES = 2_000_000
 
 @dataclass(frozen=True)
 class Item:
-    """A record of a file: its fields or an error, and its location."""
+    """A record of a file: the fields of the record, or an error, and the place of the record in the file."""
 
     source: str
     fields: Mapping[str, Any] | None
@@ -104,7 +104,7 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
 
 
 def key_of_path(path: str) -> str:
-    """Return the path of a note as its key. If the path is too long, the key is a digest and the path's end."""
+    """Return the path of a note as its key. The key of a too long path is a digest of the path and the path's end."""
     path = valid_unicode(path).replace("\x00", "?")
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     return path if len(path) <= KEY_LIMIT else f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}"

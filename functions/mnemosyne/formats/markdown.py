@@ -50,7 +50,7 @@ def too_large(name: str, path: str) -> Item:
 def _is_exported(properties: Properties) -> bool:
     """Whether a note with these properties was written by `mnemosyne export`.
 
-    The content hash alone is not enough, because other programs write hashes, too.
+    The property `content_hash` alone does not show this, because other programs write such a property, too.
     """
     values = properties.values
     return bool(_HASH.fullmatch(str(values.get("content_hash")))) and {"timestamp", "created_at"} <= values.keys()

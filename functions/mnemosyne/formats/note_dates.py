@@ -28,8 +28,8 @@ _CHANGE = (
 )  # fmt: skip
 _MUST_BE_TIMES = {*_HAPPENED, "updated", "updatedat", "lastmod", "modified"}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-# A name that begins like an English abbreviation is taken as that month, for example the Spanish "marzo" as March. The
-# exception is the Finnish "marraskuuta", which is November.
+# Matches the name of a month, also in other languages, if the name begins with the English abbreviation of a month. For
+# example, the Spanish "marzo" is read as March. The Finnish "marraskuuta" is not matched, because it is November.
 _NAME = r"(?P<month>jan|feb|mar(?!ras)|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _ZONES = {
     "GMT": "+00:00", "WET": "+00:00", "WEST": "+01:00", "CET": "+01:00", "CEST": "+02:00", "EET": "+02:00",
@@ -114,7 +114,8 @@ def _single_value(value: object) -> object:
 def _is_day_first(values: Mapping[str, Any]) -> bool | None:
     """Whether the day precedes the month in the dates of a note; None if this is unknown.
 
-    Another date of the note shows the order if its day is greater than 12.
+    A date whose day is greater than 12 shows the order for all dates of the note. Without such a date, the day comes
+    first in a note that Notesnook exported. If two dates show different orders, the order is unknown.
     """
     dates = [match for value in values.values() if (match := _DAY_OR_MONTH_FIRST.fullmatch(str(value)))]
     orders = {int(date["one"]) > MONTHS for date in dates if max(int(date["one"]), int(date["other"])) > MONTHS}

@@ -64,7 +64,7 @@ def stem_of(path: str) -> str:
 def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *, used: str | None) -> NoteFields:
     """Derive the fields of a note.
 
-    `used` is the property with the note's time, and `rest_of_name` is the note's name without its date.
+    `used` is the property from which the note's time was taken. `rest_of_name` is the note's name without its date.
     """
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})

@@ -136,8 +136,8 @@ def _remove_quotes(text: str) -> str:
 def _yaml_errors() -> tuple[type[BaseException], ...]:
     import yaml
 
-    # For invalid YAML, PyYAML raises not only YAMLError. It raises an error in _YAML_ERRORS if, for example, a value
-    # does not match its YAML tag (such as `!!int`).
+    # For invalid YAML, PyYAML raises YAMLError or one of the errors in _YAML_ERRORS. For example, it raises ValueError
+    # if a value does not match its YAML tag (such as `!!int`).
     return (yaml.YAMLError, *_YAML_ERRORS)
 
 

@@ -57,8 +57,9 @@ def read(
     """Yield the records of the stream in order, except the first `skip` records. An empty note yields nothing.
 
     `packed` says whether the data is compressed with gzip. By default the extension of the name decides. `path` is the
-    path of a note in its folder, by default the name. A text file without chronicles (blocks from CHRONICLE_START to
-    CHRONICLE_END) is one note. Raises InvalidRequest if the gzip data is damaged or larger than UNPACKED_BYTES.
+    path of a note, relative to the imported folder; by default it is the name. A text file without chronicles (blocks
+    from CHRONICLE_START to CHRONICLE_END) is one note. Raises InvalidRequest if the gzip data is damaged or larger than
+    UNPACKED_BYTES.
     """
     stream = decompress(stream, name, packed=packed)
     if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
@@ -77,8 +78,8 @@ def read(
 def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
     """Yield the chronicles of a stream.
 
-    If a text file has no chronicles, yield an error. Such a file is too large to be a note, because smaller text files
-    without chronicles are read as notes.
+    If a text file has no chronicles, yield the error that it is too large to be a note. Smaller text files without
+    chronicles do not get here, because `read` reads them as notes.
     """
     has_chronicles = False
     for item in chronicle.read(stream, name):
@@ -100,7 +101,7 @@ def decompress(stream: BinaryIO, name: str, *, packed: bool | None = None) -> Bi
 
 
 def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
-    """Return a stream of a file's text from its beginning: decompressed, in UTF-8, without a byte order mark."""
+    """Return the whole text of a file as a stream: decompressed, in UTF-8, without a byte order mark."""
     stream.seek(0)
     text = as_utf_8(decompress(stream, name))
     if cast(io.BufferedReader, text).peek(len(BOM_UTF8)).startswith(BOM_UTF8):
@@ -109,9 +110,9 @@ def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 def _detect_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
-    """Return a stream with the same bytes, and whether the stream is a note.
+    """Find out whether the stream is a note: small enough to be one memory, and without chronicles.
 
-    A note is small enough to be one memory, and contains no chronicles.
+    Return a new stream with all bytes of the given stream, and whether the stream is a note.
     """
     beginning = stream.read(ITEM_BYTES + 1)
     rest = cast(BinaryIO, io.BufferedReader(_PrefixedStream(beginning, stream)))
