@@ -92,7 +92,10 @@ def _reject_caller(event: str, exc: Unauthorized) -> Response:
 
 
 async def _run_alone(lock: anyio.Lock, path: str, respond: Callable[[], Response]) -> Response:
-    """Run `respond` in a thread while no other request has the lock. Return 429 after a wait of WAIT_SECONDS."""
+    """Wait for the lock, and run `respond` in a thread while this request has the lock.
+
+    If the lock is not free within WAIT_SECONDS, return 429 instead.
+    """
     with anyio.move_on_after(WAIT_SECONDS) as wait:
         await lock.acquire()
     if wait.cancelled_caught:

@@ -155,8 +155,8 @@ class AuthHandlers:
         """Finish a log-in: check the typed code, or the identity provider's answer at `/callback`."""
         key, cookie = _flow_key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
-            # The browser has sent the form again after the log-in. Set no cookie, because the response to the first
-            # form has set one.
+            # The browser has sent the same form again after the log-in. Set no cookie, because the response to the
+            # first submission of the form has set one.
             return self._redirect_after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _flow_key(cookie, id_), dict([*call.query, *call.form]))
@@ -266,7 +266,7 @@ def _metadata_paths(prefix: str) -> list[str]:
 
 
 def _flow_key(cookie: str, id_: str) -> str:
-    """Build the key of an authorization request from its cookie and its id. Neither is enough alone."""
+    """Build the key that finds an authorization request. The key needs both the cookie and the id of the request."""
     return f"{cookie}.{id_}"
 
 

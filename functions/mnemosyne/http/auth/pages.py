@@ -99,7 +99,7 @@ def account(base: str, request: str, name: str, grants: Sequence[Grant], revoked
 
 def client_names(grants: Sequence[Grant]) -> dict[str, str]:
     """Return the name of each client by its id. Clients of the same name are numbered in the order of their ids."""
-    # If the grants of a client have different names, use the name of the newest grant, which is the first.
+    # If the grants of one client have different names for the client, use the name in the newest grant (the first).
     names = {grant.client_id: grant.client_name for grant in reversed(grants)}
     same = {name: sorted(id_ for id_, other in names.items() if other == name) for name in names.values()}
     return {

@@ -11,7 +11,7 @@ _CODING = re.compile(r"\s*(?P<name>[^\s;]+)\s*(?:;\s*q\s*=\s*(?P<weight>[0-9]+(?
 def accepts_gzip(headers: Headers) -> bool:
     """Whether the client accepts gzip.
 
-    A weight of zero (`gzip;q=0`) refuses an encoding. `*` names every encoding that the header does not name: RFC 9110,
+    A weight of zero (`gzip;q=0`) refuses an encoding. `*` means all encodings that the header does not name: RFC 9110,
     section 12.5.3.
     """
     return _weighs_gzip(", ".join(headers.getlist("accept-encoding")).lower())

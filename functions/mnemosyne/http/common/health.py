@@ -67,7 +67,7 @@ def is_deep(request: Request) -> bool:
 def report(checks: Sequence[Check], *, details: bool) -> Response:
     """Build the response with the results of checks: 503 if a check failed, else 200.
 
-    `details` adds what each check saw and how to fix it. Only operators may see these details.
+    `details` adds what each check saw, and how to fix the fault that it found. Only operators may see these details.
     """
     ok = all(check.ok for check in checks)
     reports: list[dict[str, object]] = [{"name": check.name, "ok": check.ok} for check in checks]

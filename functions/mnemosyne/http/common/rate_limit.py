@@ -38,7 +38,7 @@ class Budgets:
         """Spend `cost` units. Returns 0, or the seconds to wait if the budget does not suffice.
 
         `paid` is the number of units that the same request has already spent. A retry of the request spends these
-        units again, so after the seconds to wait the budget suffices for both `paid` and `cost`.
+        units again. Therefore the seconds to wait are long enough for `paid` and `cost` together.
         """
         if not self.per_minute:
             return 0

@@ -1,4 +1,6 @@
-"""Ignore offers to switch to HTTP/2, and serve such requests over HTTP/1.1. Java's HttpClient sends such offers.
+"""Ignore offers to switch to HTTP/2: serve a request with such an offer over HTTP/1.1.
+
+Java's HttpClient sends these offers.
 
 Uvicorn with the parser httptools treats a request with `Upgrade: h2c` as a request without a body:
 https://github.com/encode/uvicorn/discussions/2722. Uvicorn's other parser, h11, ignores the offer, as RFC 9110, section

@@ -53,7 +53,7 @@ def digest() -> str:
 
 
 def policy(issuer: str) -> str:
-    """Content-Security-Policy of the page. `issuer` is the URL of the authorization server; empty if there is none."""
+    """Build the page's Content-Security-Policy. `issuer` is the URL of the authorization server; empty without one."""
     scheme, _, rest = issuer.partition("://")
     log_in = f" {scheme}://{rest.partition('/')[0]}" if issuer else ""
     return (
@@ -63,7 +63,7 @@ def policy(issuer: str) -> str:
 
 
 def routes(issuer: str) -> list[Route]:
-    """Routes of the pages and files."""
+    """Build the routes of the console's pages and files."""
 
     async def page(request: Request, name: str) -> Response:
         etag = f'"{digest()}"'

@@ -95,7 +95,7 @@ class Access:
             log.fault("authentication_unavailable", exc)
             message = "your credential cannot be verified at the moment: try again"
             return error_response(503, message, headers={"Retry-After": "5"})
-        except Exception:  # after a bug here, do not admit the caller, and do not show the traceback
+        except Exception:  # a bug in this server: do not admit the caller, and do not show the traceback
             log.exception("authentication_crashed")
             return error_response(503, "your credential cannot be verified: the server's log has the reason")
 
@@ -110,7 +110,7 @@ class Access:
     async def _look_up(self, headers: Headers, address: str) -> Principal:
         authorization = headers.get("authorization")
         credential_hash = hash_secret(authorization or "")
-        # Never refuse a recently valid credential, so that one user's guesses do not lock out others at the address.
+        # Never refuse a recently valid credential, so that one user's guesses lock out no other user at this address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
             raise OverBudget("too many wrong credentials", seconds)
         network, _ = rate_limit.networks_of(address)

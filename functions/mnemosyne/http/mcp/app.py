@@ -102,7 +102,7 @@ def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Calla
 
 
 def _metadata_routes(access: Access) -> list[Route]:
-    """Routes of the message schema and of the paths where clients look for an authorization server."""
+    """Build the routes of the message schema, and of the paths where clients look for an authorization server."""
     return [
         Route(SCHEMA_PATH, schema, methods=["GET"]),
         *(

@@ -1,4 +1,4 @@
-"""Respond with a stream to a request for progress or log messages, and otherwise with JSON."""
+"""Respond with a stream if the request asks for progress or log messages, and otherwise with JSON."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ def wants_stream(payload: Any) -> bool:
 
 
 class Streamable:
-    """ASGI app of the MCP server without sessions, which responds with JSON or a stream."""
+    """ASGI app of the MCP server. The app responds with JSON or a stream, and keeps no sessions."""
 
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
         self._plain, self._streamed = (
