@@ -36,7 +36,7 @@ CursorT = TypeVar("CursorT", Cursor, KeysetCursor, EventCursor)
 
 
 def page(rows: Sequence[ListedT], limit: int) -> tuple[Sequence[ListedT], str | None]:
-    """Return the first `limit` rows, and the `next_cursor` for the next page; None if there are no more rows."""
+    """Return the first `limit` rows, and the cursor of the next page. The cursor is None if there are no more rows."""
     return rows[:limit], encode(rows[limit - 1].cursor) if len(rows) > limit else None
 
 

@@ -1,4 +1,4 @@
-"""Classes of tools' results that describe a memory."""
+"""Classes for the results of tools that return memories."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

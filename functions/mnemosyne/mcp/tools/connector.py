@@ -41,7 +41,7 @@ class ConnectorHit(Result):
 
 
 class ConnectorHits(Result):
-    """The hits, best first. `note` warns that others stored the titles, and says so if no hit is close."""
+    """The hits, best first. `note` warns that others stored the titles. If no hit is close, `note` also says that."""
 
     results: list[ConnectorHit]
     note: str | None = None

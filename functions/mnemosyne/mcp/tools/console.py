@@ -38,7 +38,7 @@ class SimilarArguments(Input):
 
 
 class SimilarMemory(MemoryLine):
-    """One line about a memory, and how close it is to the text."""
+    """One line about a memory, and how close the memory is to the given text."""
 
     confidence: Confidence | None
 

@@ -76,7 +76,7 @@ class FacetArguments(ListFilterArguments):
 
 
 class TagFacet(Result):
-    """A tag, the number of its memories, and the time of the latest one."""
+    """A tag, the number of memories with this tag, and the time of the latest of these memories."""
 
     tag: str
     memories: int
@@ -84,7 +84,7 @@ class TagFacet(Result):
 
 
 class SessionFacet(Result):
-    """A session, the number of its memories, and the time of the latest one."""
+    """A session, the number of memories in this session, and the time of the latest of these memories."""
 
     session: str
     memories: int
@@ -147,7 +147,7 @@ class RatingResult(Result):
 class HistoryResult(Result):
     """A memory's earlier and later versions, and its ratings.
 
-    Earlier versions are listed backwards from this memory, later versions forwards, and ratings from the latest one.
+    Earlier versions are listed backwards from this memory, and later versions forwards. The latest rating is first.
     `similar` has memories with nearly the same meaning. `may_replace` has older memories that this memory possibly
     replaces, because they state another value of the same fact.
     """

@@ -52,8 +52,8 @@ class DeleteArguments(Input):
 class Deleted(Result):
     """Result of deleting one memory, or all versions of a record.
 
-    For a record, `id` is the memory of the record's current version. `note` has the ids of memories that were kept,
-    because each of them is also the current version of another record.
+    For a record, `id` is the id of the memory that was the record's current version. `note` has the ids of memories
+    that were kept, because each of them is also the current version of another record.
     """
 
     id: UUID | None = None

@@ -124,7 +124,7 @@ class FilterArguments(Input):
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
         """Build the filters of a query from the arguments and a time window.
 
-        `others` has values of further fields of Filters.
+        `others` has values for fields of Filters that are not among the arguments.
         """
         values = {
             field.name: getattr(self, field.name) for field in fields(Filters) if field.name in type(self).model_fields

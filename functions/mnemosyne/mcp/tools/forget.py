@@ -28,7 +28,7 @@ SECONDS = 10.0
 
 
 class ForgetArguments(FilterArguments):
-    """The memories to forget: by ids, by filters, or all. Superseded memories are included."""
+    """The memories to delete: selected by ids or by filters, or all memories. Superseded memories are included."""
 
     ids: Annotated[list[Id] | None, Field(min_length=1, max_length=IDS_AT_ONCE, description="Only these.")] = None
     all: Annotated[bool, Field(description="Every memory; only without the other selections.")] = False
@@ -47,7 +47,7 @@ class ForgetArguments(FilterArguments):
 
 
 class Preview(Result):
-    """The memories that would be forgotten: their number, and one page of the memories, oldest first."""
+    """The memories that would be deleted: the number of all, and one page of them, the oldest first."""
 
     memories: int
     token: str

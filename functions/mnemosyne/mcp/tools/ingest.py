@@ -166,7 +166,7 @@ INGEST_MEMORIES = Tool(
 
 
 class Outcome(Result):
-    """The outcome that a call with `wait` has waited for. `status` is a state of ingest_status."""
+    """The outcome that a call with `wait` has waited for. `status` is a state that the tool ingest_status returns."""
 
     status: IngestState
     request_id: UUID

@@ -65,7 +65,8 @@ class Statuses(Result):
 def statuses(principal: Principal, request_ids: Sequence[UUID], services: Services) -> list[RequestStatus]:
     """Return the status of each request.
 
-    Hints about similar memories are looked up only for a single request, because they need a search.
+    If there is only one request, its status also has the memories that are similar to the stored memory. They are not
+    looked up for several requests, because each look-up is a search.
     """
     memories = services.memories_of(principal.namespace)
     statuses = request_status.status(request_ids, memories=memories, clock=services.clock)

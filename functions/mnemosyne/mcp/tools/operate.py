@@ -61,7 +61,7 @@ class RequestResult(Result):
 
 
 class RequestPage(Result):
-    """Requests that were delivered at least once, the latest change first; `next_cursor` is set if there are more.
+    """Requests that were delivered at least once, the last changed first; `next_cursor` is set if there are more.
 
     The first page also has the number of requests in each state, among the 20,000 requests that changed last.
     """

@@ -41,7 +41,7 @@ class RefusedInput(Input):
 
 
 class ImportArguments(Input):
-    """A part of a file: complete lines of JSON, chronicles (blocks of `TS:` to `BODY:` lines) or Markdown."""
+    """A part of a file: complete JSON lines, complete chronicles (blocks of `TS:` to `BODY:` lines) or one note."""
 
     name: Annotated[
         Filled,
