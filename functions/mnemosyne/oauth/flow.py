@@ -91,7 +91,7 @@ class Flow:
         return self._begin(key, {}, None, address)
 
     def log_in(self, key: str, new_key: str, parameters: Mapping[str, str]) -> bool:
-        """Finish the log-in. Return whether an OAuth client waits for it; if not, it is for the account page.
+        """Finish the log-in. Return whether it is for an OAuth client (True) or for the account page (False).
 
         `new_key` replaces `key`, so that a planted or stolen cookie from before the log-in is useless. Raises
         Unauthorized, NotFound if the authorization request does not exist, and Conflict if this request is not waiting
@@ -120,9 +120,9 @@ class Flow:
             return bool(pending.parameters) if pending.status in ("logged_in", "decided") else None
 
     def _begin_log_in(self, key: str, parameters: Mapping[str, str]) -> bool:
-        """Check the log-in code that the person typed, if one is required, and set the status logging_in.
+        """Check the log-in code that the person typed, if one is required, and set the log-in's status to logging_in.
 
-        The status ensures that each code of the identity provider is exchanged only once. Returns whether an OAuth
+        This status ensures that each code of the identity provider is exchanged only once. Returns whether an OAuth
         client waits for the log-in.
         """
         is_wrong = False
@@ -214,7 +214,7 @@ class Flow:
             rows.delete_request(hash_secret(key))
 
     def account(self, key: str) -> tuple[Person, Sequence[Grant]]:
-        """Return the person of the account page and their grants. Raises NotFound, Conflict."""
+        """Return the person who logged in to the account page, and the person's grants. Raises NotFound, Conflict."""
         with self._pending(key) as (rows, pending):
             person = _person(pending)
             return person, rows.grants_of(person.subject)
@@ -251,7 +251,7 @@ class Flow:
         with self._store.transaction() as rows:
             server = Server(self.issuer, rows, client)
             if client is None:
-                # Answer with status 401 (RFC 6749, section 5.2), because unknown clients then register again.
+                # Answer an unknown client with status 401 (RFC 6749, section 5.2), so that it registers again.
                 problem = UNKNOWN_CLIENT if request.payload.client_id else "client_id must be given"
                 unknown = InvalidClientError(problem, status_code=401)
                 answer: Answer = server.handle_error_response(request, unknown)

@@ -172,7 +172,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         """Do nothing. The code is already marked as used, and is kept so that a second use is detected."""
 
     def authenticate_user(self, authorization_code: StoredToken) -> Grant:
-        """Return the grant to which the code belongs. Authlib expects a user here, and the grant takes its place."""
+        """Return the grant to which the code belongs. Authlib uses the grant as the user."""
         return authorization_code.record.grant
 
 
@@ -219,7 +219,7 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         return token
 
     def authenticate_user(self, refresh_token: StoredToken) -> Grant:
-        """Return the grant of the token, which takes the place of a user in Authlib."""
+        """Return the grant to which the token belongs. Authlib uses the grant as the user."""
         return refresh_token.record.grant
 
     def revoke_old_credential(self, refresh_token: StoredToken) -> None:
@@ -234,7 +234,7 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
     CLIENT_AUTH_METHODS = ("none",)
 
     def query_token(self, token_string: str, token_type_hint: str | None) -> StoredToken | None:
-        """Return a stored refresh token or, for an access token, a placeholder with its grant."""
+        """Return the stored refresh token. For an access token, return a placeholder with the grant of that token."""
         record = self.server.rows.refresh_token(hash_secret(token_string))
         if record is None and (grant := self.server.grant_of(token_string)):
             record = RefreshToken(hash=b"", grant=grant)
@@ -245,7 +245,7 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
 
 
 def grantable_scopes(person: Person, request: Any) -> frozenset[Any]:
-    """Return the scopes of a request that the person may grant. Raises InvalidGrantError if there are none."""
+    """Return the requested scopes that the person may grant. Raises InvalidGrantError if there is no such scope."""
     scopes = scopes_of(request.scope.split()) & person.scopes
     if not scopes:
         raise InvalidGrantError("this account may grant none of these scopes")
