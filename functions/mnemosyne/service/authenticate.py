@@ -146,7 +146,7 @@ class ApiKeyAuthenticator:
         if cached is not None and now < cached.looked_up_at + FRESH_SECONDS:
             return cached.key
         may_be_used = cached is not None and cached.key is not None and now < cached.looked_up_at + OUTAGE_SECONDS
-        if now < self._circuit_open_until:  # a look-up has just failed: do not wait for another
+        if now < self._circuit_open_until:  # a look-up has just failed: do not wait for another look-up
             if cached is not None and may_be_used:
                 return cached.key
             raise Unavailable("the database is not responding")

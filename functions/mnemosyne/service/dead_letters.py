@@ -40,8 +40,8 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
         return dead_letter
     limit = _limit(dead_letter.kind)
     message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    # If `message_id` is not the id of the given message, an existing dead letter was updated, so the message is kept.
-    # A look-up cannot always show this, because `memories` cannot read a dead letter in the namespace ''.
+    # If `message_id` is not the id of the given message, an existing dead letter was updated, and has the message now.
+    # A look-up cannot always find this dead letter, because `memories` cannot read a dead letter in the namespace ''.
     is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)

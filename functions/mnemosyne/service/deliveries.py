@@ -164,8 +164,8 @@ def _make_dead_letter(push: Push, services: SubscriberServices, cause: str, kind
 def import_object(push: Push, services: ImportServices) -> None:
     """Handle a push to the service `import_object`: import the object of a notification into the bucket's namespace.
 
-    A message becomes a dead letter if it is not a notification, if its subscription has no bucket or namespace, or if
-    Pub/Sub will delete the message within LAST_DAY.
+    A message becomes a dead letter if it is not a notification, if the subscription does not push to
+    /objects/NAMESPACE, or if Pub/Sub will delete the message within LAST_DAY.
     """
     try:
         stored_object = StoredObject.of(push.message.attributes)

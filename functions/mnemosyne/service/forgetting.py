@@ -91,7 +91,8 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "Memory
             forgetting_id, letter, forgotten.data, forgotten.requests
         ):
             return
-        letter = memories.dead_letter(letter.message_id)  # read it again, because another forgetting has changed it
+        # Another forgetting has changed the dead letter in the meantime: read the dead letter again.
+        letter = memories.dead_letter(letter.message_id)
 
 
 @dataclass(frozen=True)

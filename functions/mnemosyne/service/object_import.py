@@ -151,7 +151,7 @@ class _Reading:
         for number, item in enumerate(items, skip):
             if number >= published:
                 self._add_item(item, file.modified)
-            elif may_repeat(item):  # is published already, but a later record can have the same request id
+            elif may_repeat(item):  # this record is published already, but a later one can have the same request id
                 self._read_item(item, file.modified)
 
     def _read_item(self, item: Item, modified: datetime | None) -> tuple[Reading, bool]:
@@ -269,7 +269,7 @@ def _wait_for_outcomes(
 def _report_lines(
     progress: ObjectImport, imports: "ObjectImports", counts: Mapping[IngestState, int]
 ) -> Iterator[bytes]:
-    """Yield the lines of the report: a summary, then the outcome of each record in the order of the object."""
+    """Yield the lines of the report: a summary, then the outcome of each record in the order of the lines."""
     summary = {
         "object": progress.source,
         "memories": progress.memories,

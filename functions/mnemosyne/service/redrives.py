@@ -89,8 +89,9 @@ class Redrive:
         """Publish the message of the dead letter again. With `now`, the waiting time after a failed redrive is ignored.
 
         Raises Conflict if the dead letter is in flight or must wait, NotFound if the dead letter no longer exists,
-        InvalidRequest if Pub/Sub would never accept the message, and Unavailable: PartialChange if the dead letter
-        stays in flight although its message is perhaps not published.
+        InvalidRequest if Pub/Sub would never accept the message, and Unavailable if the queue or the database is
+        unavailable. This Unavailable is a PartialChange if the dead letter stays in flight although its message is
+        perhaps not published.
         """
         message_id = self.letter.message_id
         letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)

@@ -75,7 +75,7 @@ def log_over_quota(namespace: str, count: int, reason: str) -> None:
 def within_quota(
     quota: Quota, requests: Sequence[IngestRequest], now: datetime, chunk_limit: ChunkLimit
 ) -> tuple[list[IngestRequest], list[tuple[IngestRequest, str]]]:
-    """Return the requests that fit the quota, and each request that exceeds the quota with the reason.
+    """Return a list of the requests that fit the quota, and a list of the others, each with the reason.
 
     Both lists are in the order of `requests`. Requests with equal content count as one memory. Each chunk counts as one
     embedded text.

@@ -13,7 +13,8 @@ from mnemosyne.ids import refused_id
 def may_repeat(item: Item) -> bool:
     """Whether the record can have the same request id as another record.
 
-    It has a `request_id` or `key`, or is a note, which an import of a folder and of this note reads twice.
+    A record with a `request_id` or `key` can. A note can, too: if a folder and a note in this folder are imported
+    together, this note is read twice.
     """
     return item.path is not None or bool(item.fields and (item.fields.get("request_id") or item.fields.get("key")))
 

@@ -85,9 +85,9 @@ class FilePart:
 def take_file(namespace: str, part: FilePart, services: Services, *, client: str = "") -> Sequence[ReadItem]:
     """Publish the records in a part of a file, and return the request of each record.
 
-    Refused records are published, too, so that their failures are listed under the name of the file and the line.
-    Raises InvalidRequest if the format is unknown or there are more than 100 records, and Unavailable or OverQuota. If
-    the error is UncertainPublication, the records may have been published. After any other error, they were not.
+    Refused records are published, too, so that each failure is listed with the name of the file and the line. Raises
+    InvalidRequest if the format is unknown or there are more than 100 records, and Unavailable or OverQuota. If the
+    error is UncertainPublication, the records may have been published. After any other error, they were not.
     """
     format_ = part.format or reading.format_of(part.name)
     if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):
