@@ -24,9 +24,9 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # The function `normalize_cause` replaces all matches. The first line matches ids. The second line matches numbers,
-    # except in names (gemini-embedding-1), dimensions (dimension 768) and versions. The third line matches numbers of
-    # five and more digits, even in names (project-123456789012).
+    # The function `normalize_cause` replaces all matches. The first line of the expression matches ids. The second line
+    # matches numbers, except in names (gemini-embedding-1), dimensions (dimension 768) and versions. The third line
+    # matches numbers of five and more digits, even in names (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",
@@ -121,7 +121,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class _LineHandler(logging.StreamHandler[TextIO]):
-    """Writes each record as a line, without the steps of logging's own handler that have no effect here."""
+    """Writes each record as a line. Leaves out the steps of `StreamHandler` that would have no effect here."""
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Write the record."""
@@ -144,7 +144,7 @@ def normalize_cause(cause: str) -> str:
 
 
 def bug(exc: BaseException | None) -> dict[str, str]:
-    """Return `cause`, `error` and `next_step` of a bug.
+    """Return the log fields of a bug: `cause`, `error` and `next_step`.
 
     `error` is the place of the bug in the code. The exception's message is left out, because it may quote a memory.
     """
@@ -155,7 +155,7 @@ def bug(exc: BaseException | None) -> dict[str, str]:
 
 
 def fault_fields(exc: ServiceError, *, otherwise: str = WAIT) -> dict[str, str]:
-    """Return `cause`, `error` and `next_step` of a service error.
+    """Return the log fields of a service error: `cause`, `error` and `next_step`.
 
     `otherwise` is the next step of a temporary error, if the error itself has no next step.
     """
@@ -176,7 +176,7 @@ _flushes: list[Callable[[], None]] = []
 def listen(listener: Listener, flush: Callable[[], None]) -> None:
     """Call the listener for every later event, whatever the log level. `flush` is called once before the process ends.
 
-    Neither function may raise an error.
+    The functions `listener` and `flush` must not raise errors.
     """
     _listeners.append(listener)
     _flushes.append(flush)

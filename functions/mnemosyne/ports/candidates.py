@@ -9,7 +9,7 @@ from mnemosyne.ports.embedder import Vector
 
 
 class CandidateSource(Protocol):
-    """The queries of the database that a search needs to rank its candidates."""
+    """The database queries of a search: find candidates, and compare candidates with each other."""
 
     def find_candidates(
         self,
@@ -24,9 +24,10 @@ class CandidateSource(Protocol):
 
         If `vector` is None, memories are found only by words.
 
-        Near-duplicates are memories with the same value of `statement`. If an earlier call has found a memory with
-        near-duplicates, this call finds the memory again, but not its near-duplicates. For this, `excluded["folded"]`
-        has the values of `statement` to leave out, and `excluded["shown"]` the ids of memories to find nevertheless.
+        Near-duplicates are memories with the same value of `statement`. If an earlier call for the same search has
+        found a memory with near-duplicates, this call finds the memory again, but not its near-duplicates. For this,
+        `excluded["folded"]` has the values of `statement` to leave out, and `excluded["shown"]` has the ids of memories
+        to find nevertheless.
 
         Raises EmbeddingModelChanged if the database now uses another embedding space than `model`.
         """
