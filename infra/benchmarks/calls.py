@@ -1,4 +1,4 @@
-"""Compare the CPU time of a tool call on Mnemosyne with one on the MCP SDK's server, in two versions of MCP.
+"""Compare the CPU time of a tool call on Mnemosyne and on the MCP SDK's server, in two versions of MCP.
 
 Mnemosyne's server uses fake services without a database, so that only the time for protocol, middleware, validation,
 threads and logging is measured. The tool on the SDK's server does nothing. Each round sends the same requests to each

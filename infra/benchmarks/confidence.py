@@ -4,8 +4,8 @@
 
 Each row of the table compares the answerable questions of a set with questions that have no answer in this set. A
 generated set contains such questions. Each of the two collections of conversations is searched with the questions of
-the other collection, which have no answer in it. One row is for the questions that name a person of the searched
-collection, and another row is for the questions about strangers.
+the other collection, which have no answer in the searched collection. One row is for the questions that name a
+person of the searched collection, and another row is for the questions about strangers.
 
 The first three columns show how well three values separate the two groups of questions, as ROC AUC. The values are the
 weighted sum of cosine and share of words, the cosine, and the share of words (the share of the question's words that
@@ -36,9 +36,9 @@ QUESTIONS = 250
 
 
 def auc(answerable: Values, others: Values) -> float:
-    """Return the ROC AUC of a value that separates answerable questions from others.
+    """Return the ROC AUC of a value that separates answerable from unanswerable questions (`others`).
 
-    The ROC AUC is the probability that an answerable question has a higher value than a question of the others. Equal
+    The ROC AUC is the probability that an answerable question has a higher value than an unanswerable question. Equal
     values count half. The ROC AUC is also Mann-Whitney's U, divided by the number of pairs.
     """
     higher = (answerable[:, None] > others[None, :]).mean()

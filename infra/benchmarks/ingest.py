@@ -82,7 +82,7 @@ def rate(count: int, work: Callable[[], object]) -> float:
 
 
 def _values(request: IngestRequest) -> tuple[object, ...]:
-    """Return the values of a memory for the columns _COLUMNS, without the last column, its embedding."""
+    """Return the values of a memory for all columns in _COLUMNS except the last (`embedding`)."""
     return (new_id(), NAMESPACE, request.timestamp, request.content, request.title, request.content_hash, "bench")
 
 
@@ -183,7 +183,7 @@ def ingest_pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, worke
 def end_to_end_ratios(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
     """Return the rate from publishing to storage, divided by the rate of plain SQL upserts of the same rows.
 
-    The result has four ratios: a message has 1 or 100 memories, and there are 1 or 4 workers.
+    The result has four ratios: with 1 or 100 memories per message, each with 1 worker and with 4 workers.
     """
     ratios = {}
     embedder = OfflineEmbedder(None)

@@ -81,7 +81,7 @@ class CachingEmbedder:
 
 
 def collection(name: str, languages: Sequence[str], questions: Sequence[Fact]) -> Collection:
-    """Return the facts of some languages as documents, and questions about these facts."""
+    """Return a collection. Its documents are the facts in `languages`. Its questions come from `questions`."""
     documents = {f"{language} {fact.number}": fact for language in languages for fact in facts(language)}
     return Collection(
         name,
@@ -126,7 +126,7 @@ def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[st
 
 
 def mean(recalls: Sequence[Recall]) -> Recall:
-    """Return the mean recall@1 and the mean recall@10."""
+    """Return the mean recall@1 and the mean recall@10 of several recalls."""
     count = len(recalls)
     return Recall(sum(recall.at_1 for recall in recalls) / count, sum(recall.at_10 for recall in recalls) / count)
 

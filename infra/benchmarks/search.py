@@ -189,7 +189,7 @@ def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[s
     store(bench, "sessions", contents, sessions=True)
     bench.owner.script("VACUUM ANALYZE")
     ratios = []
-    for question in [*query_texts[:3], *query_texts]:  # the first three only fill caches
+    for question in [*query_texts[:3], *query_texts]:  # the first three questions only fill caches
         costs = search_costs(bench, "sessions", len(contents), question)
         ratios.append(costs["hybrid"] / costs["semantic"])
     return ratios[3:]
@@ -231,7 +231,7 @@ def _measure(sizes: Sequence[int], rounds: int) -> list[Figure]:
             fill(writers, {f"n{size}": corpus[:size] for size in sizes})
         with opened(server, SPACE) as memories, owner_of(server) as owner:
             bench = measured_bench(memories, embedder, owner)
-            for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first three only fill caches
+            for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first 3 questions fill caches
                 for size in sizes:
                     for way, cost in search_costs(bench, f"n{size}", size, question).items():
                         if number >= 3:

@@ -101,7 +101,7 @@ class Stored:
     def rank(
         self, question: str, mode: SearchMode, *, words_only: bool = False, weight: float | None = None
     ) -> tuple[list[RankedCandidate], Candidates]:
-        """Search. Return the candidates in the order of the ranking, and again as the database returned them."""
+        """Search. Return the ranked candidates, best first, and the unranked candidates of the last look-up."""
         embedder = self._embedder.for_namespace(self._namespace)
         return search.rank(
             self.query(question, mode),
@@ -112,7 +112,7 @@ class Stored:
         )
 
     def query(self, question: str, mode: SearchMode) -> SearchQuery:
-        """Return a query that asks for ten hits. A hybrid query prefers the times that the question names."""
+        """Return a query for ten hits. A hybrid query prefers memories from the times that the question names."""
         preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
         return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
 

@@ -33,7 +33,7 @@ def paragraphs_by_topic() -> dict[str, list[str]]:
 
 
 def _first_distinct(texts: Iterable[str]) -> list[str]:
-    """Return the first different texts, at most MOST. Read no more, because parsing a large package takes seconds."""
+    """Return texts without repetitions. Stop after MOST texts, because parsing a large package takes seconds."""
     distinct: dict[str, None] = {}
     for text in texts:
         distinct[text] = None
@@ -43,7 +43,7 @@ def _first_distinct(texts: Iterable[str]) -> list[str]:
 
 
 def files(directory: Path) -> list[Path]:
-    """Return the modules of a package, without its tests."""
+    """Return at most FILES modules of a package, without its tests."""
     modules = sorted(directory.rglob("*.py"))
     return [file for file in modules if "test" not in file.relative_to(directory.parent).as_posix()][:FILES]
 
