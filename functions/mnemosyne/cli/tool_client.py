@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from mnemosyne.domain.parsing import surrogate_problem
+from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import (
     Broken,
     Conflict,

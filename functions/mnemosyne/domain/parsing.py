@@ -7,7 +7,6 @@ import json
 import math
 import re
 import sys
-import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -21,7 +20,14 @@ from mnemosyne.domain.argument_rules import between, closest_name, expected_type
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.rfc3339 import instant
-from mnemosyne.domain.visible import first_invisible
+from mnemosyne.domain.text_checks import (
+    check_normal_form,
+    check_not_blank,
+    check_not_empty,
+    check_visible_line,
+    storable,
+    surrogate_problem,
+)
 from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
@@ -32,10 +38,6 @@ SOURCE_LIMIT = 1500
 KEY_LIMIT = 300
 """Maximum characters of a key. Key and namespace must fit into an index entry of 2,704 bytes."""
 
-NORMAL_LIMIT = 2 * CONTENT_LIMIT
-"""Maximum characters of a content in the Unicode normal form NFKC, in which the database indexes it. NFKC makes few
-texts longer, but one character, such as U+FDFA, can become eighteen."""
-
 _EXCERPT_CHARACTERS = 80
 PROBLEMS = 5
 """Maximum problems that one error lists."""
@@ -43,61 +45,6 @@ PROBLEMS = 5
 # characters are probably mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
-
-
-def storable(text: str) -> str:
-    """Return the text unchanged. Raises ValueError if PostgreSQL cannot store the text because of NUL or a lone
-    surrogate."""
-    if (at := text.find("\x00")) >= 0:
-        raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
-    if not text.isascii() and (problem := surrogate_problem(text)):
-        raise ValueError(problem)
-    return text
-
-
-def surrogate_problem(text: str) -> str:
-    """Return an error message about the first lone surrogate in the text; empty if there is no lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as exc:
-        code = ord(text[exc.start])
-        # The error handler surrogateescape replaces an invalid byte by U+DC00 plus the byte, so the error can name the
-        # byte.
-        is_byte = 0xDC80 <= code <= 0xDCFF
-        fix = (
-            f", probably the byte 0x{code - 0xDC00:02x} of a text that is not UTF-8: save it as UTF-8"
-            if is_byte
-            else ""
-        )
-        return f"must be valid Unicode, found the lone surrogate U+{code:04X} at character {exc.start}{fix}"
-    return ""
-
-
-def _check_not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must contain at least one character that is not white space")
-    return text
-
-
-def _check_normal_form(text: str) -> str:
-    if len(text) * 18 > NORMAL_LIMIT and not text.isascii():
-        length = len(unicodedata.normalize("NFKC", text))
-        if length > NORMAL_LIMIT:
-            raise ValueError(f"must have at most {NORMAL_LIMIT:,} characters in Unicode form NFKC, got {length:,}")
-    return text
-
-
-def _check_visible_line(text: str) -> str:
-    """Return the text unchanged. Raises ValueError if the text is not one line of visible characters."""
-    if problem := first_invisible(storable(text)):
-        raise ValueError(f"must contain visible characters on one line, found {problem}")
-    return _check_not_blank(text)
-
-
-def _check_not_empty(tag: str) -> str:
-    if not tag.strip():
-        raise ValueError("must not be empty")
-    return tag
 
 
 def _check_metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -148,21 +95,21 @@ def _parse_instant(value: object) -> object:
 
 
 Text = Annotated[str, AfterValidator(storable)]
-Filled = Annotated[Text, AfterValidator(_check_not_blank)]
+Filled = Annotated[Text, AfterValidator(check_not_blank)]
 Content = Annotated[
     str,
     Field(min_length=1, max_length=CONTENT_LIMIT),
     AfterValidator(storable),
-    AfterValidator(_check_not_blank),
-    AfterValidator(_check_normal_form),
+    AfterValidator(check_not_blank),
+    AfterValidator(check_normal_form),
 ]
 Title = Annotated[
-    str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_check_not_blank)
+    str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(check_not_blank)
 ]
-Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(_check_visible_line)]
-Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(_check_visible_line)]
-Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(_check_visible_line)]
-Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_check_not_empty)]
+Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(check_visible_line)]
+Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(check_visible_line)]
+Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(check_visible_line)]
+Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(check_not_empty)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
 Id = Annotated[UUID, BeforeValidator(uuid, json_schema_input_type=str)]

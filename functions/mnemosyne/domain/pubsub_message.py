@@ -14,7 +14,8 @@ from uuid import UUID
 import orjson
 
 from mnemosyne.domain.message_mistakes import fix_of_bytes, fix_of_value, with_fix
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json, surrogate_problem
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json
+from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
 COUNT_LIMIT = 100

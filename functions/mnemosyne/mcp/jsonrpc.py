@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from mnemosyne.domain.parsing import check_values, excerpt, surrogate_problem
+from mnemosyne.domain.parsing import check_values, excerpt
+from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
 _REQUIRED_PARAMS = {

@@ -11,7 +11,7 @@ import fasteners
 import platformdirs
 import psutil
 
-from mnemosyne.domain.parsing import surrogate_problem
+from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import Misconfigured
 
 

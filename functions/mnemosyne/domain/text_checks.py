@@ -1,0 +1,68 @@
+"""Validate texts: each function returns its argument, or raises ValueError with the reason. Pure."""
+
+import unicodedata
+
+from mnemosyne.domain.memory import CONTENT_LIMIT
+from mnemosyne.domain.visible import first_invisible
+
+NORMAL_LIMIT = 2 * CONTENT_LIMIT
+"""Maximum characters of a content in the Unicode normal form NFKC, in which the database indexes it. NFKC makes few
+texts longer, but one character, such as U+FDFA, can become eighteen."""
+
+
+def storable(text: str) -> str:
+    """Return the text unchanged. Raises ValueError if PostgreSQL cannot store the text because of NUL or a lone
+    surrogate."""
+    if (at := text.find("\x00")) >= 0:
+        raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
+    if not text.isascii() and (problem := surrogate_problem(text)):
+        raise ValueError(problem)
+    return text
+
+
+def surrogate_problem(text: str) -> str:
+    """Return an error message about the first lone surrogate in the text; empty if there is no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        code = ord(text[exc.start])
+        # The error handler surrogateescape replaces an invalid byte by U+DC00 plus the byte, so the error can name the
+        # byte.
+        is_byte = 0xDC80 <= code <= 0xDCFF
+        fix = (
+            f", probably the byte 0x{code - 0xDC00:02x} of a text that is not UTF-8: save it as UTF-8"
+            if is_byte
+            else ""
+        )
+        return f"must be valid Unicode, found the lone surrogate U+{code:04X} at character {exc.start}{fix}"
+    return ""
+
+
+def check_not_blank(text: str) -> str:
+    """Return the text unchanged. Raises ValueError if it contains only white space."""
+    if not text.strip():
+        raise ValueError("must contain at least one character that is not white space")
+    return text
+
+
+def check_normal_form(text: str) -> str:
+    """Return the text unchanged. Raises ValueError if its normal form has more than NORMAL_LIMIT characters."""
+    if len(text) * 18 > NORMAL_LIMIT and not text.isascii():
+        length = len(unicodedata.normalize("NFKC", text))
+        if length > NORMAL_LIMIT:
+            raise ValueError(f"must have at most {NORMAL_LIMIT:,} characters in Unicode form NFKC, got {length:,}")
+    return text
+
+
+def check_visible_line(text: str) -> str:
+    """Return the text unchanged. Raises ValueError if the text is not one line of visible characters."""
+    if problem := first_invisible(storable(text)):
+        raise ValueError(f"must contain visible characters on one line, found {problem}")
+    return check_not_blank(text)
+
+
+def check_not_empty(tag: str) -> str:
+    """Return the tag unchanged. Raises ValueError if it is empty or contains only white space."""
+    if not tag.strip():
+        raise ValueError("must not be empty")
+    return tag
