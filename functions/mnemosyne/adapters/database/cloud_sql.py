@@ -78,7 +78,7 @@ class CloudSql:
         """Open a connection. Raises a ServiceError if it cannot be opened.
 
         If an attempt fails with an error that seems to need an operator, the method makes another attempt, because such
-        an error can be temporary. The method raises the second such error.
+        an error can be temporary. If a later attempt also fails with such an error, the method raises this later error.
         """
         if self._first_deadline is None:
             self._first_deadline = time.monotonic() + FIRST_CONNECTION_SECONDS
@@ -106,11 +106,11 @@ class CloudSql:
         raise AssertionError("unreachable")
 
     def _pause_or_raise(self, attempt: int, exc: ServiceError) -> None:
-        """Raise the error after the last attempt to connect. Otherwise return, so that the caller tries again.
+        """Raise the error if the caller must stop trying to connect. Otherwise return, so that the caller tries again.
 
-        To open the first connection of the process, the caller tries again for FIRST_CONNECTION_SECONDS, with a pause
-        after each attempt. For later connections, or when this time has passed, the caller makes at most ATTEMPTS
-        attempts, without a pause, and makes no further attempt if one timed out.
+        To open the first connection of the process, the caller tries again for FIRST_CONNECTION_SECONDS, and this
+        method pauses after each attempt. After this time, and for later connections, there is no pause, and the method
+        raises the error after ATTEMPTS attempts or after an attempt that timed out.
         """
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
@@ -201,9 +201,9 @@ def close(connector: "Connector") -> None:
 
 
 def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log the message of an error in the Connector's thread.
+    """Log the message of an error that occurred in the Connector's thread.
 
-    By default, asyncio would log the error's repr, which contains the access token.
+    Without this function, asyncio would log the error's repr, which contains the access token.
 
     The Connector makes two calls of the Admin API at a time. If one call fails, the Connector never retrieves the error
     of the other call, and asyncio reports this error here.

@@ -71,7 +71,7 @@ class Row(list[Any]):
 
     @property
     def by_name(self) -> dict[str, Any]:
-        """Return the values by column name."""
+        """Return the values of the row as a dict, with the column names as keys."""
         return dict(zip(self._columns, self, strict=True))
 
 

@@ -16,7 +16,7 @@ SELECT 'key', id, NULL, blocked_at FROM api_keys WHERE blocked_at IS NOT NULL
 ORDER BY blocked_at, who
 """
 # Also store the subjects (user ids at the identity provider) of all grants that belong to this e-mail address. Then the
-# person stays blocked even if the address at the identity provider changes.
+# person stays blocked even after the identity provider gives this person another e-mail address.
 _BLOCK_PERSON: Final = """
 WITH known AS (
     SELECT subject FROM oauth_grants WHERE subject = CAST(:who AS text) OR lower(person) = lower(CAST(:who AS text))

@@ -34,7 +34,7 @@ class OAuthStore:
 
     @contextmanager
     def transaction(self) -> Iterator["OAuthRows"]:
-        """Open a transaction for the context. Raises Unavailable if the database does not respond."""
+        """Run the `with` block in a transaction. Raises Unavailable if the database does not respond."""
         with self._pool.connection() as connection, connection.transaction():
             yield OAuthRows(connection)
 
