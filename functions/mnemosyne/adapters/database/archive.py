@@ -1,8 +1,8 @@
 """Read and restore the data that a complete export has, but an ordinary export does not.
 
-For each memory, these data are its ratings, its successor (`superseded_by`), and the time at which a publisher last
-sent its content (`last_seen_at`). The ingest requests and the records (texts that publishers have named by a source and
-key) are also among these data. Only the owner of the schema has the right to restore them.
+These data are the ingest requests, the records (texts that publishers have named by a source and key) and, for each
+memory, its ratings, its successor (`superseded_by`), and the time at which a publisher last sent its content
+(`last_seen_at`). Only the owner of the schema has the right to restore these data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -177,7 +177,7 @@ class Archive(NamespaceRows):
                     "empty namespace of another system, or import the file without --restore"
                 )
             new.append(memory)
-            present.add((id_, hash_))  # `memories` can have a memory twice, if it was in two exports
+            present.add((id_, hash_))  # `memories` contains a memory twice if two exports contained this memory
             ids.add(id_)
             hashes.add(hash_)
         return new
@@ -196,9 +196,9 @@ def _as_request(memory: ArchivedMemory) -> IngestRequest:
 def _without_forgotten_texts(
     connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the requests without the texts of memories that were forgotten after the export.
+    """Return all requests, but remove the texts from requests whose memories were forgotten after the export.
 
-    Forgotten memories were deleted for good, so no restored request may contain their texts.
+    Forgotten memories were deleted for good, so no restored request is allowed to contain their texts.
     """
     records = [
         {

@@ -1,4 +1,4 @@
-"""Record the calls that a process serves in the audit trail of PostgreSQL, in a background thread.
+"""Write events about the calls of a process to the audit trail in PostgreSQL, in a background thread.
 
 This module does not import the database driver. Therefore a new instance can answer its first requests before the
 driver is loaded.

@@ -1,7 +1,7 @@
 """The change feed in PostgreSQL: events about changes of memories.
 
-The stores of this module change the settings of change feeds, return the events to clients, and return the events that
-must be published.
+The classes of this module change the settings of change feeds, read the events for clients that ask for them, and read
+the events that must be published to a topic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -169,7 +169,7 @@ class ChangeFeeds(OwnerStore):
     def set(self, feed: ChangeFeed) -> None:
         """Change the settings of a namespace's change feed.
 
-        Transactions that have already begun may still record events with the earlier settings.
+        Transactions that had already begun may still record their events according to the earlier settings.
         """
         self._run(_SET, namespace=feed.namespace, enabled=feed.enabled, contents=feed.contents)
 
@@ -191,7 +191,7 @@ class ChangeFeeds(OwnerStore):
     def remove_old(self) -> int:
         """Remove a batch of events that are older than EVENT_LIFETIME, and return their number.
 
-        The batch has events of all namespaces.
+        The batch can contain events of any namespace.
         """
         count: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=EVENT_LIFETIME.total_seconds())["removed"]
         return count

@@ -37,13 +37,13 @@ def claim_requests(
     *,
     immutable_sources: Collection[str] = (),
 ) -> "Claim":
-    """Lock those of the delivered requests that must be stored. Closing `locks` releases the locks.
+    """Lock those of the delivered requests that must be stored. `locks.close()` releases the locks.
 
     `cached` are the requests whose content is in the cache of recently stored contents. These requests probably need
     not be stored, so the function first looks them up without locks. Then it locks and looks up all other requests, and
     those requests in `cached` that must be stored after all. If the second look-up finds that some of the locked
-    requests need not be stored, the function releases all locks, and locks only the requests that must be stored.
-    Otherwise another delivery would find requests locked that nobody is going to store.
+    requests need not be stored, the function releases all locks, and then locks only the requests that must be
+    stored. Otherwise other deliveries would find requests locked that this delivery is not going to store.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, delete_old: bool = True) -> _LookUp:
@@ -279,7 +279,7 @@ class Claim:
         return rows.read_outcomes(recorded)
 
     def _record_versions(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
-        """Record the outcomes of requests for versions of records, and return these outcomes.
+        """Record the outcomes of requests that store versions of records, and return these outcomes.
 
         A record is a text that a publisher has named by a source and key. Its versions are stored as memories.
         """

@@ -108,11 +108,12 @@ class ConsoleQueries(NamespaceStore):
         return Hold(**rows[0].by_name) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Mark the words of texts that match a word of the query in a search by words.
+        """Mark the words of memories that a search by words would match with the query.
 
-        `texts` has a list of texts for each memory. The result has the same form, but each text is replaced by a list.
-        This list has the marked text and, if the text has accents, also a marked copy without accents. It is empty if
-        the query has no words. `domain.matches` defines the characters that are put around a marked word.
+        `texts` has a list of texts for each memory. The result has the same form, but each text is replaced by a list
+        of marked copies: the text and, if they differ from it, a copy without accents and a copy in which compound
+        words such as CamelCase are split. This list is empty if the query has no words. `domain.matches` defines the
+        characters that are put around a marked word.
         """
         marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
             console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)

@@ -1,4 +1,4 @@
-"""Cache of recently stored content hashes, which makes duplicates cheaper for the database."""
+"""Cache of the hashes of recently stored contents, which makes duplicates cheaper for the database."""
 
 import threading
 import time
@@ -31,10 +31,10 @@ class ContentCache:
                 self._hashes[namespace, content_hash] = None
 
     def cached_requests(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
-        """Return the requests whose content hash is in the cache, without versions of records.
+        """Return the requests whose content hash is in the cache, but no requests that store versions of records.
 
-        A record is a text with a source and key. A request to store a version of a record must be handled even if its
-        content is stored already, because the request can change which version of the record is the current one.
+        A record is a text with a source and key. A request that stores a version of a record must be handled even if
+        its content is stored already, because the request can change which version of the record is the current one.
         """
         with self._lock:
             return [

@@ -204,7 +204,7 @@ def _read_forgetting(row: dict[str, Any]) -> Forgetting:
 
 
 def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
-    """Set the namespace of a transaction, and check that no forgetting has begun since the message was read.
+    """Set the namespace of a transaction, and check that no forgetting has begun since a message was read.
 
     A forgetting is a deletion of selected memories. `forgettings` is the number of forgettings when the message was
     read. Raises Unavailable if the number has changed since then, so that the next delivery reads the message again.
@@ -222,10 +222,10 @@ def forgotten_requests(
 ) -> Collection[UUID]:
     """Return the ids of the requests that must not be stored, because a forgetting applies to them.
 
-    A forgetting is a deletion of selected memories. It applies to requests that were published before it began, and
-    that have the content of a forgotten memory or match its selection. It does not apply to requests that match a legal
-    hold, if the hold was placed before the forgetting began. If `forgetting_id` is given, only this forgetting is
-    considered, otherwise all forgettings of the namespace.
+    A forgetting is a deletion of selected memories. It applies to requests that were published before it began, if they
+    have the content of a forgotten memory, or match the selection of the forgetting. It does not apply to requests that
+    match a legal hold, if the hold was placed before the forgetting began. If `forgetting_id` is given, only this
+    forgetting is considered, otherwise all forgettings of the namespace.
     """
     answer = connection.one(
         ingest_sql.FORGOTTEN_REQUESTS,

@@ -85,7 +85,7 @@ class MemoryStore(
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find memories for a search to rank, by vector and by words, in one SQL statement. See CandidateSource."""
+        """Find, by vector and by words, the memories that a search then ranks. Implements CandidateSource."""
         candidates = self._call_one(
             memories_sql.FIND_CANDIDATES,
             mode=query.mode.value,

@@ -76,9 +76,9 @@ FROM list_memories(
 # it). If there is no successor, the older memories stay superseded by the deleted memory, because outdated facts must
 # not appear in searches when the newer fact is deleted.
 #
-# At most 50 older memories are linked, because PostgreSQL indexes each linked memory again. A memory may supersede
-# thousands, and the deletion of such a memory would always reach the statement timeout. The others stay superseded by
-# the deleted memory.
+# At most 50 older memories are linked, because PostgreSQL indexes each linked memory again. A memory can supersede
+# thousands of memories. If all of them were linked, the deletion would always reach the statement timeout. The older
+# memories that are not linked stay superseded by the deleted memory.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
 SET superseded_by = successor.superseded_by
@@ -195,13 +195,13 @@ WITH RECURSIVE chain (id, next) AS (
 SELECT id FROM chain
 """
 
-# Lock the row of a memory, so that two concurrent ratings of one principal count as one rating.
+# Lock the row of a memory, so that two concurrent ratings by one principal count as one rating.
 LOCK_MEMORY: Final = """
 SELECT id FROM memories WHERE namespace = :namespace AND id = :id FOR UPDATE
 """
 
-# Replace the rating of a principal or, if :rating is null, withdraw it. The caller has locked the row of the memory
-# (LOCK_MEMORY).
+# Replace the rating that a principal gave to a memory or, if :rating is null, withdraw this rating. The caller has
+# locked the row of the memory (LOCK_MEMORY).
 RATE: Final = """
 WITH earlier AS (
     SELECT count(*) AS n, coalesce(sum(rating), 0) AS total FROM memory_ratings

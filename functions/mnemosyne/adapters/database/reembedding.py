@@ -151,8 +151,8 @@ class Reembedding:
     def begin(self) -> None:
         """Begin the move: create the columns and the table of the new embeddings.
 
-        Raises Conflict if the memories are in the embedding space already, or if a move to another embedding space is
-        in progress.
+        Raises Conflict if the memories are already in the embedding space of the embedder, or if a move to a different
+        embedding space is in progress.
         """
         current = read_embedding_space(self._connection)
         if current == self._target:

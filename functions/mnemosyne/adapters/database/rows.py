@@ -99,7 +99,8 @@ def version_values(
 def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, str | None] | None = None) -> str:
     """Return deletions of records as JSON, in the form that the SQL function `delete_records` reads.
 
-    `unfinished` is the field `unfinished` of the result of the previous call of this SQL function.
+    If an earlier call of the SQL function has left deletions unfinished, its result has a field `unfinished`. Pass the
+    value of this field as `unfinished`.
     """
     return json_text(
         [
@@ -153,7 +154,7 @@ def provenance_fields(provenance: Provenance | None, first_words: str | None = N
 
 
 def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
-    """Return the source and key of an external id by column name; empty if there is no external id."""
+    """Return the source and key of an external id as a dict by column name; empty without an external id."""
     return {"source": external_id.source, "key": external_id.key} if external_id else {}
 
 

@@ -1,4 +1,4 @@
-"""Convert selections of memories (by ids or filters) to JSON, and requests to JSON that is compared with a selection.
+"""Convert selections of memories (by ids or filters), and the requests to compare with a selection, to JSON.
 
 The file db/functions/04_selections.sql describes the JSON of a selection.
 """
