@@ -99,7 +99,7 @@ def error(table: tuple[Rule, ...], code: object, message: str, /, **context: obj
 
 
 def google_error(table: tuple[Rule, ...], exc: Exception, **context: object) -> MnemosyneError:
-    """Return the error to raise for an exception of google-api-core, google-auth or the transport below them."""
+    """Return the error to raise for an exception of google-api-core, google-auth or their transport library."""
     return error(table, *google_code(exc), **context)
 
 

@@ -32,7 +32,7 @@ def export(service: str) -> None:
 
     The event ACCESS is left out, because the event `tool_called` counts the same calls.
 
-    `service` is the service name, unless OTEL_SERVICE_NAME is set.
+    `service` is the OpenTelemetry service name of the metrics, unless OTEL_SERVICE_NAME is set.
     """
     # Each instance counts separately: without a unique id, instances would overwrite each other's metrics.
     own = Resource.create(

@@ -72,7 +72,7 @@ class VertexReranker:
         return _order_scores({record.id: record.score for record in answer.records}, len(texts))
 
     def _client(self) -> "Future[RankServiceClient]":
-        """Return the Future of the client, which a thread loads. If loading has failed, start to load it again."""
+        """Return a Future for the client, which is loaded in a thread. If loading has failed, start it again."""
         with self._lock:
             if self._loading.done() and self._loading.exception():
                 self._loading = self._threads.submit(self._load_client)

@@ -83,11 +83,13 @@ class GeminiEmbedder:
     text) finds out whether the service refuses every text. A call and its probe take about 65 seconds, so they end
     before Pub/Sub would deliver the message again.
 
-    If `embed_documents` fails or takes over DOCUMENTS_SECONDS, the finished vectors are cached for the next try. An
-    attempt of a call takes at most `longest_seconds`. The pause before a first retry is one to two `pause_seconds`.
+    If `embed_documents` fails or takes longer than DOCUMENTS_SECONDS, the finished vectors are cached for the next try.
+    Each attempt of a call takes at most `longest_seconds`. The pause before the first retry is between `pause_seconds`
+    and twice as long.
     """
 
-    lexical_weight = 0.4  # a weight between .3, which is best for queries by meaning, and .5 of the offline embedder
+    # between 0.3, the best weight for queries by meaning, and 0.5, the weight of the offline embedder
+    lexical_weight = 0.4
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ class GeminiEmbedder:
         return [task.prefix + text for text in texts] if self._properties.has_prefixes else list(texts)
 
     def _embed_all(self, contents: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
-        """Embed the texts without a vector in `vectors`. Raises Unavailable if texts are left after the deadline."""
+        """Embed the texts that `vectors` lacks, and add them. Raises Unavailable if texts are left at the deadline."""
         missing = [content for content in contents if content not in vectors]
         for number, call in enumerate(calls(missing)):
             if number:

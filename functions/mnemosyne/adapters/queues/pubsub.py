@@ -69,9 +69,9 @@ class _Topic:
         retry = Retry(predicate=is_temporary, initial=0.1, maximum=2.0, timeout=half, on_error=failures.append)
         try:
             for batch in batches(pubsub_messages, _maximum_size, most=REQUEST_MESSAGES, largest=REQUEST_BYTES):
-                # Call the method of the base class. The method in pubsub_v1 takes attributes as keyword arguments: an
-                # attribute named `topic` is a TypeError, and an attribute named `timeout` changes how the client
-                # publishes.
+                # Call the method of the base class. The method in pubsub_v1 takes attributes as keyword arguments, so
+                # an attribute named `topic` would raise a TypeError, and an attribute named `timeout` would change how
+                # the client publishes.
                 PublisherClient.publish(
                     self._client, topic=self._topic, messages=batch, retry=retry, timeout=ConstantTimeout(half)
                 )

@@ -59,7 +59,7 @@ class _Version:
 
 
 class _RemoteKey(ECKey):
-    """An EC key for joserfc whose private part is in Cloud KMS."""
+    """An EC key for the library joserfc. The private part of the key is in Cloud KMS."""
 
     is_private = True
     private_key = property(lambda self: self)
