@@ -215,8 +215,8 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
         with services.pool.connection() as connection:
             yield from checks(connection)
     except ServiceError as exc:
-        # Show the exception that caused the error, which has the address and the reason. The error's own message leaves
-        # them out, because callers see that message.
+        # Show the cause of the error: an exception whose message contains the address and the reason. The message of
+        # the error itself leaves these out, because callers of the tools see this message.
         is_unreachable = isinstance(exc, Unavailable) and not error_fields(exc)
         yield failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if is_unreachable else "")
     except Exception as exc:  # an unknown exception is reported as a failed check

@@ -1,4 +1,4 @@
-"""Build the app of each entry point from the settings, with its adapters and middleware."""
+"""Build the app of each entry point from the settings, with the app's adapters and middleware."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial, wraps
@@ -104,7 +104,7 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
 
     The function raises Unauthorized if the push does not come from this deployment. With `checked`, the function also
     accepts a token whose signature Cloud Run has checked and removed. If the settings have neither a secret nor an
-    audience, the function accepts every push; on Cloud Run, Misconfigured is raised instead.
+    audience, the function accepts every push. On Cloud Run, however, such settings raise Misconfigured.
     """
     if settings.push_secret:
         from mnemosyne.service.callers import check_secret
@@ -203,7 +203,7 @@ def ingest_app() -> Any:
 
 @_entry_point
 def dead_letter_app() -> Any:
-    """Return the app of the `dead_letter` function. The app loads the embedder late, because it rarely needs one."""
+    """Return the app of the `dead_letter` function. The app loads the rarely used embedder at its first use."""
     from mnemosyne.service.deliveries import give_up
 
     return _push_app(give_up)

@@ -33,8 +33,9 @@ def check_embedding(
 ) -> None:
     """Check that an embedding model works, by embedding one word.
 
-    The check finds a region without the model, a restricted model and a missing permission. Without the check, these
-    errors would be noticed only when memories cannot be stored. Raises Misconfigured with the next step.
+    The check fails if the region does not offer the model, if the project may not use the model, or if a permission is
+    missing. Without the check, these errors would be noticed only when memories cannot be stored. Raises Misconfigured,
+    which tells the operator what to do next.
     """
     embedder = registry.build(settings, space)
     deadline = time.monotonic() + patience

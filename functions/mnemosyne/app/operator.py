@@ -119,7 +119,7 @@ class MemoryStores:
 class SystemOperator(OwnerStores, MemoryStores):
     """Runs operators' commands on the system in the settings, as the role that owns the schema.
 
-    The embedding space of the memories is read from the database, because the settings may have another one.
+    The embedding space of the memories is read from the database, because the settings may name a different space.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -202,9 +202,9 @@ def record(audit: AuditLog, event: Mapping[str, Any]) -> None:
 
 
 def announce_changes(settings: Settings) -> dict[str, Any]:
-    """Publish the changes of memories that are not published yet.
+    """Publish the unpublished changes of memories to the topic in the settings.
 
-    Returns the number of published changes. Without a topic, nothing is published and the result is 0.
+    Returns the number of published changes. If the settings have no topic, nothing is published and the result is 0.
     """
     topic = change_topic(settings)
     feeds = ChangeFeeds(connection_factory_for(settings))
@@ -212,7 +212,7 @@ def announce_changes(settings: Settings) -> dict[str, Any]:
 
 
 def announce(feeds: ChangeFeeds, topic: ChangeTopic) -> int:
-    """Publish the events of the change feed that are not published yet, and return the number of events.
+    """Publish the unpublished events of the change feeds, and return their number.
 
     The events of a memory are published in the order of its changes. After a crash, events may be published again
     with the same event ids. If another process is publishing, the result is 0. Raises Unavailable.

@@ -1,4 +1,4 @@
-"""Build a signer with the key that a setting names."""
+"""Build a signer. A setting names the key with which it signs."""
 
 import re
 from functools import partial
@@ -13,10 +13,10 @@ _KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys
 
 
 def signer(key: str, setting: str, settings: Settings) -> Signer:
-    """Return a signer that uses a key of Cloud KMS or, on one machine, the key files in a directory.
+    """Return a signer that uses a key of Cloud KMS or, in a local system, the key files in a directory.
 
-    `key` is the name of the key or the file URL of the directory, and `setting` is the setting with this value. Raises
-    Misconfigured if the value is not valid.
+    `key` is the name of the key in Cloud KMS or the file URL of the directory. `setting` is the name of the setting
+    that has this value. Raises Misconfigured if the value is not valid.
     """
     name = variable(setting)
     if key.startswith(_FILE):

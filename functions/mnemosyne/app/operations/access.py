@@ -133,7 +133,7 @@ class ListQuotas(Operation):
 
 
 class SetQuota(Operation):
-    """Set limits of a namespace. Null restores a default limit."""
+    """Set limits of a namespace. If the value of a limit is null, the default limit applies again."""
 
     action = "quota_set"
     changes = True

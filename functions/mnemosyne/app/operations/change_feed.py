@@ -49,7 +49,10 @@ class ListFeeds(Operation):
 
 
 class SetFeed(Operation):
-    """Turn the change feed of a namespace on or off. The namespace '' means all without their own setting."""
+    """Turn the change feed of a namespace on or off.
+
+    The namespace '' means all namespaces that have no setting of their own.
+    """
 
     action = "feed_set"
     changes = True

@@ -90,8 +90,8 @@ def _unreadable_row(dead_letter: DeadLetter, memories: MemoryStore, source: str 
     """Convert an unreadable message to a row in the list of outcomes.
 
     The source of the message is in its attributes or in its data. The caller passes `dead_letter` without the data,
-    because the data may be large. This function reads the data only if the list is filtered by `source` and the
-    attributes have no source.
+    because the data may be large. If the list is filtered by `source` and the attributes have no source, this function
+    reads the data from the database.
     """
     letter = None
     if source is not None and "source" not in dead_letter.attributes:
