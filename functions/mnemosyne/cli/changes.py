@@ -70,7 +70,7 @@ def change_feed() -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **target_values: Any) -> None:
-    """Show which namespaces have the change feed on or off."""
+    """Show for which namespaces the change feed is on, and for which it is off."""
     with owners_system(**target_values) as system:
         feeds = system.run(ListFeeds())["feeds"]
     if as_json:

@@ -103,7 +103,7 @@ def list_(
 def show(message_id: str, namespace: str, **target_values: Any) -> None:
     """Write a dead letter's data to standard output, and its attributes, times and cause to standard error.
 
-    The data are written byte for byte. If standard output is a terminal, control characters are escaped.
+    If standard output is a terminal, control characters are escaped. Otherwise the data are written byte for byte.
     """
     with memory_system(**target_values, delivers=False) as system:
         answer = system.run(ShowDeadLetter(namespace=namespace, message_id=message_id))

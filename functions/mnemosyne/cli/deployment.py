@@ -23,8 +23,8 @@ that is encrypted for an old key must be sent again."""
 class Deployment:
     """A deployment in Google Cloud.
 
-    Requests and answers are encrypted between this process and the function, because Google keeps the inputs and
-    results of workflows for 90 days.
+    Requests and answers are encrypted between this process and the `migrate` function, because Google keeps the inputs
+    and results of workflows for 90 days.
     """
 
     def __init__(self, project: str, region: str, name: str) -> None:
@@ -117,7 +117,8 @@ class Deployment:
 def _error(name: str, message: str) -> MnemosyneError:
     """Return the error that the deployment has reported, as an exception.
 
-    `name` is the name of its class. The exception is Unavailable if this version of Mnemosyne has no such class.
+    `name` is the name of the exception's class. If this version of Mnemosyne has no class with this name, the exception
+    is Unavailable.
     """
     kind = getattr(errors, name, Unavailable)
     return kind(message) if kind in _RAISED else Unavailable(message)

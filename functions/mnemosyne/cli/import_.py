@@ -97,7 +97,10 @@ def import_(
 
 
 def _distinct_files(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Return each file once, under the first name that the user gave, because a file has only one journal."""
+    """Return each file once, because a file has only one journal.
+
+    If the user gave several paths of one file, the first of these paths is returned.
+    """
     distinct: dict[Path, Path] = {}
     for path in files:  # resolve `.` and `..`, because the journal is next to the folder and has the folder's name
         distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())

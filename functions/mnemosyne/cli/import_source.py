@@ -31,10 +31,11 @@ class Source:
         """Return the source for the file or folder at the path.
 
         For a file, `name` is its path as the user wrote it. For a folder of notes, `name` is its full path, so that the
-        next import finds the same notes from any working directory. If
-        `vault` (the option --source) is given, it is used instead of the full path.
+        next import finds the same notes from any working directory. If `vault` (the option --source) is given, it is
+        used instead of the full path.
 
-        Raises InvalidRequest if the full path of a folder of notes has more characters than a source may have.
+        Raises InvalidRequest if `name` would be the full path of a folder, and the path has more characters than the
+        source of a memory is allowed to have.
         """
         folder = path if path.is_dir() else path.parent
         full_path = str(folder.resolve())

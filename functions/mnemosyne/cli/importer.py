@@ -61,7 +61,7 @@ class Destination(Protocol):
 
 
 class UnderWay:
-    """The batches of all files of an import that have been sent and have no outcome yet for some record."""
+    """The sent batches of an import, from all its files, in which at least one record has no outcome yet."""
 
     def __init__(self, destination: Destination) -> None:
         self.destination = destination
@@ -73,16 +73,17 @@ class UnderWay:
         self.wait(progress, down_to=WINDOW)
 
     def wait(self, progress: Callable[[int], None], *, down_to: int = 0) -> None:
-        """Read outcomes until at most this number of batches is left, and record finished batches in their journals."""
+        """Read outcomes until at most `down_to` batches are unfinished. Record finished batches in their journals."""
         while len(self._batches) > down_to:
-            # Batches of small files share a call, because otherwise an import of many files would be slow.
+            # Ask for the outcomes of several small batches in one call. With a call for each batch, an import of many
+            # small files would be slow.
             for group in list(batches(self._batches, _open_requests, most=BATCH_LIMIT, largest=BATCH_LIMIT)):
                 request_ids = set[UUID]().union(*(batch.open for batch, _ in group))
                 outcomes = self.destination.outcomes(sorted(request_ids))
                 count = sum(_follow(batch, outcomes, self.destination) for batch, _ in group)
                 progress(count)
                 self._finish([entry for entry in group if not entry[0].open])
-                if not count:  # later batches probably have no new outcomes either, so pause first
+                if not count:  # later batches probably have no new outcomes either, so pause before asking for them
                     break
             if len(self._batches) > down_to:
                 self.destination.pause()
@@ -92,7 +93,7 @@ class UnderWay:
             journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
             self._batches.remove((batch, journal))
             if all(journal is not other for _, other in self._batches):
-                journal.close()  # opens again if the file has further batches
+                journal.close()  # the journal opens again if its file has further batches
 
 
 def _open_requests(entry: tuple[Batch, Journal]) -> int:
@@ -184,7 +185,7 @@ def _belongs_to(status: IngestStatus, record: Record, destination: Destination) 
 
 
 def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
-    """Take over outcomes, and return the number of the batch's records that have got an outcome since the last call."""
+    """Store new outcomes in the batch, and return the number of records that have thereby got an outcome."""
     statuses = {
         request_id: outcome
         for request_id, outcome in outcomes.items()

@@ -79,7 +79,7 @@ class Published:
 
 
 def other_journals(journals: Collection["Journal"]) -> list[Path]:
-    """Return the journals of the same sources with other destinations. Their imports run or were interrupted."""
+    """Return the journals of running or interrupted imports of the same sources to other destinations."""
     own = {journal.path for journal in journals}
     sources = {_source_name(path) for path in own}
     directories = {path.parent for path in own}
@@ -88,7 +88,7 @@ def other_journals(journals: Collection["Journal"]) -> list[Path]:
 
 
 def _source_name(path: Path) -> Path:
-    return path.with_suffix("").with_suffix("")  # without SUFFIX and the digest of the destination
+    return path.with_suffix("").with_suffix("")  # remove SUFFIX, and then the digest of the destination
 
 
 def _ids(data: bytes) -> list[UUID]:
@@ -107,8 +107,8 @@ class Journal:
     """The journal of importing one source to one destination.
 
     The memory consumption of a journal does not depend on the size of the import. Only one thread may use it at a time.
-    The file is open from the first use of the journal until `close`, so that an import of many files, each with its
-    journal, does not have all of them open.
+    The journal's file is open only from the first use of the journal until `close`. An import of many files, each with
+    its journal, therefore need not have all journals open at the same time.
     """
 
     def __init__(self, source: Path, destination: str) -> None:
@@ -132,7 +132,9 @@ class Journal:
                     f"the journal {self.path} is of version {version}, this program knows {VERSION}: finish the import "
                     "with the newer program, or delete the journal to start again"
                 )
-            if version == 0:  # writing the version at each opening would write to the disk for each file of an import
+            # Write the schema and its version only to a new journal. Writing them whenever a journal is opened would
+            # cost a write to the disk for each file of an import.
+            if version == 0:
                 database.executescript(_SCHEMA)
             database.execute("PRAGMA synchronous = NORMAL")
         except sqlite3.Error as exc:

@@ -69,7 +69,7 @@ def create(
         system.run(operation)
         try:
             say(json.dumps({"id": key.id, "token": token}) if as_json else f"{token}\n\n{_how_to_send(token)}")
-        except OSError as exc:  # such as a full disk; nobody has the token
+        except OSError as exc:  # the disk is full, for example, so the user has not received the token
             system.run(RevokeKey(id=key.id))
             raise InvalidRequest(
                 f"the token cannot be printed ({exc.strerror}), so the key {key.id} is revoked: run the command again "

@@ -85,7 +85,7 @@ def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> It
 
 
 def read_keys(path: Path) -> list[str]:
-    """Return the keys of records in a text file, one key per line. Empty lines are left out.
+    """Read the keys of records from a text file that has one key per line. Empty lines are skipped.
 
     Raises InvalidRequest if the text is not UTF-8 or UTF-16.
     """

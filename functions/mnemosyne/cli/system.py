@@ -1,6 +1,6 @@
 """The system that an operator's command works on.
 
-It is a deployment, the system that the settings in the environment name, or a local system.
+This system is one of three: a deployment, a local system, or the system that the settings in the environment name.
 """
 
 import getpass
@@ -37,7 +37,7 @@ class LocalSystem:
     """Runs operations in this process."""
 
     def __init__(self, operator: Any) -> None:
-        """`operator` is a SystemOperator, or an object with those of its attributes that the operations use."""
+        """`operator` is a SystemOperator, or another object with the attributes that the operations use."""
         self._operator = operator
 
     def run(self, operation: Operation) -> dict[str, Any]:

@@ -36,8 +36,8 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
     are also an error. If `by_settings` is false, the command does not support the system that the settings in the
     environment name. Then it is an error if the environment has such settings and the user gives no option.
 
-    The command raises Misconfigured if neither an option nor the settings name a target, and the command does not
-    support local systems or there is none in the user's data directory.
+    If neither an option nor the settings name a target, the target is the local system in the user's data directory.
+    The command raises Misconfigured if it does not support local systems, or if there is no such system.
     """
 
     usable = [*(_NAMES[way] for way in ways), *([SETTINGS] if by_settings else [])]

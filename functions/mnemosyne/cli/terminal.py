@@ -41,8 +41,9 @@ def open_standard_streams() -> None:
     Otherwise Python would have no object for this stream, and the next file that is opened would get the stream's
     descriptor. `mnemosyne stdio`, for example, would read its client's messages from its own log.
 
-    If only standard output is closed, writing to it fails, because a command such as `export` must not report that it
-    has written something. If standard error is closed, too, the caller wants no output, as of a daemon.
+    If standard output is closed and standard error is open, the null device is opened only for reading. Writing to
+    standard output then fails, so that a command such as `export` does not report that it has written something. If
+    both are closed, the caller wants no output, as from a daemon, and writing succeeds.
     """
     is_daemon = sys.stderr is None
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
@@ -51,15 +52,15 @@ def open_standard_streams() -> None:
             if null != descriptor:
                 os.dup2(null, descriptor)
                 os.close(null)
-            if name == "stdout" and not is_daemon:  # the interpreter's last flush of the unwritten text must not fail
+            if name == "stdout" and not is_daemon:  # otherwise the interpreter's flush at exit would fail
                 atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 1))
             setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def escape_unencodable() -> None:
-    """On standard output and standard error, replace each character that the encoding lacks by its code point.
+    """Make standard output and standard error print the code points of characters that cannot be encoded.
 
-    Otherwise such a character, for example an emoji in ISO 8859-1, would end the command with an error.
+    Otherwise a character that the encoding lacks, such as an emoji in ISO 8859-1, would end the command with an error.
     """
     codecs.register_error(_CODE_POINTS, _code_points)
     for stream in (sys.stdout, sys.stderr):
@@ -68,7 +69,7 @@ def escape_unencodable() -> None:
 
 
 def _code_points(error: UnicodeError) -> tuple[str, int]:
-    """Write the code point instead of each character that cannot be encoded. This is an error handler for codecs."""
+    """Return the code points of the characters that cannot be encoded, as text. This is an error handler for codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(f"<U+{ord(character):04X}>" for character in error.object[error.start : error.end]), error.end

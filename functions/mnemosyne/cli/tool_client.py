@@ -77,7 +77,7 @@ class ToolClient:
             invalid = (
                 name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
             )
-            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode made the byte a character U+DC80 to U+DCFF
+            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode has converted the byte to U+DC80 … U+DCFF
             raise InvalidRequest(
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"
@@ -136,7 +136,7 @@ def _token() -> str:
 
 
 def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
-    """Build the exception for a tool error, by its code."""
+    """Return the exception that corresponds to the code of a tool's error."""
     error = (result.get("_meta") or {}).get(ERROR_META) or {}
     otherwise = Unavailable if error.get("retryable") else InvalidRequest
     kind = ERRORS.get(error.get("code", ""), otherwise)

@@ -118,7 +118,7 @@ class Delivery:
         """
         try:
             step()
-        except (sqlite3.Error, OSError) as exc:  # such as a full disk, or a damaged or long locked file
+        except (sqlite3.Error, OSError) as exc:  # the disk is full, or the file is damaged or locked for long
             log.error(
                 "delivery_failed",
                 cause="the queue file cannot be read or written",
@@ -156,7 +156,7 @@ class Delivery:
         for message_id in finished_pushes:
             del self._under_way[message_id]
         for push in finished_pushes.values():
-            push.result()  # raises an error that `_push` did not catch
+            push.result()  # if `_push` raised an error, this call raises it again
 
     def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
         """Push one message, and return whether this succeeded. After a failure, schedule the next push."""
@@ -169,7 +169,8 @@ class Delivery:
             if response.is_success:
                 return True
             error = f"HTTP {response.status_code}: {response.text[:200]}"
-        except (httpx.HTTPError, Misconfigured, OSError) as exc:  # Misconfigured or OSError: `dead_letter` cannot start
+        # Misconfigured or OSError is raised if `dead_letter` cannot start.
+        except (httpx.HTTPError, Misconfigured, OSError) as exc:
             error = f"{type(exc).__name__}: {exc}"
         seconds = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
         self._queue.postpone(message.message_id, due=time.time() + seconds, error=error)

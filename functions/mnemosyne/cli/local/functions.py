@@ -50,8 +50,9 @@ def free_port(host: str = LOOPBACK) -> int:
 def keep_port(host: str, port: int) -> None:
     """Reserve a port for a minute.
 
-    The function connects to the port and closes the accepted side first, which leaves the port in TIME_WAIT (RFC 9293,
-    section 3.6). In this state, only sockets with SO_REUSEADDR can bind to the port, and servers set this option.
+    The function listens on the port, connects to it, and closes the server's end of the connection before the client's
+    end. This leaves the port in the state TIME_WAIT (RFC 9293, section 3.6). In this state, only sockets with
+    SO_REUSEADDR can bind to the port, and servers set this option.
     Raises OSError if a process already listens on the port, or if the port is reserved.
     """
     with socket.socket() as probe:
@@ -180,7 +181,7 @@ class FunctionProcess:
         )
 
     def _reason(self) -> str:
-        """Return the error from the last line that this process wrote to its log; empty if it wrote none.
+        """Return the error in the last log line of the function's process; empty if it has logged nothing.
 
         The line is a log event in JSON or the end of a traceback.
         """

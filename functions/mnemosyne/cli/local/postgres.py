@@ -67,7 +67,7 @@ $$
 _LIFT_QUOTAS: Final = "UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_day = NULL"
 _PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
-# `fsync` is not turned off, so that acknowledged memories are on disk. The memory sizes suit a laptop.
+# `fsync` is not turned off, so that acknowledged memories are on disk. The sizes of PostgreSQL's buffers suit a laptop.
 _CONFIGURATION = """
 shared_buffers = '128MB'
 maintenance_work_mem = '256MB'

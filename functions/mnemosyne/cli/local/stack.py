@@ -49,7 +49,7 @@ class Stack:
                 expired_at = time.monotonic()
                 from mnemosyne.app.operator import expire_memories  # slow to import
 
-                # If the database is unavailable, do nothing. The next attempt, a minute later, removes these memories.
+                # If the database is unavailable, do nothing. A minute later, the next run removes expired memories.
                 with suppress(Unavailable):
                     expire_memories(connection_factory(self.database.url(postgres.OWNER)))
             if not self.database.running:
