@@ -25,7 +25,7 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
             for update in journal.updates():
                 contents |= {update.content, update.successor or update.content}
                 changed = changed if journal in changed[-1:] else [*changed, journal]
-    if not changed:  # usual; the code below would take time, because it opens all journals again
+    if not changed:  # as in most imports: the code below takes time, because it opens all journals of the import again
         return
     stored: dict[str, tuple[UUID, bool]] = {}
     for journal in reversed(journals):

@@ -205,7 +205,7 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
 def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:
     """Recognise a chat export by field names at the beginning of a JSON file.
 
-    Returns the kind and the fix, or None if the file is no chat export.
+    Returns the kind and a text that says what to do instead, or None if the file is no chat export.
     """
     text = beginning.decode("utf-8", errors="replace")
     if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):

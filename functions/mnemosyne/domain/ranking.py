@@ -148,9 +148,9 @@ def add_context(
 ) -> list[float]:
     """Return, for each row, the bonus for its neighbours in the session; 0 if the row has no neighbours.
 
-    The bonus is a weighted sum of the neighbours' scores and the best score in the session. For a long content, the
-    result is a weighted mean of this bonus (its weight: `context_share`) and the rows' mean bonus times `mean_context`.
-    `own_scores` are the results of `fuse` plus the bonus for a time. `adjacency` is the result of `_adjacency`.
+    The bonus is a weighted sum of the neighbours' scores and the best score in the session. For a long content, it is
+    replaced by `context_share` * bonus + (1 - `context_share`) * `mean_context` * the mean bonus of all rows. In
+    `own_scores`, a row whose time the query names has a bonus. `adjacency` is the result of `_adjacency`.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own_scores, strict=True):

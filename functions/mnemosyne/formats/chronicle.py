@@ -14,7 +14,8 @@ _TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
 
 
 def read(stream: BinaryIO, name: str) -> Iterator[Item]:
-    """Yield one item per chronicle, with its unchanged text as the content. Text between chronicles is skipped."""
+    """Yield one item per chronicle (the text from START to END). Its content is this text, unchanged. Text between
+    chronicles is skipped."""
     # Invalid UTF-8 becomes lone surrogates, so that only the affected chronicle is rejected.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     try:

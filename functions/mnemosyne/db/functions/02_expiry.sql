@@ -122,7 +122,8 @@ BEGIN
     IF concerned IS NULL THEN
         RETURN;
     END IF;
-    -- The caller may wait for this lock later, while it has the locks of the rows below.
+    -- Take this lock before the locks of the rows below. The caller takes it, too, and if it waited for this lock while
+    -- it has the locks of the rows, it could deadlock.
     PERFORM lock_supersession(p_namespace);
     WITH chosen AS MATERIALIZED (
         SELECT m.id, is_held(m) AS held FROM memories m

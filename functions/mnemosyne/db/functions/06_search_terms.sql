@@ -1,7 +1,7 @@
 -- Return the words of a query, each with a factor for its weight. search_terms calls this function for a namespace that
 -- has memories in several languages.
 --
--- The function words of the query's language are left out. If the query has only function words, they are kept. Each
+-- Stop words of the query's language, such as "the", are left out. If the query has only stop words, they are kept. Each
 -- remaining word is stemmed in the query's language, in English and in the languages of the namespace, because the
 -- language of a short query often cannot be detected.
 --

@@ -74,15 +74,15 @@ $$;
 --
 -- The function uses three searches:
 --   newest_memories    reads every memory that matches the filters. This is the only search if at most 1,000 memories
---                      match the filters, or if the text has no required trigrams, for example because it has
+--                      match the filters, or if the trigram index cannot find the text, for example because it has
 --                      fewer than three bytes.
 --   newest_containing  reads the newest 1,000 memories of the namespace. In all other cases, this search comes first,
 --                      because these memories are enough if the text is frequent.
 --   all_containing     uses the trigram index. This search follows if newest_containing has found fewer than p_limit
 --                      memories.
 --
--- If newest_containing has found p_limit memories and the filter `as_of` is set, newest_memories searches again,
--- because other memories can have been the newest at the time in `as_of`.
+-- If newest_containing has found p_limit memories, but the filter `as_of` is set, their ids are not returned, and
+-- newest_memories searches instead, because other memories can have been the newest at the time in `as_of`.
 CREATE OR REPLACE FUNCTION match_substring(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint
 ) RETURNS uuid[]
