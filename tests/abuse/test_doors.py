@@ -135,6 +135,7 @@ def test_each_mcp_endpoint_without_a_credential_answers_from_memory(
         *(f"{METADATA_PATH}{path}{slash}" for path in ("", "/mcp") for slash in ("", "/")),
         *LOG_IN_PATHS,
         *site.PAGES,
+        *(f"{path}/" for path in site.PAGES if path != "/"),
         site.FILES,
     }
 

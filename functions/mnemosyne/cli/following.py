@@ -74,8 +74,9 @@ def print_rows(
     """Print each row, as JSON or as the text that `line` returns.
 
     At the end, count the rows by the field whose name is `counted_by`, and print the number of rows for each value of
-    this field. After an error, print no numbers, because they would not be those of the whole listing. With `follow`,
-    Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the listing is incomplete.
+    this field, also after Ctrl-C and SIGTERM. After an error, print no numbers, because they would not be those of the
+    whole listing. With `follow`, Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the listing is
+    incomplete.
     """
     counts: Counter[str] = Counter()
     try:
@@ -85,13 +86,9 @@ def print_rows(
             if follow:
                 sys.stdout.flush()
     except KeyboardInterrupt:
-        _print_count(counts, noun)
         if not follow:
             raise
-    else:
-        _print_count(counts, noun)
-
-
-def _print_count(counts: Counter[str], noun: str) -> None:
-    total = ", ".join(f"{count:,} {value}" for value, count in sorted(counts.items()))
-    say(f"{quantity(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)
+    finally:
+        if not isinstance(sys.exception(), Exception):
+            total = ", ".join(f"{count:,} {value}" for value, count in sorted(counts.items()))
+            say(f"{quantity(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)

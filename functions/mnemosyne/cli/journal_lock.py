@@ -6,7 +6,6 @@ import os
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
 from mnemosyne.cli.private import create_own
 from mnemosyne.cli.terminal import plain
@@ -30,7 +29,8 @@ def lock_journal(journal: Path, source: Path) -> None:
 
 
 @cache
-def _lock_file() -> BinaryIO:
+def _lock_file() -> int:
+    """Open the lock file. Returns its descriptor, which stays open until the process ends."""
     path = Path(tempfile.gettempdir()) / f"mnemosyne-imports-{os.getuid()}.lock"
     create_own(path, "the lock of imports")
-    return path.open("r+b")
+    return os.open(path, os.O_RDWR | os.O_NOFOLLOW)
