@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
-# An expression of markers, for `make test` and `make coverage`; an empty one selects all tests.
-MARKED ?= not nightly
+# An expression of markers, for `make unit`, `make integration` and `make test`; an empty one selects all tests.
+MARKED ?= not (slow or exhaustive or nightly)
 # Tests wait for other programs for a third of their time, so three workers run on two cores. Each worker collects all
 # tests and starts its own servers. The name is not WORKERS, because functions-framework reads that variable.
 TEST_WORKERS ?= $(shell expr \( 3 \* $$(getconf _NPROCESSORS_ONLN) + 1 \) / 2)
@@ -73,13 +73,13 @@ unit integration test: export PYTHONDONTWRITEBYTECODE =
 
 # Fast tests, some seconds: logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
 unit: install-dev
-	$(BIN)/pytest -q -n auto -m "not exhaustive and not nightly" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n auto -m "$(MARKED)" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 
-# Integration tests, some minutes: every adapter with real services, without tests that take half a minute each.
+# Integration tests, some minutes: every adapter with real services.
 integration: install-dev
-	$(BIN)/pytest -q -n $(TEST_WORKERS) $(IN_ORDER) -m "not exhaustive and not nightly" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n $(TEST_WORKERS) $(IN_ORDER) -m "$(MARKED)" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
-# All tests except the nightly ones, which MARKED= includes; PYTEST_ARGS="-k chaos" selects some.
+# All tests that are fast enough, six minutes; MARKED="not nightly" also runs those that CI runs for each commit.
 test: install-dev
 	$(BIN)/pytest -m "$(MARKED)" -n $(TEST_WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 

@@ -19,6 +19,8 @@ from mnemosyne.cli.local.traversal import grant_traversal
 from mnemosyne.errors import Misconfigured
 from tests.fakes_wire.http import JsonServer
 
+pytestmark = pytest.mark.slow
+
 NOBODY = 65534
 
 

@@ -23,6 +23,7 @@ from tests.mcp_app import LIST
 from tests.mcp_client import tool_call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

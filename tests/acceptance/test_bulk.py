@@ -16,6 +16,8 @@ import pytest
 
 from tests.dev import COMMAND, DevServer, fill
 
+pytestmark = pytest.mark.slow
+
 
 def _run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=120, check=False)

@@ -17,6 +17,8 @@ from tests.documented_commands import DOCUMENTS, ROOT, blocks, commands
 from tests.publisher import Publisher
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 TYPED = [document for document in DOCUMENTS if any(command.is_run for command in commands(document))]
 FILES = {
     "notes/tea.md": "---\ntags: [drink]\n---\nAda prefers green tea.\n",

@@ -17,6 +17,8 @@ from mnemosyne.cli.local.data_dir import DataDir, acquire_now
 from tests.dev import COMMAND, DevServer, fill
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def other_program() -> Iterator[subprocess.Popen[bytes]]:

@@ -11,6 +11,8 @@ from tests.dev import COMMAND, DevServer
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 CAUSE = "the project has a problem with its billing"
 FIX = "to an open billing account"
 TEXTS = ["The sencha is on shelf 3.", "The matcha is in the drawer.", "The puerh is in the cellar."]

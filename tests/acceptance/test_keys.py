@@ -11,6 +11,8 @@ import pytest
 from tests.dev import COMMAND, DevServer, serving
 from tests.mcp_client import request
 
+pytestmark = pytest.mark.slow
+
 LIST = request("tools/list")
 
 

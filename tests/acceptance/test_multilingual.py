@@ -6,6 +6,8 @@ import pytest
 
 from tests.dev import DevServer
 
+pytestmark = pytest.mark.slow
+
 MEMORIES = {
     "ja": "エイダはコーヒーより緑茶が好きです。",
     "ru": "Резервное копирование базы данных запускается каждую ночь в два часа.",

@@ -21,6 +21,8 @@ from tests.packages import environment
 from tests.publisher import Publisher, publishing
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES = DOCS / "examples"
 COUNT = int(os.environ.get("PUBLISHED_MESSAGES", "100"))

@@ -21,6 +21,8 @@ from tests.forks import REAL
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 # Lets another interpreter of the same version use this environment's packages.
 PYTHON_PATH = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 

@@ -20,6 +20,8 @@ from tests.mcp_app import MODERN
 from tests.mcp_client import request
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any]]:
     """List the tools, ingest, wait until stored, and search."""

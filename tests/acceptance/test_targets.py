@@ -12,6 +12,8 @@ import pytest
 from tests.dev import COMMAND, DevServer, fill
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 READING = [
     "doctor", "export", "outcomes", "keys list", "grants list", "lockouts list", "quota list", "dead-letters list",
 ]  # fmt: skip

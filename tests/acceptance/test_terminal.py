@@ -14,6 +14,8 @@ import pytest
 from mnemosyne.cli.clients import how_to_connect
 from tests.dev import COMMAND, DevServer
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "http://127.0.0.1:9/mcp"
 
 

@@ -12,6 +12,8 @@ from tests.dev import COMMAND, DevServer
 from tests.forks import REAL
 from tests.vault import Note, notes
 
+pytestmark = pytest.mark.slow
+
 
 def _import(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([COMMAND, "import", *arguments], capture_output=True, text=True, timeout=180, check=False)

@@ -18,6 +18,8 @@ from tests.dev import DevServer
 from tests.mcp_client import request, tool_call
 from tests.wheels import ROOT, Installed
 
+pytestmark = pytest.mark.slow
+
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 
 

@@ -14,6 +14,8 @@ from mnemosyne.cli.main import cli
 from tests.waiting import wait_until
 from tests.wheels import Installed
 
+pytestmark = pytest.mark.slow
+
 DEPLOYED = {
     "MNEMOSYNE_DATABASE_URL": "postgresql://mnemosyne@127.0.0.1:9/mnemosyne",
     "MNEMOSYNE_TOPIC": "projects/my-project/topics/mnemosyne-ingest",

@@ -17,6 +17,8 @@ from tests.fakes_wire.messages_api import MessagesApi
 from tests.packages import npm_package
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = ROOT / "infra" / "claude_code_plugin"
 HOOKS = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
 RECORDED = [json.loads(line) for line in (ROOT / "tests/data/claude_code/hooks.jsonl").read_text().splitlines()]

@@ -20,6 +20,8 @@ from tests.console.person import (
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 GO = "history.pushState(null, '', arguments[0]); dispatchEvent(new PopStateEvent('popstate'));"
 SCROLL_TO_ROW = """
 const row = document.querySelectorAll(".row-link")[arguments[0]];

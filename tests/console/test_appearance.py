@@ -13,6 +13,8 @@ from tests.console.person import find, keys
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 Keep = Callable[[Chromium, str], None]
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 AXE = """

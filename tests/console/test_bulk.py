@@ -11,6 +11,8 @@ from tests.console.person import click, find, keys, open_page, press, reads, sho
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 COUNT = 102
 DAY = "2023-03-01"
 # The server refuses the second call of a tool, and carries out the others.

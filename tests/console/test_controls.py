@@ -9,6 +9,8 @@ from tests.console.person import find
 from tests.console.touch import phone
 from tests.dev import DevServer
 
+pytestmark = pytest.mark.slow
+
 DIALOG, MENU = "dialog[open]", ".menu[open] .menu-list"
 MENUS = {"/": "//summary[@aria-label='Account and appearance']", "/memories/FIRST": "//summary[@aria-label='More']"}
 SHOWN = [

@@ -7,6 +7,8 @@ from tests.chromium import Chromium
 from tests.console.person import keys, press, shows, type_into, wait_for_titles
 from tests.dev import DevServer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("way", ["message", "page"])
 def test_what_a_deleted_memory_replaced_can_be_current_again(

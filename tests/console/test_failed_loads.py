@@ -7,6 +7,8 @@ from tests.chromium import Chromium
 from tests.console.person import click, find, follow, press, reads, shows, type_into
 from tests.dev import DevServer
 
+pytestmark = pytest.mark.slow
+
 # The server refuses the calls of a tool with a status, until `isCalm` is true.
 REFUSE = """
 const [tool, status] = arguments;

@@ -6,6 +6,8 @@ import pytest
 
 from tests.firefox import ENTER, Firefox, firefox
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def fox() -> Iterator[Firefox]:

@@ -14,6 +14,8 @@ from tests.console.person import click, find, press, shows
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">",
     "[a link](javascript:alert(1)) **bold** # heading <iframe src=//evil.example></iframe>",

@@ -10,6 +10,8 @@ from tests.console.person import click, find, follow, keys, press, reads, shows,
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 # The server refuses the calls of one tool, until `isCalm` is true.
 REFUSE_UNTIL_CALM = """
 const [tool] = arguments;

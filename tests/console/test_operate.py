@@ -21,6 +21,8 @@ from tests.dev import COMMAND, DevServer, serving
 from tests.fakes import request
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 Keep = Callable[[Chromium, str], None]
 EXPORT = "[aria-labelledby=export] .btn.main"
 BAR_TITLES = "return [...document.querySelectorAll('.strip rect title')].map((title) => title.textContent)"

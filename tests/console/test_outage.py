@@ -8,6 +8,8 @@ from tests.console.person import click, find, press, shows, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 # Calls a tool, as the page does every minute to count failed requests.
 CALL = """
 const address = document.querySelector("script[type=module]").src.replace("app.js", "mcp.js");

@@ -18,6 +18,8 @@ from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 CAUSE = "the embedder was away"
 # The page asks for changes, as when its tab comes into view, and the answer waits until the test releases it.
 ASK_AND_HOLD = """

@@ -10,6 +10,8 @@ from tests.console.person import click, keys, shows
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 DAY = "2024-06-01"
 ROWS = 250
 SLICE = 50

@@ -18,6 +18,8 @@ from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 DAY = "2024-03-01"
 FIRST = "Note 1"
 

@@ -9,6 +9,8 @@ from tests.console.person import click, find, keys, open_page, press, reads, typ
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("path", "first", "text", "button", "tool", "leave", "name"),

@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
@@ -15,6 +16,8 @@ from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def _stored_by_browser(browser: Chromium) -> str:

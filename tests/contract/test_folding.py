@@ -71,6 +71,7 @@ def test_a_page_of_results_is_full_despite_merged_near_duplicates(
         assert len(other_ids & {hit.id for hit in hits}) == limit - 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SEMANTIC])
 def test_a_page_of_sentences_that_each_occur_in_many_sessions_needs_few_look_ups(
     memories: MemoryStore, monkeypatch: pytest.MonkeyPatch, mode: SearchMode

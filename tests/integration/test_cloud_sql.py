@@ -303,6 +303,7 @@ def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:
     return let_go
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["handshake", "admin api"])
 def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch, where: str

@@ -24,6 +24,8 @@ from tests.fakes_wire.google.environment import gcloud_environment
 from tests.memories import store_contents
 from tests.operations import workflow
 
+pytestmark = pytest.mark.slow
+
 CHOSEN = ("--project", PROJECT, "--deployment", "memory")
 
 

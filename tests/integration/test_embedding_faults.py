@@ -35,7 +35,7 @@ from tests.fakes_wire.gemini import GeminiServer, count_tokens, error
 from tests.pushes import function_client, push
 from tests.texts import SHAPES, Shape
 
-pytestmark = pytest.mark.own_database
+pytestmark = [pytest.mark.own_database, pytest.mark.slow]
 
 FAULT_SECONDS = float(os.environ.get("FAULT_SECONDS", "0"))
 ROUNDS = 3

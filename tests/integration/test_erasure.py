@@ -293,6 +293,7 @@ def _rewrite_local(directory: Path) -> None:
         server.stop()
 
 
+@pytest.mark.slow
 def test_no_file_of_a_local_system_has_a_forgotten_text(tmp_path: Path) -> None:
     # A fork ends without closing the files of its queue, so `queue.db-wal` would remain.
     with serving(command=REAL) as server:

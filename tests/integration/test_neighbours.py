@@ -10,7 +10,7 @@ from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.service import ingest
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 
-pytestmark = pytest.mark.own_database
+pytestmark = [pytest.mark.own_database, pytest.mark.slow]
 
 SESSIONS, TURNS = 100, 40
 QUESTION = "who watered the ferns in the greenhouse?"

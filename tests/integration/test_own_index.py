@@ -15,6 +15,8 @@ from tests.database_errors import permission_denied
 from tests.fakes import FakeEmbedder, memories_in
 from tests.searching import VECTOR_INDEX, find
 
+pytestmark = pytest.mark.slow
+
 ROWS = 4_000
 """Memories of each namespace: more than a search compares without an index."""
 FILL = """

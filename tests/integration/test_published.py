@@ -14,6 +14,8 @@ import pytest
 from tests.publisher import Publisher, publishing
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 WHEN = "2026-05-20T12:00:00Z"
 IN_DEFAULT = {"namespace": "default"}

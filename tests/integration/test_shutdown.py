@@ -18,6 +18,8 @@ from tests.forks import ForkedFunction
 from tests.mcp_client import request
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 HOST = "127.0.0.1"
 BODY = json.dumps(request("tools/list"))
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

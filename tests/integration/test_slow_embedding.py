@@ -24,6 +24,8 @@ from tests.fakes import FAKE_SPACE, FakeServices, request
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.pushes import function_client, push
 
+pytestmark = pytest.mark.slow
+
 CALL_SECONDS = 5.0
 LARGE_MESSAGE_MEMORIES = int(os.environ.get("LARGE_MESSAGE_MEMORIES", "30"))
 MAX_DELIVERY_ATTEMPTS = 5 if LARGE_MESSAGE_MEMORIES < 98 else 20

@@ -13,6 +13,8 @@ import pytest
 from tests.fakes_wire.http import JsonServer
 from tests.locked_packages import DEPLOYED, ROOT, locked_packages
 
+pytestmark = pytest.mark.slow
+
 TOOLS = ROOT / ".venv-supply-chain" / "bin"
 
 

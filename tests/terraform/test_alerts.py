@@ -10,6 +10,8 @@ import yaml
 from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, Point, answered, selects
 from tests.terraform.workspace import ROOT, Workspace, workspace
 
+pytestmark = pytest.mark.slow
+
 FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
 MANUAL = (ROOT / "docs" / "runbook.md").read_text()
 CERTIFICATE = "The certificate of the domain expires within two weeks"

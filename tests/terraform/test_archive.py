@@ -26,6 +26,8 @@ from tests.terraform.conftest import ROOT, Plan, planned
 from tests.terraform.workspace import MODULE
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:europe-west1:m",
     "MNEMOSYNE_DB_NAME": "mnemosyne",

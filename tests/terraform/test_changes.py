@@ -19,6 +19,8 @@ from tests.terraform.workspace import (
     workspace,
 )
 
+pytestmark = pytest.mark.slow
+
 UNCHANGED = "No changes"
 FIXED = "Instance cannot be destroyed"
 KEY = "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k"

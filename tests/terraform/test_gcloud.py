@@ -16,6 +16,8 @@ from tests.fakes_wire.google.errors import refused
 from tests.terraform.gcloud_operator import BUCKET, Operator
 from tests.terraform.workspace import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def migration_failure(deployment: str, timestamp: str, error: str) -> dict[str, Any]:
     """The log entry of a failed migration."""

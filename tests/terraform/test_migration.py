@@ -10,6 +10,8 @@ from tests.terraform.conftest import FAILED_MIGRATION, FirstApply
 from tests.terraform.test_operations import ROLLED_BACK
 from tests.terraform.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 SERVING = 'google_cloudfunctions2_function.serving["{}"]'
 JOB = "google_cloud_run_v2_job.migrate[0]"
 IN_ROOT = f"module.mnemosyne.{JOB}"

@@ -7,6 +7,8 @@ import pytest
 from tests.terraform.conftest import Applied
 from tests.terraform.workspace import PROJECT, Workspace, workspace
 
+pytestmark = pytest.mark.slow
+
 
 def network(project: str, name: str) -> dict[str, str]:
     """The value of the variable `network`."""

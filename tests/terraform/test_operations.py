@@ -7,6 +7,8 @@ import pytest
 
 from tests.terraform.workspace import TERRAFORM, Workspace
 
+pytestmark = pytest.mark.slow
+
 MCP = 'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]'
 ROLLED_BACK = {
     "google_cloudfunctions2_function mnemosyne-mcp": {"service_config": {"all_traffic_on_latest_revision": False}}

@@ -19,6 +19,8 @@ from tests.fakes_wire.google.organization import ORGANIZATION
 from tests.terraform.gcloud_operator import BUCKET, Operator
 from tests.terraform.workspace import ROOT
 
+pytestmark = pytest.mark.slow
+
 REFUSALS: dict[str, dict[str, Any]] = {
     "domain restriction": {"iam.allowedPolicyMemberDomains": [{"values": {"allowedValues": ["C0123abcd"]}}]},
     "domain restriction that denies all": {"iam.allowedPolicyMemberDomains": [{"denyAll": True}]},

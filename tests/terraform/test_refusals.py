@@ -8,6 +8,8 @@ import pytest
 
 from tests.terraform.workspace import ROOT, Workspace, workspace
 
+pytestmark = pytest.mark.slow
+
 
 def people(**rule: object) -> dict[str, object]:
     """The variables of a deployment with one log-in rule."""

@@ -25,6 +25,8 @@ from tests.conformance.test_suite import SUITE
 from tests.oauth_person import Callback, callback
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 JS = Path(__file__).parents[1] / "js"
 ASKS = 60
 MIDDLE = ("2025-06-18", "2025-11-25")

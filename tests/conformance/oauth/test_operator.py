@@ -14,6 +14,8 @@ from tests.conformance.oauth.test_pages import VERIFIER, address
 from tests.dev import COMMAND, DevServer
 from tests.oauth_person import Person, callback
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def light() -> Iterator[Chromium]:
