@@ -16,7 +16,11 @@ MENUS = {"/": "//summary[@aria-label='Account and appearance']", "/memories/FIRS
 SHOWN = [
     # The audit trail first, while it is short: it has two controls for each call.
     *((path, (), "body") for path in sorted(PAGES, key=lambda path: path != "/audit")),
-    *((path, tuple(openers), DIALOG) for path, dialogs in DIALOGS.items() for openers in dialogs),
+    *(
+        pytest.param(path, tuple(openers), DIALOG, marks=pytest.mark.nightly if place else [])
+        for path, dialogs in DIALOGS.items()
+        for place, openers in enumerate(dialogs)
+    ),
     *((path, (opener,), MENU) for path, opener in MENUS.items()),
     ("/", ("//main//li//input[@type='checkbox']",), ".bulk"),
     ("/tags", ("//input[@aria-label='Pick tea']", "//input[@aria-label='Pick cup']"), ".bulk"),

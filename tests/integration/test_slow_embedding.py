@@ -93,7 +93,14 @@ def _deliver(requests: list[IngestRequest], services: FakeServices, clock: Clock
 @pytest.mark.parametrize(
     ("make", "count", "model", "texts_per_call", "least"),
     [
-        (_english, LARGE_MESSAGE_MEMORIES, "gemini-embedding-2", 100, MAX_DELIVERY_ATTEMPTS + 1),
+        pytest.param(
+            _english,
+            LARGE_MESSAGE_MEMORIES,
+            "gemini-embedding-2",
+            100,
+            MAX_DELIVERY_ATTEMPTS + 1,
+            marks=pytest.mark.nightly,
+        ),
         (_english, 2, "gemini-embedding-001", 1, 8),
         (_chinese, 1, "gemini-embedding-001", 1, 4),
         (_short, 100, "gemini-embedding-001", 1, 10),
