@@ -39,6 +39,12 @@ for (const [fields, address] of SEARCHES) {
   });
 }
 
+for (const address of ["/?q=", "/?q=%20%20", "/?tags=%20&q=%09&time=%20", "/?mode=&order=+"]) {
+  test(`parameters of white space in ${address} count as absent`, () => {
+    assert.deepEqual(search.formOf(url(address)), EMPTY);
+  });
+}
+
 const BASE = { query: "tea", mode: "hybrid", limit: 20, include_debug: true, matches: true };
 const SEARCH_ARGUMENTS = [
   [{}, {}],

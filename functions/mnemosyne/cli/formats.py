@@ -89,7 +89,8 @@ def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Ite
     except (JSONError, RecursionError) as exc:
         raise ValueError(f"it is not valid JSON: {exc}") from exc
     if not has_memories and not _has_memories(text(), path):
-        yield Item(name, None, 'it must be a JSON array of memories, or an object with such an array as "memories"')
+        problem = 'it must be a JSON array of memories, or an object with such an array as "memories"'
+        yield Item(name, None, f"{problem}: write [ and ] around a single memory")
 
 
 def _has_memories(stream: BinaryIO, path: str) -> bool:

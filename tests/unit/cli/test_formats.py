@@ -258,6 +258,14 @@ def test_a_failed_entry_of_a_json_array_keeps_its_text_so_that_it_can_be_correct
     assert json.loads(Record(bad, reading).line).items() >= kept.items()
 
 
+@pytest.mark.parametrize("text", ['{"content": "x"}', '{"memories": {"content": "x"}}', '"x"', "1"])
+def test_json_without_an_array_of_memories_is_refused_with_the_fix(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(text)
+    (bad,) = _read(path, "mcp-memory-service")
+    assert bad.problem.endswith("write [ and ] around a single memory")
+
+
 def test_a_line_of_100_000_nested_arrays_is_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "n.jsonl"
     path.write_text("[" * 100_000 + "\n" + json.dumps({"content": "x", "superseded_by_hash": ["y"]}) + "\n")

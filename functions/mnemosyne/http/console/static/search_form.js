@@ -11,10 +11,14 @@ const FILTERS = ["time", "after", "before", "tags", "session", "old"];
 
 const parameterOf = (name) => (name === "query" ? "q" : name);
 
-// Read the form from an address. An address has the whole search, so that it can be bookmarked, and no credential.
+// Read the form from an address. An address has the whole search, so that it can be bookmarked, and no credential. A
+// parameter of white space counts as absent.
 export function formOf({ searchParams }) {
-  const read = ([name, value]) => [name, searchParams.get(parameterOf(name)) ?? value];
-  return Object.fromEntries(Object.entries(DEFAULTS).map(read));
+  const read = (name) => {
+    const text = searchParams.get(parameterOf(name));
+    return text?.trim() ? text : DEFAULTS[name];
+  };
+  return Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, read(name)]));
 }
 
 // The address that has the search of a form. formOf reads the form from the address again. An empty form has the
