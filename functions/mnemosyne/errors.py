@@ -121,7 +121,12 @@ class UncertainCommit(Unavailable):
 
 
 class PartialChange(Unavailable):
-    """Raised when a service fails after a part of a change is committed. The cause says what was changed."""
+    """Raised when a service fails after a part of a change is committed. `change` says what was changed."""
+
+    def __init__(self, change: str, failure: ServiceError) -> None:
+        cause = change if isinstance(failure, Misconfigured) else f"{change} ({failure.cause})"
+        super().__init__(cause, next_step=failure.next_step, detail=failure.detail)
+        self.needs_operator = failure.needs_operator
 
 
 class UncertainPublication(Unavailable):

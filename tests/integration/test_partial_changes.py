@@ -13,7 +13,7 @@ from mnemosyne.adapters.database.holds import Holds
 from mnemosyne.cli import dead_letters as commands
 from mnemosyne.cli.system import LocalSystem
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetter
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import Broken, Misconfigured, PartialChange, ServiceError, Unavailable
 from mnemosyne.mcp.tool_errors import ERROR_META
 from mnemosyne.service import forgetting
 from tests.fakes import NOW, FakeServices
@@ -47,7 +47,7 @@ def test_a_drop_that_fails_later_reports_the_number_of_deleted_dead_letters(
     services: FakeServices, letters: list[str], choice: dict[str, object]
 ) -> None:
     result = call_tool(services, "drop_dead_letters", **choice)
-    assert "4 of 5 dead letters were deleted, then: the database's disk is full" in text_of(result)
+    assert "only 4 of 5 dead letters were deleted (the database's disk is full)" in text_of(result)
     assert "nothing was changed" not in text_of(result)
     assert result.meta
     assert result.meta[ERROR_META] == {"code": "uncertain", "retryable": False}
@@ -67,7 +67,7 @@ def test_the_command_prints_the_number_of_dead_letters_that_it_deleted_before_a_
     monkeypatch.setattr(commands, "memory_system", lambda **_: nullcontext(LocalSystem(operator)))
     result = CliRunner().invoke(commands.drop, ["--all", "--yes", "--namespace", "ns", "--data-dir", "x"])
     assert "Dropped 2 dead letters before this step failed" in result.output
-    assert "2 of 3 dead letters were deleted, then: the database's disk is full" in str(result.exception)
+    assert "only 2 of 3 dead letters were deleted (the database's disk is full)" in str(result.exception)
 
 
 def test_a_redrive_whose_message_and_mark_both_fail_reports_that_the_dead_letter_stays_in_flight(
@@ -111,6 +111,22 @@ def test_a_forgetting_that_fails_later_names_the_call_that_continues_it(
     assert result.meta
     assert result.meta[ERROR_META] == {"code": "uncertain", "retryable": False}
     assert len(titles(services)) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "text", "needs_operator"),
+    [
+        (Unavailable("it is down", next_step="wait", detail="x1"), "2 were deleted (it is down)", False),
+        (Broken("the disk is full", next_step="enlarge it", detail="x1"), "2 were deleted (the disk is full)", True),
+        (Misconfigured("the schema is old", next_step="run migrate", detail="x1"), "2 were deleted", True),
+    ],
+)
+def test_a_partial_change_shows_agents_no_next_step_of_the_operator(
+    failure: ServiceError, text: str, needs_operator: bool
+) -> None:
+    error = PartialChange("2 were deleted", failure)
+    assert (error.cause, error.needs_operator) == (text, needs_operator)
+    assert (error.next_step, error.detail) == (failure.next_step, "x1")
 
 
 @pytest.mark.parametrize("deleted", [0, 2, 4])

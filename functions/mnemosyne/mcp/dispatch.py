@@ -93,7 +93,8 @@ def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tu
         if tool.scope is not Scope.READ:
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}
             log.info("audit", action=tool.name, **about, outcome="uncertain")
-        outcome, message = "uncertain", f"read what was changed before you call again: {error}"
+        text = error.cause if isinstance(error, PartialChange) else error
+        outcome, message = "uncertain", f"read what was changed before you call again: {text}"
     elif isinstance(error, UncertainPublication):
         log.fault("tool_unavailable", error, **about)
         outcome = "unavailable"

@@ -109,7 +109,8 @@ class Redrive:
                 if isinstance(failure, ServiceError):
                     raise PartialChange(
                         f"the dead letter {message_id} was marked as in flight, but perhaps not published: redrive it "
-                        f"again after 24 hours ({failure})"
+                        "again after 24 hours",
+                        failure,
                     ) from failure
             raise
         log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))

@@ -27,6 +27,7 @@ UNAVAILABLE = {"code": "unavailable", "retryable": True}
 OPERATOR_NEEDED = {"code": "operator_needed", "retryable": False}
 MISCONFIGURED = {"code": "misconfigured", "retryable": False}
 INVALID_REQUEST = {"code": "invalid_request", "retryable": False}
+UNCERTAIN = {"code": "uncertain", "retryable": False}
 INTERNAL_ERROR = {"code": "internal_error", "retryable": False}
 CASES: list[tuple[Exception, dict[str, Any], type[Exception]]] = [
     (errors.MnemosyneError("x"), INTERNAL_ERROR, errors.InvalidRequest),
@@ -44,8 +45,8 @@ CASES: list[tuple[Exception, dict[str, Any], type[Exception]]] = [
     (errors.UncertainPublication("x"), UNAVAILABLE, errors.Unavailable),
     (errors.EmbeddingModelChanged("x"), UNAVAILABLE, errors.Unavailable),
     (errors.Broken("the disk is full"), OPERATOR_NEEDED, errors.Broken),
-    (errors.UncertainCommit("x"), {"code": "uncertain", "retryable": False}, errors.UncertainCommit),
-    (errors.PartialChange("x"), {"code": "uncertain", "retryable": False}, errors.UncertainCommit),
+    (errors.UncertainCommit("x"), UNCERTAIN, errors.UncertainCommit),
+    (errors.PartialChange("x", errors.ServiceError("y")), UNCERTAIN, errors.UncertainCommit),
     (errors.Misconfigured("x"), MISCONFIGURED, errors.Misconfigured),
     (errors.MigrationFailed("0001.sql", "42P01", "x"), MISCONFIGURED, errors.Misconfigured),
     (RuntimeError("temporarily unavailable"), INTERNAL_ERROR, errors.InvalidRequest),

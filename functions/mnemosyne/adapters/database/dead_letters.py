@@ -212,7 +212,7 @@ class DeadLetters(NamespaceStore):
             except ServiceError as exc:
                 if not dropped:
                     raise
-                raise PartialChange(f"{dropped} of {len(message_ids)} dead letters were deleted, then: {exc}") from exc
+                raise PartialChange(f"only {dropped} of {len(message_ids)} dead letters were deleted", exc) from exc
         return dropped
 
     def _drop_batch(self, message_ids: Sequence[str]) -> int:

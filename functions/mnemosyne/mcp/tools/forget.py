@@ -86,8 +86,7 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
     try:
         state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
     except ServiceError as exc:
-        begun = f"the forgetting has begun: call again with forgetting_id {forgetting_id}, which continues it"
-        raise PartialChange(f"{begun} ({exc})") from exc
+        raise PartialChange(f"to continue the forgetting, call again with forgetting_id {forgetting_id}", exc) from exc
     finished = state.finished_at is not None
     result = Forgotten(forgetting_id=forgetting_id, memories=state.memories, left=state.left, finished=finished)
     count = quantity(state.memories - state.left, "memory", "memories")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MARKED_CHARACTERS = 2_000
 """Length of the beginning of a query whose words are marked. Later words are not marked."""
+LANGUAGE_CHARACTERS = 1_000
+"""Length of the beginning of a text from which the database detects the language."""
 
 
 def with_matches(
@@ -38,8 +40,11 @@ def with_matches(
         spans = [[text.original(literal_spans(query, text.text)) for text in of_hit] for of_hit in texts]
     else:
         beginning = query[:MARKED_CHARACTERS]
+        # The unchanged text comes first, because the database detects the language, for example by the letter ß.
+        originals = [" ".join(text.text for text in of_hit)[:LANGUAGE_CHARACTERS] for of_hit in texts]
         texts = [[text.for_words() for text in of_hit] for of_hit in texts]
-        marked = memories.mark_words(beginning, [[text.text for text in of_hit] for of_hit in texts])
+        words = [[text, *(t.text for t in of_hit)] for text, of_hit in zip(originals, texts, strict=True)]
+        marked = [of_hit[1:] for of_hit in memories.mark_words(beginning, words)]
         parts = unseparated_parts(beginning)
         spans = [
             [
