@@ -40,6 +40,8 @@ LANGUAGES = [
     ("fr", "Ma sœur habite à Lyon avec ses enfants."),
     ("pt", "Meu irmão mora em São Paulo e trabalha num banco."),
     ("pt", "As caixas são azuis."),
+    ("de", "Größe geändert"),
+    ("de", "Größenänderung übernommen"),
     ("pt", "Meus gatos são pretos."),
     ("en", "João lives in São Paulo"),
     ("en", "Ask João at the São Bento station"),

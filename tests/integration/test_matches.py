@@ -36,6 +36,7 @@ def _marked(services: FakeServices, query: str, content: str, **arguments: objec
         ("software", "soft\u200bware\ufeff here", ["soft\u200bware"]),
         ("soft\u00adware", "The software", ["software"]),
         ("strasse", "Die Straße", ["Straße"]),
+        ("Katzen", "Weiße Katze schläft", ["Katze"]),
         ("aero", "The Ærø ferry", ["Ærø"]),
         ("oeuvre", "Son œuvre est belle", ["œuvre"]),
         ("1.2.3", "We run v1.2.3 now", ["1.2.3"]),

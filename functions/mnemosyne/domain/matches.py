@@ -65,6 +65,8 @@ class NormalText:
         Ligatures such as ß are two letters. Invisible characters, and commas between thousands, are removed.
         """
         commas = {match.start() for match in _THOUSANDS.finditer(self.text)}
+        if not commas and self.text.translate(_IN_WORDS) == self.text:
+            return self
         pairs = [
             (letter, span)
             for place, (character, span) in enumerate(zip(self.text, self.places, strict=True))

@@ -126,8 +126,9 @@ RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word())
 
 -- Return the language of a text, chosen from the languages in p_languages. Each function word or special letter of a
 -- language (see language_evidence) that occurs in the text counts once for this language, or twice if it is a word in
--- the column `sure`. The number of its occurrences does not matter. Only the first special letter of a word counts, and
--- no letter of a function word, so that one foreign name does not decide the language of an English text.
+-- the column `sure`. The number of its occurrences does not matter. Only one special letter of a word counts, and no
+-- letter of a function word, so that one foreign name does not decide the language of an English text. Of several
+-- special letters in a word, one that only one language has is preferred.
 --
 -- English is preferred: the result is English if the text has English words and no language has more than 1.5 times the
 -- count of English. Otherwise the result is the language with the highest count. The result is null if the highest
@@ -144,7 +145,8 @@ BEGIN
     INTO best FROM (
         SELECT v.language, count(*) AS n FROM (
             SELECT DISTINCT CASE WHEN evidence ? word THEN word
-                ELSE substring(word FROM '[ßäöüñ¿¡ãõçœêèàéûîøæåłąęśżźćńřěůőűğşıșțăđơưыэёєїґ]') END AS word, evidence ? word AS whole
+                ELSE coalesce(substring(word FROM '[ßñãõœêûłąęśżźćńřěůőűğşıșțăđơưыэё]'),
+                    substring(word FROM '[äöü¿¡çèàéîøæåєїґ]')) END AS word, evidence ? word AS whole
             FROM string_to_table(p_text, ' ') AS word
         ) AS w CROSS JOIN LATERAL (
             SELECT DISTINCT e.language, CASE WHEN w.whole THEN e.place END AS place
