@@ -31,6 +31,9 @@ def lock_journal(journal: Path, source: Path) -> None:
 @cache
 def _lock_file() -> int:
     """Open the lock file. Returns its descriptor, which stays open until the process ends."""
-    path = Path(tempfile.gettempdir()) / f"mnemosyne-imports-{os.getuid()}.lock"
-    create_own(path, "the lock of imports")
+    try:
+        path = Path(tempfile.gettempdir()) / f"mnemosyne-imports-{os.getuid()}.lock"
+        create_own(path, "the lock of imports")
+    except (FileNotFoundError, InvalidRequest) as exc:  # such as a file that another user has made
+        raise InvalidRequest(f"{exc}; or set TMPDIR to a directory of yours") from exc
     return os.open(path, os.O_RDWR | os.O_NOFOLLOW)

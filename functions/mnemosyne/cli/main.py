@@ -1,7 +1,9 @@
 """`mnemosyne`: the command's entry point. Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
 import errno
+import fcntl
 import logging
+import os
 import sys
 from types import FrameType
 
@@ -97,9 +99,10 @@ def main() -> None:
         sys.exit(exc.exit_code)
     except OSError as exc:
         is_full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
-        if not (is_full or exc.filename or exc.errno == errno.EBADF):
+        is_output = exc.errno == errno.EBADF and fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+        if not (is_full or exc.filename or is_output):
             raise
-        where = f" for {exc.filename}" if exc.filename else " for standard output" if exc.errno == errno.EBADF else ""
+        where = f" for {exc.filename}" if exc.filename else " for standard output" if is_output else ""
         advice = ": free some space, then run the command again" if is_full else ""
         say(f"mnemosyne: {exc.strerror}{where}{advice}", err=True)
         sys.exit(1)

@@ -30,7 +30,10 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
     stored: dict[str, tuple[UUID, bool]] = {}
     for journal in reversed(journals):
         with closing(journal):
-            stored |= {content: memory for content in contents if (memory := journal.stored(content))}
+            for content in contents:
+                if memory := journal.stored(content):
+                    # Files are under way at the same time, so a record of any of them can be the one that was stored.
+                    stored[content] = (memory[0], memory[1] or stored.get(content, memory)[1])
     for journal in changed:
         with closing(journal):
             for update in list(journal.updates()):

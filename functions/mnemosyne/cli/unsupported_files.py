@@ -70,7 +70,9 @@ precede this name."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 _MEMORY_FIELDS = {("item", "content"), ("item", "op"), ("", "memories"), ("", "content")}
-_CHAT_LINE = rb"^\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d\d[^\n]{0,15}?(?:\]| -) [^\n:]{1,60}: "
+_CHAT_TIME = rb"^\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4}, \d{1,2}[:.]\d\d[^\n]{0,15}?(?:\]| -) "
+_CHAT_LINE = _CHAT_TIME + rb"[^\n:]{1,60}: "
+_KINDLE_CLIPPING = rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n"
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
 
 
@@ -109,7 +111,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if extension in ("txt", "text", "json", "") and _is_json_lines(path, 2 if extension == "json" else 1):
         return "JSON lines", f"name it .jsonl{packed}, or import it alone with --format jsonl"
     if extension in ("txt", "text", "") and (kind_of_text := _text_export_kind(path, start)):
-        return kind_of_text
+        return None if is_chronicle(path) else kind_of_text
     if extension == "json":
         return _chat_export_kind(_beginning(path, CHAT_BYTES))
     return _BY_EXTENSION.get(extension)
@@ -119,18 +121,25 @@ def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
     """Describe a JSON file without memories, such as package.json in a folder of notes; None if it has memories.
 
     A file with memories is an array with an object that has the field `content` or `op`, or an object with the field
-    `memories` or `content`. A file that ends before such a field, or is no valid JSON before it, has no memories. If
-    the file is imported alone, an array with any object also counts as a file with memories, because the import then
-    reports an error for each invalid object.
+    `memories` or `content`. The function also returns None if the import must report errors: for damaged compressed
+    data, for an array with an object that is no valid JSON, and, if the file is imported alone, for any array of
+    objects.
     """
     from ijson import parse
     from ijson.common import JSONError
 
-    with path.open("rb") as file, suppress(InvalidRequest, JSONError, ValueError, RecursionError):
-        for prefix, event, value in parse(utf_8_text(file, path.name)):
-            is_record = event == "map_key" and (prefix, value) in _MEMORY_FIELDS
-            if is_record or (is_alone and (prefix, event) == ("item", "start_map")):
-                return None
+    has_objects = False
+    try:
+        with path.open("rb") as file:
+            for prefix, event, value in parse(utf_8_text(file, path.name)):
+                has_objects = has_objects or (prefix, event) == ("item", "start_map")
+                if (event == "map_key" and (prefix, value) in _MEMORY_FIELDS) or (is_alone and has_objects):
+                    return None
+    except InvalidRequest:
+        return None
+    except (JSONError, ValueError, RecursionError):
+        if has_objects:
+            return None
     return "JSON without memories", _TO_LINES
 
 
@@ -193,9 +202,10 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
     """
     if re.match(rb"#(separator|html):", start):
         return "an Anki export", "write each card as a JSON line with content and timestamp"
-    if re.match(rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n", start) and b"\n==========" in start:
+    if re.match(_KINDLE_CLIPPING + rb"(?:[^=][^\n]*\n|\r?\n)*={10}\r?\n(?:\Z|" + _KINDLE_CLIPPING + b")", start):
         return "clippings of a Kindle", "write each highlight as a JSON line with content and timestamp"
-    if len(re.findall(_CHAT_LINE, start.replace(b"\xe2\x80\x8e", b""), re.MULTILINE)) > 1:
+    chat = start.replace(b"\xe2\x80\x8e", b"")  # WhatsApp writes left-to-right marks
+    if re.match(_CHAT_TIME, chat) and len(re.findall(_CHAT_LINE, chat, re.MULTILINE)) > 1:
         return "a WhatsApp export", CHAT_EXPORT
     if re.match(rb"\{\s*\"", start) and _is_object(_beginning(path, ITEM_BYTES).strip()):
         return "a JSON object", f"if it has memories, name it .json; otherwise {_TO_LINES}"

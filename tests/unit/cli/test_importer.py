@@ -293,6 +293,18 @@ def test_a_refused_supersession_is_reported_and_the_others_are_restored(tmp_path
     assert [memory_id for memory_id, _ in destination.changes] == [destination.memories["old"]]
 
 
+def test_tags_removed_before_the_export_are_not_restored_by_either_of_two_files(tmp_path: Path) -> None:
+    """The record of the second file is stored first, and the record of the first file is a duplicate."""
+    destination = FakeDestination()
+    arguments = {"content": "TAGS: a, b", "timestamp": "2026-05-20T12:00:00Z", "tags": ["c"]}
+    second, first = (Journal(tmp_path / name, "here") for name in ("tuesday", "monday"))
+    for journal in (second, first):
+        run_one([Item("f:1", arguments, exact_tags=("c",))], FILE, destination, journal, lambda count: None)
+        journal.close()
+    _end([first, second], destination)
+    assert destination.changes[0] == (destination.memories["TAGS: a, b"], MemoryChange(tags=("c",)))
+
+
 def test_tags_removed_before_the_export_are_not_restored_from_the_text(tmp_path: Path) -> None:
     destination = FakeDestination()
     arguments = {"content": "TAGS: a, b", "timestamp": "2026-05-20T12:00:00Z", "tags": ["c"]}

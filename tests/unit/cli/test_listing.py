@@ -141,12 +141,31 @@ def test_a_note_that_quotes_the_beginning_of_another_kind_of_file_is_imported(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "2026-05-01 10:30 - Deployed: v1.2\n2026-05-02 09:15 - Rollback: v1.1\n",
+        "[2026-05-01 10:30:11] ERROR: x\n[2026-05-01 10:30:12] ERROR: y\n",
+        "Minutes\n\n1.5.2026, 10:30 - Ada: hi\n1.5.2026, 10:31 - Bob: hi\n",
+        f"1.5.2026, 10:30 - Ada: hi\n1.5.2026, 10:31 - Bob: hi\n{START}\nTS: 2026-05-01\nBODY:\nx\n{END}\n",
+        "Drinks\n- tea | coffee\n\nNext steps\n==========\nbuy\n",
+    ],
+)
+def test_a_note_that_resembles_an_export_is_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "note.txt").write_text(text)
+    listing = list_files(tmp_path, None)
+    assert [file.name for file, _ in listing.files] == ["note.txt"]
+
+
+@pytest.mark.parametrize(
     ("name", "text", "is_read"),
     [
         ("memories.json", '{"version": 1, "memories": [{"content": "a", "timestamp": "2026-05-20"}]}', True),
         ("array.json", '[{"tags": [], "content": "a", "timestamp": "2026-05-20"}]', True),
         ("second.json", '[{"text": "a"}, {"content": "b", "timestamp": "2026-05-20"}]', True),
         ("cut.json", '[{"content": "a", "timestamp": "2026-05-20"}, {"cont', True),
+        ("cut_early.json", '[{"id": "a", "tags": ["b"', True),
+        ("nan.json", '[{"score": NaN, "content": "a"}]', True),
+        ("tab.json", '[{"title": "a\tb", "content": "a"}]', True),
         ("deletions.json", '[{"op": "delete", "source": "crm", "key": "9"}]', True),
         ("one.json", '{"content": "a", "timestamp": "2026-05-20"}', True),
         ("package.json", '{"name": "content", "scripts": {"memories": "x"}}', False),
