@@ -18,6 +18,12 @@ for (const [sent, fields, changes] of [
     assert.deepEqual(changesOf(MEMORY, { ...labels, ...fields }, [{ ...labels, ...sent }]), expected);
   });
 }
+test("an expiry that is changed back to its day keeps its time", () => {
+  const memory = { ...MEMORY, expires_at: "2027-03-01T18:00:00Z" };
+  const labels = labelsOf(memory);
+  const { expires_at: expiry } = changesOf(memory, labels, [{ ...labels, expiry: "2027-04-01" }]);
+  assert.equal(expiry, "2027-03-01T18:00:00Z");
+});
 for (const [sent, tags, changes] of [
   [["a"], ["a", "b, c"], { add_tags: ["b, c"] }],
   [["a", "b, c", "d"], ["a", "b, c"], { remove_tags: ["d"] }],

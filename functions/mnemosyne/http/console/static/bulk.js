@@ -82,7 +82,7 @@ export function TagDialog({ memories, may, onClose, onTagged, onDone }) {
     } finally {
       setWait("");
       forgetLists(...done);
-      onTagged(done, additions, removals);
+      if (done.length) onTagged(done, additions, removals);
     }
     onDone();
     showToast(`Tags of ${countMemories(done.length - missing)} changed.${deletedText(missing)}`);

@@ -35,8 +35,10 @@ export function deleteLater(memories, { onUndo = () => {} } = {}) {
   if (!others.length) return;
   const ids = others.map(({ id }) => id);
   // Calls fail after another person has logged in.
+  let endWait = () => {};
   const callTool = client.retrying((reason) => {
-    if (reason && !isToastShown()) showToast(`Not deleted yet: ${reason}`);
+    if (!reason) endWait();
+    else if (!isToastShown()) endWait = showToast(`Not deleted yet: ${reason}`);
   });
   showToast(deletionText(others), {
     onAction: () => {

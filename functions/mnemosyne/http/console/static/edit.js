@@ -30,9 +30,15 @@ export function changesOf(memory, form, earlier = []) {
   if (isChanged("title")) changes.title = form.title;
   if (changes.title?.trim() === "") throw new Error("Write a title: a memory's title can be changed, but not removed.");
   if (isChanged("metadata")) changes.metadata = parseMetadata(form.metadata);
-  if (isChanged("expiry")) changes.expires_at = form.expiry ? startOfDate(form.expiry) : "none";
+  if (isChanged("expiry")) changes.expires_at = expiryOf(memory, form);
   if (isChanged("pinned")) changes.pinned = form.pinned;
   return Object.keys(changes).length ? { id: memory.id, ...changes } : null;
+}
+
+// The expiry of the form. A memory may expire at any time of its day, so the day that it had before means that time.
+function expiryOf(memory, { expiry }) {
+  if (!expiry) return "none";
+  return expiry === labelsOf(memory).expiry ? memory.expires_at : startOfDate(expiry);
 }
 
 // Arguments of update_memory for the tags that were added and removed; null if there are none. Other tags stay as they

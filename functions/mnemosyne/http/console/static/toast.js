@@ -12,8 +12,8 @@ export const isToastShown = () => current.get() !== null;
 // Remove the message without calling `onAction` or `onEnd`.
 export const clearToast = () => current.set(null);
 
-// Show a message for ten seconds. If the person presses its button, `onAction` is called; otherwise `onEnd` is called
-// when the message disappears.
+// Show a message for ten seconds, and return a function that ends it. If the person presses its button, `onAction` is
+// called; otherwise `onEnd` is called when the message disappears.
 export function showToast(text, { action = "Undo", onAction = null, onEnd = () => {} } = {}) {
   current.get()?.end();
   const toast = { text, action, onAction };
@@ -25,6 +25,7 @@ export function showToast(text, { action = "Undo", onAction = null, onEnd = () =
   toast.end = () => close(onEnd);
   toast.act = () => close(onAction);
   current.set(toast);
+  return toast.end;
 }
 
 export function Toast() {
