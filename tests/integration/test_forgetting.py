@@ -151,6 +151,18 @@ def test_the_removal_of_a_memory_that_superseded_many_changes_fifty_of_them(
     assert successors == {successor: 50, last: 3, None: 1}
 
 
+def test_the_successor_of_a_forgotten_memory_gets_the_older_memories_that_are_not_forgotten(
+    services: FakeServices,
+) -> None:
+    *many, last, successor = store_contents(services.memories, *(f"note {n}" for n in range(55)))
+    for old in many:
+        services.memories.update(old, MemoryChange(superseded_by=last))
+    services.memories.update(last, MemoryChange(superseded_by=successor))
+    forget(services, Selection(ids=(last, *many[3:])))
+    successors = Counter(memory.superseded_by for memory in list_memories(services.memories))
+    assert successors == {successor: 3, None: 1}
+
+
 def test_memories_of_another_namespace_are_not_forgotten(services: FakeServices) -> None:
     other_memory = store_content(services.memories_of("other"), "oolong")
     store_content(services.memories, "oolong")

@@ -149,8 +149,8 @@ BEGIN
             AND EXISTS (SELECT FROM memories older WHERE older.superseded_by = m.id)
     LOOP
         UPDATE memories m SET superseded_by = (SELECT s.superseded_by FROM memories s WHERE s.id = successor.id)
-        WHERE m.id = ANY (ARRAY(SELECT older.id FROM memories older
-            WHERE older.namespace = p_namespace AND older.superseded_by = successor.id LIMIT 50));
+        WHERE m.id = ANY (ARRAY(SELECT o.id FROM memories o WHERE (o.namespace, o.superseded_by) = (p_namespace, successor.id)
+            ORDER BY o.id = ANY (p_ids), o."timestamp" DESC, o.id LIMIT 50));
     END LOOP;
     -- Tell the triggers of this DELETE that a forgetting deletes the memories. The trigger forget_versions then does
     -- not record a deletion of the record, and the trigger note_removed writes an event of the kind `forgotten` to the
