@@ -255,15 +255,15 @@ def _words_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement
     if {value[0].key, earlier[0].key} in _SWITCHES:
         return True
     articles = lists.DETERMINERS | lists.MARKERS | {"a", "an"}
-    if not after and "prefer" in new.keys and value[-1].place > new.by_key["prefer"].place + 1:
-        return False  # "prefers short answers" and "prefers dark mode" are about different subjects
+    # "prefers short answers" and "prefers dark mode" are about different subjects, unlike "prefers to travel by car".
+    first = new.by_key["prefer"].place + 1 if "prefer" in new.keys and not after else value[-1].place
+    if value[-1].place > first and (value[0].place == first or not value[0].before):
+        return False
     if len(value) != len(earlier) or new.old or set(value[0].before) - articles != set(earlier[0].before) - articles:
         return False
-    if new.is_change:
-        return True
     before = set(value[0].before)
     is_final = not after and before.isdisjoint(lists.DETERMINERS | _SEVERAL) and _is_definite(new.words[0])
-    return is_final and new.is_stative and old.is_stative
+    return new.is_change or (is_final and new.is_stative and old.is_stative)
 
 
 _RULES = {Kind.NUMBER: _numbers_differ, Kind.NAME: _names_differ, Kind.WORD: _words_differ}

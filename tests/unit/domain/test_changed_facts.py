@@ -25,6 +25,8 @@ def _is_hinted(later: str, earlier: str) -> bool:
     ("Milo prefers tea.", "Milo prefers coffee."),
     ("The user prefers tea", "The user now prefers coffee"),
     ("Milo prefers dark mode", "Milo now prefers light mode"),
+    ("Ada prefers to travel by car", "Ada now prefers to travel by train"),
+    ("Ada prefers answers that are long", "Ada now prefers answers that are short"),
     ("Lucía vive en Sevilla.", "Lucía vive en Bilbao."),
     ("Rosa lives in Turin.", "Rosa moved from Turin to Genoa."),
     ("The payments API is on version 2.3.", "The payments API is on version 3.0 now."),
