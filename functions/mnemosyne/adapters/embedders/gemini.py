@@ -84,8 +84,8 @@ class GeminiEmbedder:
     before Pub/Sub would deliver the message again.
 
     If `embed_documents` fails or takes longer than DOCUMENTS_SECONDS, the finished vectors are cached for the next try.
-    Each attempt of a call takes at most `longest_seconds`. The pause before the first retry is between `pause_seconds`
-    and twice as long.
+    Each attempt of a call takes at most `longest_seconds`, or twice as long if the response arrives slowly. The pause
+    before the first retry is between `pause_seconds` and twice as long.
     """
 
     # between 0.3, the best weight for queries by meaning, and 0.5, the weight of the offline embedder

@@ -49,23 +49,27 @@ def http_options(seconds: float) -> "HttpOptions":
 
     return HttpOptions(
         timeout=int(seconds * 1000),
-        client_args={"event_hooks": {"response": [_limit_body]}},
+        client_args={"event_hooks": {"request": [_note_start], "response": [_limit_body]}},
         # The empty SSL context is for asynchronous calls, which are never made. Without this context, the client would
         # load the CA certificates three times instead of once. Loading them takes 40 ms in a cold start.
         async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
     )
 
 
+def _note_start(request: "httpx2.Request") -> None:
+    request.extensions["started"] = time.monotonic()
+
+
 def _limit_body(response: "httpx2.Response") -> None:
-    """Limit the total time of a response's body to the read timeout of its request.
+    """Read no more of a response's body when the read timeout has passed since the start of its request.
 
     The HTTP client limits only the time between two reads. So without this hook, a body that arrives slowly, byte by
-    byte, would have no limit.
+    byte, would have no limit. The last read may last as long as the read timeout.
     """
     import httpx2
 
     chunks: Any = response.stream
-    until = time.monotonic() + response.request.extensions["timeout"]["read"]
+    until = response.request.extensions["started"] + response.request.extensions["timeout"]["read"]
 
     class LimitedStream(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
