@@ -10,6 +10,8 @@ from tests.console.person import find
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PAGE = 50
 MORE = PAGE + 10
 COME_BACK = 'document.dispatchEvent(new Event("visibilitychange"))'

@@ -249,6 +249,7 @@ def test_two_refusals_of_the_admin_api_are_a_misconfiguration_with_its_message(
         _opener(instance)()
 
 
+@pytest.mark.slow
 def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
     stream, before = io.StringIO(), logging.root.handlers[:]
     configure_logging("DEBUG", stream)

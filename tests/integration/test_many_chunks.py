@@ -17,6 +17,8 @@ from mnemosyne.ports.embedder import Vector
 from tests.fakes import FAKE_SPACE
 from tests.searching import find
 
+pytestmark = pytest.mark.slow
+
 MEMORIES = 300
 QUERIES = 25
 FILL = """

@@ -28,6 +28,8 @@ from tests.fakes import FakeEmbedder, request
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 OLD = EmbeddingSpace("gemini", "gemini-embedding-001", 128)
 NEW = EmbeddingSpace("gemini", "gemini-embedding-2", 192)
 VERTEX_AI = {

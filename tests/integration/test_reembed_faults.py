@@ -6,6 +6,8 @@ from mnemosyne.adapters.database.memory_database import read_embedding_space
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.test_reembed import NEW, OLD, MoveStep, moving
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["moving"]
 
 MOVE = ("--model", NEW.model, "--dimension", str(NEW.dimension))

@@ -14,6 +14,8 @@ from mnemosyne.domain.search import SearchMode
 from tests.fakes import FAKE_SPACE, FakeEmbedder
 from tests.shared_database import SharedDatabase
 
+pytestmark = pytest.mark.slow
+
 CONVERSATIONS = Collection.read("conversations", OURS["conversations"])
 
 
@@ -22,7 +24,6 @@ def _measured() -> dict[str, dict[str, float]]:
     return run(CONVERSATIONS, "offline", weights=True)
 
 
-@pytest.mark.slow
 def test_hybrid_search_finds_more_than_meaning_or_words_alone_on_conversations() -> None:
     assert len(CONVERSATIONS.documents) >= 200
     assert len(CONVERSATIONS.questions) >= 100

@@ -14,6 +14,8 @@ from tests.fakes import FakeEmbedder, store_of
 from tests.searching import VECTOR_INDEX, find
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 MANY, FEW = 3_000, 30
 _FILL = """
 INSERT INTO memories (

@@ -53,6 +53,7 @@ def _store(memories: MemoryStore, contents: Sequence[str], **fields: object) -> 
     return ids
 
 
+@pytest.mark.slow
 def test_nine_of_ten_similarity_hints_are_paraphrases_with_and_without_the_vector_index(
     memories: MemoryStore,
 ) -> None:

@@ -16,6 +16,8 @@ from mnemosyne.service.group_commit import SLICE_CHUNKS
 from tests.fakes import FakeEmbedder, request
 from tests.records import deletion, version
 
+pytestmark = pytest.mark.slow
+
 TRANSACTIONS = """
 SELECT CAST(sum(chunks) AS integer) AS chunks, count(*) AS memories FROM (
     SELECT m.xmin, 1 + (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = m.id) AS chunks FROM memories m

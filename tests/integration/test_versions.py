@@ -13,6 +13,8 @@ from mnemosyne.domain.memory import Deletion, IngestRequest
 from tests.fakes import NOW
 from tests.records import deletion, records_in, version
 
+pytestmark = pytest.mark.slow
+
 SMALL = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 

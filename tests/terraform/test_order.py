@@ -9,6 +9,8 @@ import pytest
 from tests.terraform.conftest import PARTS, RECIPIENTS, Applied
 from tests.terraform.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 Resources = dict[str, dict[str, Any]]
 
 
