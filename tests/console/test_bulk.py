@@ -6,6 +6,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
+from tests.console.failing import REFUSE_THE_SECOND
 from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import click, find, keys, open_page, press, reads, shows, wait_for_titles
 from tests.dev import DevServer
@@ -15,18 +16,6 @@ pytestmark = pytest.mark.slow
 
 COUNT = 102
 DAY = "2023-03-01"
-# The server refuses the second call of a tool, and carries out the others.
-REFUSE_THE_SECOND = """
-const [tool] = arguments;
-const real = window.fetch;
-const error = { jsonrpc: "2.0", id: 1, error: { code: -32000, message: "The disk is full." } };
-let calls = 0;
-window.fetch = (...asked) => {
-  calls += asked[1]?.body?.includes(`"${tool}"`) ? 1 : 0;
-  if (calls !== 2 || !asked[1]?.body?.includes(`"${tool}"`)) return real(...asked);
-  return Promise.resolve(new Response(JSON.stringify(error), { status: 400 }));
-};
-"""
 TAGGED = "return document.querySelectorAll('.row .tag').length"
 
 

@@ -4,13 +4,14 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
+from tests.console.failing import REFUSE
 from tests.console.person import keys, press, shows, type_into, wait_for_titles
 from tests.dev import DevServer
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("way", ["message", "page"])
+@pytest.mark.parametrize("way", ["message", "page", "message after an outage"])
 def test_what_a_deleted_memory_replaced_can_be_current_again(
     system: DevServer, site: str, browser: Chromium, way: str
 ) -> None:
@@ -20,6 +21,10 @@ def test_what_a_deleted_memory_replaced_can_be_current_again(
     shows(browser, "Did it help?")
     keys(browser, Keys.DELETE)
     shows(browser, "Closing the tab keeps it.")
+    if "outage" in way:
+        browser.driver.execute_script(REFUSE, "delete_memory", 503)
+        shows(browser, "Not deleted yet: ")
+        browser.driver.execute_script("window.isCalm = true")
     shows(browser, "The memory that it replaced stays hidden.")
     if way == "page":
         browser.open(f"{site}/memories/{old}")

@@ -4,31 +4,12 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
+from tests.console.failing import REFUSE, REFUSE_SLOWLY
 from tests.console.person import click, find, follow, press, reads, shows, type_into
 from tests.dev import DevServer
 
 pytestmark = pytest.mark.slow
 
-# The server refuses the calls of a tool with a status, until `isCalm` is true.
-REFUSE = """
-const [tool, status] = arguments;
-const real = window.fetch;
-const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } };
-window.fetch = (...asked) =>
-  (!window.isCalm && asked[1]?.body?.includes?.(tool)
-    ? Promise.resolve(new Response(JSON.stringify(error), { status })) : real(...asked));
-"""
-# The server refuses the calls of a tool with the status 503 at once, but the body arrives after a second and a half.
-REFUSE_SLOWLY = """
-const [tool] = arguments;
-const real = window.fetch;
-const error = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } });
-const send = (body) => { body.enqueue(new TextEncoder().encode(error)); body.close(); };
-const slowly = () => new ReadableStream({ start: (body) => { setTimeout(() => send(body), 1500); } });
-window.fetch = (...asked) =>
-  (!window.isCalm && asked[1]?.body?.includes?.(tool)
-    ? Promise.resolve(new Response(slowly(), { status: 503 })) : real(...asked));
-"""
 # Follows a link within the console.
 FOLLOW = """
 const link = Object.assign(document.createElement("a"), { href: arguments[0] });

@@ -1,0 +1,34 @@
+"""Scripts that make requests of a page fail."""
+
+# The server refuses the calls of a tool with a status, until `isCalm` is true.
+REFUSE = """
+const [tool, status] = arguments;
+const real = window.fetch;
+const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } };
+window.fetch = (...asked) =>
+  (!window.isCalm && asked[1]?.body?.includes?.(tool)
+    ? Promise.resolve(new Response(JSON.stringify(error), { status })) : real(...asked));
+"""
+# The server refuses the calls of a tool with the status 503 at once, but the body arrives after a second and a half.
+REFUSE_SLOWLY = """
+const [tool] = arguments;
+const real = window.fetch;
+const error = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32000, message: "try again later" } });
+const send = (body) => { body.enqueue(new TextEncoder().encode(error)); body.close(); };
+const slowly = () => new ReadableStream({ start: (body) => { setTimeout(() => send(body), 1500); } });
+window.fetch = (...asked) =>
+  (!window.isCalm && asked[1]?.body?.includes?.(tool)
+    ? Promise.resolve(new Response(slowly(), { status: 503 })) : real(...asked));
+"""
+# The server refuses the second call of a tool, and carries out the others.
+REFUSE_THE_SECOND = """
+const [tool] = arguments;
+const real = window.fetch;
+const error = { jsonrpc: "2.0", id: 1, error: { code: -32000, message: "The disk is full." } };
+let calls = 0;
+window.fetch = (...asked) => {
+  calls += asked[1]?.body?.includes(`"${tool}"`) ? 1 : 0;
+  if (calls !== 2 || !asked[1]?.body?.includes(`"${tool}"`)) return real(...asked);
+  return Promise.resolve(new Response(JSON.stringify(error), { status: 400 }));
+};
+"""
