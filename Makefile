@@ -79,7 +79,7 @@ unit: install-dev
 integration: install-dev
 	$(BIN)/pytest -q -n $(TEST_WORKERS) $(IN_ORDER) -m "$(MARKED)" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
-# All tests that are fast enough, five minutes; MARKED="not nightly" also runs those that CI runs for each commit.
+# Most tests, five minutes; MARKED="not nightly" runs all that CI runs for each commit, and MARKED= every test.
 test: install-dev
 	$(BIN)/pytest -m "$(MARKED)" -n $(TEST_WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 

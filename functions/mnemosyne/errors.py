@@ -124,6 +124,7 @@ class PartialChange(Unavailable):
     """Raised when a service fails after a part of a change is committed. `change` says what was changed."""
 
     def __init__(self, change: str, failure: ServiceError) -> None:
+        # The cause of a Misconfigured is only for the operator, and `cause` is shown to agents.
         cause = change if isinstance(failure, Misconfigured) else f"{change} ({failure.cause})"
         super().__init__(cause, next_step=failure.next_step, detail=failure.detail)
         self.needs_operator = failure.needs_operator

@@ -40,18 +40,21 @@ def with_matches(
         spans = [[text.original(literal_spans(query, text.text)) for text in of_hit] for of_hit in texts]
     else:
         beginning = query[:MARKED_CHARACTERS]
-        # The unchanged text comes first, because the database detects the language, for example by the letter ß.
+        # The unchanged text comes first, because the database detects the language, for example by the letter ß, which
+        # `for_words` replaces.
         originals = [" ".join(text.text for text in of_hit)[:LANGUAGE_CHARACTERS] for of_hit in texts]
         texts = [[text.for_words() for text in of_hit] for of_hit in texts]
-        words = [[text, *(t.text for t in of_hit)] for text, of_hit in zip(originals, texts, strict=True)]
-        marked = [of_hit[1:] for of_hit in memories.mark_words(beginning, words)]
+        marked = memories.mark_words(
+            beginning,
+            [[first, *(text.text for text in of_hit)] for first, of_hit in zip(originals, texts, strict=True)],
+        )
         parts = unseparated_parts(beginning)
         spans = [
             [
                 merge_spans(text.original([*chain(*map(marked_spans, variants)), *unseparated_spans(parts, text.text)]))
                 for text, variants in zip(of_hit, marked_texts, strict=True)
             ]
-            for of_hit, marked_texts in zip(texts, marked, strict=True)
+            for of_hit, (_, *marked_texts) in zip(texts, marked, strict=True)
         ]
     return [
         hit.model_copy(
