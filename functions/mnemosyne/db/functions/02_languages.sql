@@ -17,16 +17,19 @@ BEGIN ATOMIC
         'are be here just very too still said get got like through without against since',
         'a an in is on at by or as if no so to do we he she us me my his her him was has will may all out up '
         'one other over under i d don ll m re s t ve'),
-    ('de', 'das und ist nicht ein eine einen einem einer eines dem auf mit für zum zur bei nach aus wird '
-        'werden wurde sind auch sich ich wir sie ihr ihre sein seine haben hatte kann muss darf soll wie '
-        'wer wo wann warum welche welcher welches welchen welchem oder aber wenn weil dass nur noch über '
-        'unter vor zwischen durch gegen ohne bis seit jeden jede vom kein keine als mein meine unser unsere '
-        'mehr sehr viel viele oft etwas alle alles dann hier dort diese dieser dieses diesem wovor worüber '
-        'wofür ihm ihn uns',
-        'der den die was in so er an um zu man war hat da will du am bin im des es von ß ä ö ü'),
-    ('nl', 'het een niet zijn wordt werd worden naar voor aan ook maar deze dit bij uit heeft hebben kan moet '
-        'waar wanneer waarom welke geen nog meer onder tussen zonder hun haar onze mijn jij ik zij omdat',
-        'de die dat wie op is in te er om we hij of met was had me van over wel door tot ons als en hoe'),
+    ('de', 'das und ist nicht ein eine einen einem einer eines dem auf mit für zum zur bei nach aus wird werden '
+        'wurde sind auch sich ich wir sie ihr ihre sein seine haben hatte kann muss darf soll wie wer wo wann '
+        'warum welche welcher welches welchen welchem oder aber wenn weil dass nur noch über unter vor zwischen '
+        'durch gegen ohne bis seit jeden jede vom kein keine als mein meine unser unsere mehr sehr viel viele oft '
+        'etwas alle alles dann hier dort diese dieser dieses diesem wovor worüber wofür ihm ihn uns habe hast '
+        'hatten bist waren möchte dich euch ihnen hab immer schon doch nichts jetzt wieder',
+        'der den die was in so er an um zu man war hat da will du am bin im des es von mir mich dir lieber wohl '
+        'gern ß ä ö ü'),
+    ('nl', 'het een niet zijn wordt werd worden naar voor aan ook maar deze dit bij uit heeft hebben kan moet waar '
+        'wanneer waarom welke geen nog meer onder tussen zonder hun haar onze mijn jij ik zij omdat heb hebt bent '
+        'zou zal moeten kunnen wij jullie mij iets niets altijd nooit',
+        'de die dat wie op is in te er om we hij of met was had me van over wel door tot ons als en hoe ze je jou '
+        'hier toch veel'),
     ('sv', 'och att det inte är på som för av ett hon från eller hade har vid efter kan skulle vad vem när '
         'varför hur vilken mycket också utan över mellan sina deras våra vår jag ni',
         'en i med om de så då han var till men mot under sin den vi ska å ä ö'),
@@ -36,25 +39,32 @@ BEGIN ATOMIC
     ('no', 'og det ikke er på som av hun fra eller hadde har ved etter kan skal skulle hva hvem når hvorfor '
         'hvordan hvilken mye også mot uten mellom deres våre jeg ble blir noen',
         'at den til han var men sin en i med om de så da for under over vi et å æ ø'),
-    ('fr', 'une dans avec qui que quoi où quand pourquoi quel quelle quels quelles pas sont était être avoir '
-        'ont nous vous ils elles leur leurs notre nos votre vos cette ces ses mais ou donc parce je chez '
-        'combien peut fait depuis très même aussi après entre chaque tous toutes ce cet lui été',
-        'les des pour par la de un a en on se sa son me mon ma il va l d n s c j qu le est plus sur sous '
-        'sans comment avant et au aux du elle ne y à é è ê ç œ û î'),
-    ('es', 'una que por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas porque pero '
-        'más puede está están fue ser tiene tienen hace desde hasta entre sobre muy también nuestro nuestra este '
-        'estos estas ese cada nos todos todas unos unas después antes cuando donde según',
-        'el los las les con sin son la de un a no o y me te si mi como he has es en del al lo le ya su sus se '
-        'hay esta esa ¿ ¡ ñ'),
-    ('pt', 'que por para quem quando onde qual quais quanto porque mas mais está estão foi ser tem têm não '
-        'há desde até entre sobre muito também meu meus minha minhas seu sua seus suas nosso nossa este isso essa '
-        'cada ao aos nos pelo pela já todos todas ele ela você depois antes',
-        'o os a à e é com de do se me as no como da dos das em eu uma um na nas sem esta ã õ ç'),
-    ('it', 'il gli una è che chi quando perché quale quali quanto quante quanti può più sono essere hanno della delle '
-        'degli dello nel nella nei nelle alla alle agli dalla sul sulla sulle tra fra sua suo suoi nostro '
-        'nostra questo questa questi ogni anche molto già tutti tutte viene dopo cui',
-        'la un in e i a si se o no me mi da con per come ha ci di ma era non del dei al ai lo le dal '
-        'prima dove sue quanta l d c à ò ù'),
+    ('fr', 'une dans avec qui que quoi où quand pourquoi quel quelle quels quelles pas sont était être avoir ont '
+        'nous vous ils elles leur leurs notre nos votre vos cette ces ses mais ou donc parce je chez combien peut '
+        'fait depuis très même aussi après entre chaque tous toutes ce cet lui été suis vais ici toujours '
+        'beaucoup alors avons avez peux veux dois doit faut aujourd hui encore cela ça',
+        'les des pour par la de un a en on se sa son me mon ma il va l d n s c j qu le est plus sur sous sans '
+        'comment avant et au aux du elle ne y tu moi toi as mes tes bien rien jamais fais deux trois oui hier '
+        'demain ai es à é è ê ç œ û î'),
+    ('es', 'una que por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas porque pero más '
+        'puede está están fue ser tiene tienen hace desde hasta entre sobre muy también nuestro nuestra este '
+        'estos estas ese cada nos todos todas unos unas después antes cuando donde según ella ellos ellas yo '
+        'tengo tenemos estoy estamos soy somos eres puedo puedes quiero quieres tus aquí allí ahora siempre nunca '
+        'así eso esto mí tú él sé',
+        'el los las les con sin son la de un a no o y me te si mi como he has es en del al lo le ya su sus se hay '
+        'esta esa ha han algo nada bien voy va muchos mucho mucha poco otra otro dos tu ¿ ¡ ñ'),
+    ('pt', 'que por para quem quando onde qual quais quanto porque mas mais está estão foi ser tem têm não há desde '
+        'até entre sobre muito também meu meus minha minhas seu sua seus suas nosso nossa este isso essa cada ao '
+        'aos nos pelo pela já todos todas ele ela você depois antes tenho temos estou estamos somos vou posso '
+        'quero aqui agora sempre nunca eles elas nós isto esse dele dela',
+        'o os a e com de do se me as no como da dos das em eu uma um na nas sem esta sou vai bem nada dois à é ã '
+        'õ ç'),
+    ('it', 'il gli una è che chi quando perché quale quali quanto quante quanti può più sono essere hanno della '
+        'delle degli dello nel nella nei nelle alla alle agli dalla sul sulla sulle tra fra sua suo suoi nostro '
+        'nostra questo questa questi ogni anche molto già tutti tutte viene dopo cui abbiamo siamo avete '
+        'voglio posso sempre adesso niente nulla qualcosa',
+        'la un in e i a si se o no me mi da con per come ha ci di ma era non del dei al ai lo le dal prima dove '
+        'sue quanta l d c ho sei lei noi voi lui sto stai qui va bene à ò ù'),
     ('ca', 'els una és amb què qui quan quin quina perquè però més està són va ser té entre sobre molt també '
         'seu seva nostre aquest aquesta cada dels pels',
         'el la les de un en a com per ha no o l d i on al des fins sense hi'),
@@ -102,10 +112,32 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
+-- Return, for six languages, frequent words that are not function words, such as verbs and words for times.
+-- language_of_words counts each of them once. They help to detect the language of short texts, which have few function
+-- words. Unlike function words, they are not stop words.
+CREATE OR REPLACE FUNCTION frequent_words() RETURNS TABLE (language text, words text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    VALUES
+    ('de', 'heute gestern morgen mag trinkt trinke wohnt wohne heißt kommt geht gehen gehe kinder bruder schwester '
+        'mutter vater jahre uhr kaffee arbeitet kaufen zwei'),
+    ('nl', 'hou houdt woont woon heet gaan komt morgen gisteren vandaag broer zus moeder vader kinderen jaar uur '
+        'thuis drinkt brood goed'),
+    ('fr', 'aime aimes préfère habite mange viens vient soir matin frère sœur mère père enfants enfant maison '
+        'travail rendez ans'),
+    ('es', 'gusta gustan vivo vive prefiero prefiere ayer mañana hoy hijo hijos hermano hermana madre padre llamo '
+        'llama años año casa trabajo fui comprar reunión visto'),
+    ('pt', 'gosto gosta moro mora prefiro prefere hoje ontem amanhã filhos filho irmão irmã mãe pai casa anos '
+        'trabalho chamo chama'),
+    ('it', 'piace piacciono vive vivo abito abita preferisco preferisce chiama chiamo vado figli figlio fratello '
+        'sorella madre padre anni casa lavoro oggi ieri domani due tre');
+END;
+
 -- Return the words of language_evidence() as a JSON object that maps each function word or letter to an array of
 -- languages. The array has a language twice if the word is in the language's column `sure`, and once if the word is in
--- the language's column `maybe`.
-CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
+-- the language's column `maybe`. If p_frequent is true, the object also has the words of frequent_words(), each with its
+-- language once.
+CREATE OR REPLACE FUNCTION evidence_by_word(p_frequent boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     SELECT jsonb_object_agg(counted.word, counted.languages) FROM (
@@ -113,6 +145,8 @@ RETURN (
             SELECT e.language, w.word FROM language_evidence() AS e, string_to_table(e.sure || ' ' || e.sure, ' ') AS w (word)
             UNION ALL
             SELECT e.language, w.word FROM language_evidence() AS e, string_to_table(e.maybe, ' ') AS w (word)
+            UNION ALL
+            SELECT f.language, w.word FROM frequent_words() AS f, string_to_table(f.words, ' ') AS w (word) WHERE p_frequent
         ) AS each_ WHERE word <> '' GROUP BY word
     ) AS counted
 );
@@ -122,13 +156,13 @@ RETURN (
 -- object.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
+RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word(true)) AS e WHERE (e.value ? 'en') = p_english);
 
--- Return the language of a text, chosen from the languages in p_languages. Each function word or special letter of a
--- language (see language_evidence) that occurs in the text counts once for this language, or twice if it is a word in
--- the column `sure`. The number of its occurrences does not matter. Only one special letter of a word counts, and no
--- letter of a function word, so that one foreign name does not decide the language of an English text. Of several
--- special letters in a word, one that only one language has is preferred.
+-- Return the language of a text, chosen from the languages in p_languages. Each function word, frequent word or special
+-- letter of a language (see language_evidence and frequent_words) that occurs in the text counts once for this language,
+-- or twice if it is a word in the column `sure`. The number of its occurrences does not matter. Only one special letter
+-- of a word counts, and no letter of a function word, so that one foreign name does not decide the language of an
+-- English text. Of several special letters in a word, one that only one language has is preferred.
 --
 -- English is preferred: the result is English if the text has English words and no language has more than 1.5 times the
 -- count of English. Otherwise the result is the language with the highest count. The result is null if the highest
@@ -137,7 +171,7 @@ CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RE
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    evidence CONSTANT jsonb := evidence_by_word();
+    evidence CONSTANT jsonb := evidence_by_word(true);
     best record;
 BEGIN
     SELECT array_agg(votes.language ORDER BY votes.n DESC, votes.language) AS languages, array_agg(votes.n ORDER BY votes.n DESC) AS n,
@@ -238,7 +272,7 @@ CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    evidence CONSTANT jsonb := evidence_by_word();
+    evidence CONSTANT jsonb := evidence_by_word(false);
     configuration regconfig := stemmer(p_language);
     dictionary regdictionary := CAST(CASE WHEN configuration = CAST('simple' AS regconfig) THEN 'simple'
         ELSE CAST(configuration AS text) || '_stem' END AS regdictionary);
