@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+from mnemosyne.domain.name_words import ACCENTS
+
 Span = tuple[int, int]
 """A part of a text: the offset of its first character, and the offset after its last character, in code points."""
 
 START, STOP, SPLIT = "\ue000", "\ue001", "\ue002"
 """Private-use characters that the database inserts: marks around words, and a separator of the parts of a word. The
 database first removes these characters from the text."""
-# Thai to Khmer, kana and Han: scripts without spaces between words.
+# Thai to Khmer, kana and Han, with Han's marks of iteration and zero: scripts without spaces between words.
 _UNSEPARATED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U000323af]+"
 )
 SHORTEST_PART = 2
 """Minimum number of adjacent characters that count as a match in a script without spaces, because a single character
@@ -62,17 +65,19 @@ class NormalText:
     def for_words(self) -> Self:
         """Return the text as a search by words reads it.
 
-        Ligatures such as ß are two letters. Invisible characters, and commas between thousands, are removed.
+        Ligatures such as ß are two letters. Invisible characters and commas between thousands are removed, and so are
+        accents that Unicode cannot combine with their letter into one character.
         """
         commas = {match.start() for match in _THOUSANDS.finditer(self.text)}
-        if not commas and self.text.translate(_IN_WORDS) == self.text:
+        if not commas and not ACCENTS.search(self.text) and self.text.translate(_IN_WORDS) == self.text:
             return self
-        pairs = [
-            (letter, span)
-            for place, (character, span) in enumerate(zip(self.text, self.places, strict=True))
-            if place not in commas
-            for letter in character.translate(_IN_WORDS)
-        ]
+        pairs: list[tuple[str, Span]] = []
+        for place, (character, span) in enumerate(zip(self.text, self.places, strict=True)):
+            if ACCENTS.match(character):
+                if pairs:  # the accent belongs to the letter before it
+                    pairs[-1] = (pairs[-1][0], (pairs[-1][1][0], span[1]))
+            elif place not in commas:
+                pairs += [(letter, span) for letter in character.translate(_IN_WORDS)]
         return type(self)("".join(letter for letter, _ in pairs), [span for _, span in pairs])
 
     def original(self, spans: Iterable[Span]) -> list[Span]:

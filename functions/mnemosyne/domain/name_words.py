@@ -7,7 +7,7 @@ from functools import lru_cache
 
 # The accents to remove. The SQL function `without_accents` removes the same accents. Marks that are not removed, such
 # as vowel signs of Indian scripts, count as letters.
-_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
+ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
 _STROKES = str.maketrans("łøđðħŧıς", "loddhtiσ")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
@@ -22,7 +22,7 @@ def name_words(text: str) -> frozenset[str]:
     """Return the words of a text in lower case without accents, to compare names in any script."""
     if text.isascii():
         return frozenset(_ASCII_WORD.findall(text.lower()))
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
+    plain = ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
     letters = unicodedata.normalize("NFC", plain)
     return frozenset("".join(character if _is_in_word(character) else " " for character in letters).split())
 
@@ -33,7 +33,7 @@ def base_letter(character: str) -> str:
 
     Marks that are not accents, such as the Japanese dakuten, are kept. An accent alone is returned unchanged.
     """
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", character))
+    plain = ACCENTS.sub("", unicodedata.normalize("NFKD", character))
     letter = unicodedata.normalize("NFC", plain) or character
     return letter.lower().translate(_STROKES)[0]
 

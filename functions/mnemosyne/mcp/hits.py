@@ -6,13 +6,12 @@ A line above each hit has its id, date and confidence. No content can imitate th
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Sequence
 from itertools import chain
 
 from mnemosyne.domain.chronicle import title_of
 from mnemosyne.domain.confidence import Confidence
-from mnemosyne.domain.matches import SHORTEST_PART, unseparated_parts
+from mnemosyne.domain.matches import SHORTEST_PART, NormalText, unseparated_parts
 from mnemosyne.domain.name_words import base_letter
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.search import SearchQuery
@@ -110,9 +109,10 @@ def passage(content: str, query: str, length: int) -> str:
     """
     if len(content) <= length:
         return content
-    plain_content = _fold_case_and_accents(content)
-    places = map(plain_content.find, _words_to_show(_fold_case_and_accents(unicodedata.normalize("NFKC", query))))
-    at = next((place for place in places if place >= 0), 0)
+    normal = NormalText.of(content).for_words()
+    plain_content = _fold_case_and_accents(normal.text)
+    places = map(plain_content.find, _words_to_show(_fold_case_and_accents(NormalText.of(query).for_words().text)))
+    at = next((normal.places[place][0] for place in places if place >= 0), 0)
     if at < length - AROUND // 2:
         return f"{content[:length].rstrip()} …"
     start = max(length - AROUND, at - AROUND // 2)
