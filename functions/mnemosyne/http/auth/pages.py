@@ -32,6 +32,9 @@ def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
     https://github.com/w3c/webappsec-csp/issues/8. A policy cannot name an IPv6 address
     (https://github.com/w3c/webappsec-csp/issues/224). If the target has such an address, the policy allows all URLs
     with the target's scheme.
+
+    There is no Cross-Origin-Opener-Policy: some clients open /authorize in a popup, and the policy would separate the
+    popup from the client's page, which then never gets the code.
     """
     parts = urlsplit(redirect_uri)
     has_name = parts.scheme in ("http", "https") and not parts.netloc.startswith("[")
@@ -43,7 +46,6 @@ def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
     headers = {
         "Cache-Control": "no-store",
         "Content-Security-Policy": policy,
-        "Cross-Origin-Opener-Policy": "same-origin",
         "Referrer-Policy": "same-origin",
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
@@ -94,7 +96,9 @@ def account(base: str, request: str, name: str, grants: Sequence[Grant], revoked
         by_client.setdefault(grant.client_id, []).append(grant)
     names = client_names(grants)
     clients = [_client_fields(of_client, names[client_id]) for client_id, of_client in by_client.items()]
-    return _page("account", base, request=request, name=name, clients=clients, revoked=revoked)
+    page = _page("account", base, request=request, name=name, clients=clients, revoked=revoked)
+    page.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    return page
 
 
 def client_names(grants: Sequence[Grant]) -> dict[str, str]:
