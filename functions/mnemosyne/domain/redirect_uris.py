@@ -13,7 +13,7 @@ _REVERSE_DOMAIN = re.compile(
     r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
 )
 _CLIENT_SCHEMES = {"cursor", "vscode", "vscode-insiders", "windsurf"}
-# Hosts that are accepted: names in the syntax of a Content-Security-Policy, and IPv6 addresses.
+# Hosts that are accepted: names of ASCII letters, digits, hyphens, dots and underscores, and IPv6 addresses.
 _HOST = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?")
 _LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 

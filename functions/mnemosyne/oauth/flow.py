@@ -143,11 +143,6 @@ class Flow:
             raise Unauthorized("this is not the code: check it and try again")
         return bool(pending.parameters)
 
-    def redirect_uri(self, key: str) -> str:
-        """Return the client's redirect URI; empty if no client waits. Raises NotFound."""
-        with self._pending(key) as (_, pending):
-            return str(pending.parameters.get("redirect_uri", ""))
-
     def consent_page(self, key: str) -> ConsentPage:
         """Return the values that the consent page shows.
 

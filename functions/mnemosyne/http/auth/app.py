@@ -149,7 +149,8 @@ class AuthHandlers:
     def log_in_page(self, call: Call) -> Response:
         """Show the form for the log-in code, which a local server prints in its terminal."""
         id_ = call.parameter("request")
-        return pages.log_in(self._issuer, id_, self._flow.redirect_uri(_flow_key(call.cookie, id_)))
+        self._flow.logged_in(_flow_key(call.cookie, id_))  # raises NotFound if this browser has no such log-in
+        return pages.log_in(self._issuer, id_)
 
     def log_in(self, call: Call) -> Response:
         """Finish a log-in: check the typed code, or the identity provider's answer at `/callback`."""
@@ -162,7 +163,7 @@ class AuthHandlers:
             waits = self._flow.log_in(key, _flow_key(cookie, id_), dict([*call.query, *call.form]))
         except Unauthorized as exc:
             if call.form:
-                return pages.log_in(self._issuer, id_, self._flow.redirect_uri(key), str(exc))
+                return pages.log_in(self._issuer, id_, str(exc))
             return pages.message(self._issuer, "You cannot log in", str(exc), 403)
         response = self._redirect_after_log_in(id_, client_waits=waits)
         self.gateway.set_cookie(response, id_, cookie)

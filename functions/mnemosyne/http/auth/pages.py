@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.responses import HTMLResponse, Response
@@ -25,27 +24,23 @@ SCOPE_LABELS: Mapping[Scope, str] = {
 }
 
 
-def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
-    """Security headers of every response. `redirect_uri` is the target to which the page's form may redirect.
+def security_headers(*, secure: bool, may_redirect: bool = False) -> dict[str, str]:
+    """Security headers of every response. `may_redirect` is True for a page whose form may redirect to the client.
 
-    The target must be allowed, because Chromium also applies form-action to redirects:
-    https://github.com/w3c/webappsec-csp/issues/8. A policy cannot name an IPv6 address
-    (https://github.com/w3c/webappsec-csp/issues/224). If the target has such an address, the policy allows all URLs
-    with the target's scheme.
+    The policy of such a page has no form-action, because Chromium checks form-action for each redirect after a form
+    (https://github.com/w3c/webappsec-csp/issues/8), and clients redirect the browser further, to addresses that they do
+    not register. form-action would stop a form that a client's name or parameters add to the page. Without it, the
+    escaping of all values in the templates does.
 
     There is no Cross-Origin-Opener-Policy: some clients open /authorize in a popup, and the policy would separate the
     popup from the client's page, which then never gets the code.
     """
-    parts = urlsplit(redirect_uri)
-    has_name = parts.scheme in ("http", "https") and not parts.netloc.startswith("[")
-    origin = f"{parts.scheme}://{parts.netloc}" if has_name else f"{parts.scheme}:"
-    target = f" {origin}" if redirect_uri else ""
-    policy = (
-        f"default-src 'none'; style-src 'self'; form-action 'self'{target}; frame-ancestors 'none'; base-uri 'none'"
-    )
+    form_action = "" if may_redirect else "; form-action 'self'"
     headers = {
         "Cache-Control": "no-store",
-        "Content-Security-Policy": policy,
+        "Content-Security-Policy": (
+            f"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'{form_action}"
+        ),
         "Referrer-Policy": "same-origin",
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
@@ -58,14 +53,14 @@ def message(base: str, heading: str, text: str, status: int = 400, *, back: str 
     return _page("message", base, status=status, heading=heading, text=text, back=back, host=redirect_host(back))
 
 
-def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Response:
+def log_in(base: str, request: str, problem: str = "") -> Response:
     """Page with the form for the log-in code, which a local server prints in its terminal.
 
     The page's form may redirect to the client, because a person who has consented before goes to the client directly
     after the log-in, without a consent page.
     """
     status = 403 if problem else 200
-    return _page("log_in", base, redirect_uri, status=status, request=request, problem=problem)
+    return _page("log_in", base, status=status, may_redirect=True, request=request, problem=problem)
 
 
 def consent(base: str, request: str, question: ConsentPage) -> Response:
@@ -73,7 +68,7 @@ def consent(base: str, request: str, question: ConsentPage) -> Response:
     return _page(
         "consent",
         base,
-        question.redirect_uri,
+        may_redirect=True,
         request=request,
         client=question.client.name,
         client_host=question.client.host,
@@ -124,7 +119,7 @@ def _client_fields(grants: Sequence[Grant], name: str) -> dict[str, Any]:
     }
 
 
-def _page(template: str, base: str, redirect_uri: str = "", /, *, status: int = 200, **values: Any) -> Response:
+def _page(template: str, base: str, /, *, status: int = 200, may_redirect: bool = False, **values: Any) -> Response:
     page = _PAGES.get_template(f"{template}.html").render(base=base, **values)
-    headers = security_headers(secure=base.startswith("https:"), redirect_uri=redirect_uri)
+    headers = security_headers(secure=base.startswith("https:"), may_redirect=may_redirect)
     return HTMLResponse(page, status, headers=headers)
