@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemosyne.http.mcp.request_headers import origins_pattern
 
+METHODS = ("POST", "GET", "DELETE")
+"""Methods that MCP clients send. GET and DELETE get 405, which a page can read only if the preflight allows them."""
 REQUEST_HEADERS = (
     "authorization",
     "content-type",
@@ -40,7 +42,7 @@ class Cors:
         self._own = CORSMiddleware(
             app,
             allow_origin_regex=origins_pattern(origins),
-            allow_methods=("POST",),
+            allow_methods=METHODS,
             allow_headers=REQUEST_HEADERS,
             expose_headers=RESPONSE_HEADERS,
             max_age=SECONDS,

@@ -148,11 +148,24 @@ def test_an_allowed_origin_gets_the_cors_headers(client: TestClient) -> None:
     assert "access-control-allow-credentials" not in response.headers, "the server uses no cookies"
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_page_of_an_allowed_origin_can_read_that_a_method_is_refused(client: TestClient, method: str) -> None:
+    """Clients open a stream with GET and end a session with DELETE, and continue after 405."""
+    good = {"Origin": "https://good.example"}
+    preflight = client.options("/mcp", headers={**good, **PREFLIGHT, "Access-Control-Request-Method": method})
+    assert (preflight.status_code, method in preflight.headers["access-control-allow-methods"]) == (200, True)
+    response = client.request(method, "/mcp", headers=good)
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+    assert response.headers["access-control-allow-origin"] == "https://good.example"
+
+
 def test_another_origin_gets_no_cors_headers(client: TestClient) -> None:
     for origin in ("https://evil.example", "https://good.example.evil", "null"):
-        preflight = client.options("/mcp", headers={"Origin": origin, **PREFLIGHT})
-        assert preflight.status_code == 400
-        assert "access-control-allow-origin" not in preflight.headers
+        for method in ("POST", "GET", "DELETE"):
+            wanted = {**PREFLIGHT, "Access-Control-Request-Method": method}
+            preflight = client.options("/mcp", headers={"Origin": origin, **wanted})
+            assert preflight.status_code == 400
+            assert "access-control-allow-origin" not in preflight.headers
 
 
 def test_pages_of_any_origin_may_read_the_oauth_metadata(client: TestClient) -> None:
