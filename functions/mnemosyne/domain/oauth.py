@@ -29,7 +29,6 @@ token."""
 PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
 """Maximum number of pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large
 network (/24 or /48). At the maximum, a new request replaces the oldest request without a logged-in person."""
-REDIRECT_URIS = 10
 CLIENT_ID_LENGTH = 1_000
 """Maximum characters of a client's id. Together with a subject of 190 four-byte characters, the id fits into an index
 entry of at most 2,704 bytes."""

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from cachetools import TTLCache
 
 from mnemosyne.domain.client_name import NAMELESS, client_name
-from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REDIRECT_URIS, Client
+from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, Client
 from mnemosyne.domain.parsing import parse_json
 from mnemosyne.domain.redirect_uris import redirect_problem
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
@@ -115,7 +115,8 @@ class Clients:
 
 
 def _size(client: Client) -> int:
-    return len(client.id) + sum(map(len, client.redirect_uris)) + 1_000
+    # 100 and 1,000 are the overhead of Python's objects, so that many short URIs do not cost more than they count.
+    return len(client.id) + sum(len(uri) + 100 for uri in client.redirect_uris) + 1_000
 
 
 def _with_id(client: Client) -> Client:
@@ -180,12 +181,6 @@ def _build_client(metadata: Any, client_id: str) -> Client:
     if not isinstance(metadata, Mapping):
         raise InvalidRequest("the client's metadata must be a JSON object")
     metadata = {name: value for name, value in metadata.items() if value is not None}
-    uris = metadata.get("redirect_uris")
-    if not isinstance(uris, list) or not 1 <= len(uris) <= REDIRECT_URIS:
-        raise InvalidRequest(f"redirect_uris must be 1 to {REDIRECT_URIS} addresses")
-    for uri in uris:
-        if problem := redirect_problem(uri):
-            raise InvalidRequest(f"redirect_uris: {str(uri)[:100]!r} {problem}")
     if problem := _authentication_problem(metadata):
         raise InvalidRequest(problem)
     types = metadata.get("grant_types", sorted(_GRANT_TYPES))
@@ -194,9 +189,23 @@ def _build_client(metadata: Any, client_id: str) -> Client:
     return Client(
         id=client_id,
         name=client_name(metadata.get("client_name")),
-        redirect_uris=tuple(uris),
+        redirect_uris=_supported_uris(metadata.get("redirect_uris")),
         refreshes="refresh_token" in types,
     )
+
+
+def _supported_uris(uris: object) -> tuple[str, ...]:
+    """Return the supported redirect URIs of a client's metadata, without repetitions.
+
+    Unsupported URIs are left out, because clients list the URIs of all their platforms. /authorize refuses such a URI.
+    Raises InvalidRequest if no URI is supported.
+    """
+    if not isinstance(uris, list) or not uris:
+        raise InvalidRequest("redirect_uris must be a list of URIs")
+    problems = [redirect_problem(uri) for uri in uris]
+    if all(problems):
+        raise InvalidRequest(f"redirect_uris: {str(uris[0])[:100]!r} {problems[0]}")
+    return tuple(dict.fromkeys(uri for uri, problem in zip(uris, problems, strict=True) if not problem))
 
 
 def _authentication_problem(metadata: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from mnemosyne.domain.oauth import (
     canonical_resource,
 )
 from mnemosyne.domain.principal import hash_secret, scopes_of
+from mnemosyne.domain.redirect_uris import redirect_problem
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -148,6 +149,14 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
     """The authorization code grant."""
 
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
+
+    @staticmethod
+    def validate_authorization_redirect_uri(request: Any, client: OAuthClient) -> str:
+        """Return the redirect URI. Raises InvalidRequestError if it is unsupported, or is not a URI of the client."""
+        uri = request.payload.redirect_uri
+        if uri and (problem := redirect_problem(uri)):
+            raise InvalidRequestError(f"redirect_uri {uri[:200]} {problem}")
+        return str(AuthorizationCodeGrant.validate_authorization_redirect_uri(request, client))
 
     def generate_authorization_code(self) -> str:
         """Return the code of the request. If the person submits the consent form twice, the code is the same."""
