@@ -231,7 +231,8 @@ class Flow:
 
     def revoke(self, request: OAuthRequest) -> Answer:
         """Revoke a token."""
-        return self._serve(request, lambda server: server.create_endpoint_response(Revocation.ENDPOINT_NAME, request))
+        name = Revocation.ENDPOINT_NAME
+        return self._serve(request, lambda server: server.create_endpoint_response(name, request), needs_client=False)
 
     def error_redirect(self, request: OAuthRequest, error: OAuth2Error) -> str:
         """Return the URL that tells the client about an error; empty if the client's redirect URI is not valid."""
@@ -241,11 +242,11 @@ class Flow:
         location = str(dict(error()[2]).get("Location", ""))
         return str(add_params_to_uri(location, {"iss": self.issuer.url}))
 
-    def _serve(self, request: OAuthRequest, call: Callable[[Server], Answer]) -> Answer:
+    def _serve(self, request: OAuthRequest, call: Callable[[Server], Answer], *, needs_client: bool = True) -> Answer:
         client = self._clients.find_stored(request.payload.client_id or "")
         with self._store.transaction() as rows:
             server = Server(self.issuer, rows, client)
-            if client is None:
+            if client is None and (needs_client or request.payload.client_id):
                 # Answer an unknown client with status 401 (RFC 6749, section 5.2), so that it registers again.
                 problem = UNKNOWN_CLIENT if request.payload.client_id else "client_id must be given"
                 unknown = InvalidClientError(problem, status_code=401)

@@ -238,9 +238,24 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
 
 
 class Revocation(RevocationEndpoint):  # type: ignore[misc]
-    """Token revocation (RFC 7009). Revoking any token of a grant revokes the grant."""
+    """Token revocation (RFC 7009). Revoking any token of a grant revokes the grant.
+
+    A request without a client_id revokes any token, because a client_id is public and proves no more than the token.
+    """
 
     CLIENT_AUTH_METHODS = ("none",)
+
+    def authenticate_endpoint_client(self, request: Any) -> Any:
+        """Return the client; None if the request has no client_id."""
+        return super().authenticate_endpoint_client(request) if request.payload.client_id else None
+
+    def authenticate_token(self, request: Any, client: OAuthClient | None) -> StoredToken | None:
+        """Return the token. Raises InvalidGrantError if the request names another client than the token's."""
+        if client is None:
+            self.check_params(request, client)
+            return self.query_token(request.form["token"], None)
+        token: StoredToken | None = super().authenticate_token(request, client)
+        return token
 
     def query_token(self, token_string: str, token_type_hint: str | None) -> StoredToken | None:
         """Return the stored refresh token. For an access token, return a placeholder with the grant of that token."""
