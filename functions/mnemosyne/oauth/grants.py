@@ -13,6 +13,7 @@ from authlib.oauth2.rfc6749 import ClientMixin, InvalidGrantError, InvalidReques
 from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, RefreshTokenGrant
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc7636.challenge import CODE_VERIFIER_PATTERN
 
 from mnemosyne.domain.oauth import (
     DEFAULT_SCOPES,
@@ -79,15 +80,17 @@ class StoredToken:
 
     def __init__(self, record: Code | RefreshToken) -> None:
         self.record = record
+        self.redirect_uri = str(getattr(record, "redirect_uri", ""))
         self.code_challenge = getattr(record, "code_challenge", "")
         self.code_challenge_method = "S256"
         self.successor_salt = b""
 
-    def check_client(self, client: OAuthClient) -> bool:
-        return self.record.grant.client_id == client.client_id
+    def check_client(self, client: OAuthClient | None) -> bool:
+        """Whether the token belongs to the client. A revocation without a client_id has no client."""
+        return client is None or self.record.grant.client_id == client.client_id
 
     def get_redirect_uri(self) -> str:
-        return str(getattr(self.record, "redirect_uri", ""))
+        return self.redirect_uri
 
     def get_scope(self) -> str:
         return " ".join(sorted(self.record.grant.scopes))
@@ -165,6 +168,12 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
     def save_authorization_code(self, code: str, request: Any) -> None:
         self.server.save_code(code, request)
 
+    def validate_token_request(self) -> None:
+        """Validate a request to /token. A malformed verifier is refused first, so that it does not use up the code."""
+        if not CODE_VERIFIER_PATTERN.match(self.request.form.get("code_verifier", "")):
+            raise InvalidRequestError("code_verifier must be 43 to 128 characters of A-Z, a-z, 0-9, -, ., _ and ~")
+        super().validate_token_request()
+
     def query_authorization_code(self, code: str, client: OAuthClient) -> StoredToken | None:
         """Return the code and mark it as used. A second use revokes the grant: RFC 6749, section 4.1.2."""
         rows = self.server.rows
@@ -175,7 +184,10 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
             _revoke(rows, record.grant, "code reused")
             return None
         rows.use_code(record.hash)
-        return StoredToken(record) if record.valid and record.grant.valid else None
+        token = StoredToken(record)
+        if not self.request.payload.redirect_uri:
+            token.redirect_uri = ""  # OAuth 2.1 has no redirect_uri at /token, because the verifier protects the code
+        return token if record.valid and record.grant.valid else None
 
     def delete_authorization_code(self, authorization_code: StoredToken) -> None:
         """Do nothing. The code is already marked as used, and is kept so that a second use is detected."""
@@ -248,14 +260,6 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
     def authenticate_endpoint_client(self, request: Any) -> Any:
         """Return the client; None if the request has no client_id."""
         return super().authenticate_endpoint_client(request) if request.payload.client_id else None
-
-    def authenticate_token(self, request: Any, client: OAuthClient | None) -> StoredToken | None:
-        """Return the token. Raises InvalidGrantError if the request names another client than the token's."""
-        if client is None:
-            self.check_params(request, client)
-            return self.query_token(request.form["token"], None)
-        token: StoredToken | None = super().authenticate_token(request, client)
-        return token
 
     def query_token(self, token_string: str, token_type_hint: str | None) -> StoredToken | None:
         """Return the stored refresh token. For an access token, return a placeholder with the grant of that token."""
