@@ -1,10 +1,16 @@
 """Requests to /token and /revoke as different clients send them, and their errors."""
 
+import base64
+import json
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote_plus, urlencode
 
 import pytest
 
-from tests.oauth_server import REDIRECT, AuthServer, Visit, exchange, refresh, tokens_of
+from tests.oauth_server import REDIRECT, VERIFIER, AuthServer, Visit, exchange, refresh, tokens_of
+
+FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.mark.parametrize("name", ["access_token", "refresh_token"])
@@ -56,3 +62,99 @@ def test_a_code_is_refused_with_another_redirect_uri(server: AuthServer, uri: st
     code = Visit(server).to_the_end(client)["code"]
     answer = exchange(server.browser(), client, code, redirect_uri=uri)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+
+
+def _token_request(server: AuthServer, **changed: str) -> tuple[str, dict[str, str]]:
+    """Return a client's id, and the parameters of its request for tokens without the id."""
+    client = server.register(**changed)
+    code = Visit(server).to_the_end(client)["code"]
+    return client, {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
+
+
+@pytest.mark.parametrize(
+    "content_type", [FORM.upper(), "Application/X-WWW-Form-URLEncoded; Charset=UTF-8", f"{FORM} ;x=y"]
+)
+def test_the_case_of_the_content_type_is_ignored(server: AuthServer, content_type: str) -> None:
+    client, form = _token_request(server)
+    body = urlencode({**form, "client_id": client})
+    answer = server.browser().post("/token", content=body, headers={"Content-Type": content_type})
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/token", "/revoke"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"json": {"client_id": "x", "code": "x", "token": "x"}},
+        {"data": {"client_id": "x"}, "files": {"code": b"x"}},
+        {"content": "client_id=x&code=x&token=x", "headers": {"Content-Type": "text/plain;charset=UTF-8"}},
+        {"content": "client_id=x&code=x&token=x"},
+        {"content": "client_id=x", "headers": {"Content-Type": f"text/plain; {FORM}"}},
+        {"json": {}, "headers": {"Authorization": "Basic eDo="}},
+        {},
+    ],
+    ids=str,
+)
+def test_a_body_that_is_not_a_form_is_refused_with_the_needed_content_type(
+    server: AuthServer, path: str, sent: dict[str, Any]
+) -> None:
+    answer = server.browser().post(path, **sent)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert FORM in answer.json()["error_description"]
+    assert "WWW-Authenticate" not in answer.headers
+
+
+def test_a_token_request_without_a_client_id_is_refused_without_a_challenge(server: AuthServer) -> None:
+    _, form = _token_request(server)
+    answer = server.browser().post("/token", data=form)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert "client_id" in answer.json()["error_description"]
+    assert "WWW-Authenticate" not in answer.headers
+
+
+def _basic(text: str) -> dict[str, str]:
+    return {"Authorization": f"Basic {base64.b64encode(text.encode()).decode()}"}
+
+
+@pytest.mark.parametrize("path", ["registered", "https://client.example/metadata.json?a=b:c"])
+@pytest.mark.parametrize("encode", [str, quote_plus])
+def test_a_client_may_send_its_id_as_the_user_of_basic_with_an_empty_secret(
+    server: AuthServer, path: str, encode: Callable[[str], str]
+) -> None:
+    """RFC 6749, section 2.3.1, encodes the id, but many clients do not."""
+    client = server.register()
+    if path != "registered":
+        client, document = path, {"client_id": path, "client_name": "A test", "redirect_uris": [REDIRECT]}
+        server.documents.found[client] = json.dumps(document).encode()
+    form = {"code": Visit(server).to_the_end(client)["code"], "code_verifier": VERIFIER}
+    header = _basic(f"{encode(client)}:")
+    answer = server.browser().post("/token", data={"grant_type": "authorization_code", **form}, headers=header)
+    assert answer.status_code == 200, answer.text
+    again = {"grant_type": "refresh_token", "refresh_token": answer.json()["refresh_token"]}
+    assert server.browser().post("/token", data=again, headers=header).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "header", ["Basic", "Basic !", "Basic /w==", "Basic Og==", "Bearer x", "Digest username=x", "é"]
+)
+def test_an_unreadable_authorization_header_is_refused(server: AuthServer, header: str) -> None:
+    _, form = _token_request(server)
+    answer = server.browser().post("/token", data=form, headers={"Authorization": header.encode("latin-1")})  # type: ignore[dict-item]
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+
+
+def test_basic_with_a_secret_is_refused_with_the_reason(server: AuthServer) -> None:
+    client, form = _token_request(server)
+    answer = server.browser().post("/token", data=form, headers=_basic(f"{client}:secret"))
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert "clients have no secret" in answer.json()["error_description"]
+    assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+    assert server.browser().post("/token", data=form, headers=_basic(f"{client}:")).status_code == 200
+
+
+def test_the_client_id_in_the_body_counts_before_the_header(server: AuthServer) -> None:
+    client, form = _token_request(server)
+    other = server.register(client_name="Another")
+    answer = server.browser().post("/token", data={**form, "client_id": client}, headers=_basic(f"{other}:"))
+    assert answer.status_code == 200

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from authlib.common.urls import add_params_to_uri
-from authlib.oauth2.rfc6749 import InvalidClientError, OAuth2Error
+from authlib.oauth2.rfc6749 import InvalidClientError, InvalidRequestError, OAuth2Error
 
 from mnemosyne.domain.oauth import Client, Consent, Grant, PendingAuthorization, PeopleRule, Person, addresses_of
 from mnemosyne.domain.principal import Scope, hash_secret, scopes_of
@@ -247,10 +247,7 @@ class Flow:
         with self._store.transaction() as rows:
             server = Server(self.issuer, rows, client)
             if client is None and (needs_client or request.payload.client_id):
-                # Answer an unknown client with status 401 (RFC 6749, section 5.2), so that it registers again.
-                problem = UNKNOWN_CLIENT if request.payload.client_id else "client_id must be given"
-                unknown = InvalidClientError(problem, status_code=401)
-                answer: Answer = server.handle_error_response(request, unknown)
+                answer: Answer = server.handle_error_response(request, _client_error(request))
                 return answer
             return call(server)
 
@@ -279,6 +276,16 @@ def _person(pending: PendingAuthorization) -> Person:
 
 def _request(pending: PendingAuthorization, issuer: Issuer) -> OAuthRequest:
     return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
+
+
+def _client_error(request: OAuthRequest) -> OAuth2Error:
+    """Return the error of a request without a known client. An unknown client gets 401, so that it registers again."""
+    if request.payload.client_id:
+        return InvalidClientError(UNKNOWN_CLIENT, status_code=401)
+    if request.headers:
+        problem = "clients have no secret: send client_id in the body, or in a Basic header with an empty password"
+        return InvalidClientError(problem, status_code=401)
+    return InvalidRequestError("client_id must be given")
 
 
 def _derive_code(key: str) -> str:

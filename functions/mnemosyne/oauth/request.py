@@ -1,9 +1,11 @@
 """OAuth requests with validated parameters, and with the interface that Authlib expects."""
 
+import base64
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from authlib.oauth2.rfc6749 import OAuth2Payload, OAuth2Request
 
@@ -39,11 +41,13 @@ class _Payload(OAuth2Payload):  # type: ignore[misc]
 
 
 class OAuthRequest(OAuth2Request):  # type: ignore[misc]
-    """A request to one of the authorization server's endpoints."""
+    """A request to one of the authorization server's endpoints. `authorization` is the header of this name."""
 
-    def __init__(self, method: str, url: str, pairs: Iterable[tuple[str, str]]) -> None:
-        super().__init__(method, url)
-        self.payload = _Payload(_validate(list(pairs)))
+    def __init__(self, method: str, url: str, pairs: Iterable[tuple[str, str]], authorization: str = "") -> None:
+        super().__init__(method, url, headers={"Authorization": authorization} if authorization else {})
+        pairs = list(pairs)
+        has_client_id = any(name == "client_id" and value for name, value in pairs)
+        self.payload = _Payload(_validate(pairs if has_client_id else [*pairs, *_basic_client_id(authorization)]))
 
     @property
     def form(self) -> Mapping[str, str]:
@@ -57,6 +61,19 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
     def stored_parameters(self) -> dict[str, Any]:
         """The parameters of an authorization request, which are stored until the person has decided."""
         return {name: value for name, value in self.form.items() if name in PARAMETER_NAMES | {"state"}}
+
+
+def _basic_client_id(authorization: str) -> list[tuple[str, str]]:
+    """Return the client_id of a Basic header without a secret (RFC 6749, section 2.3.1); empty if there is none.
+
+    Some clients do not encode the colons of the id. Therefore the last colon ends the id.
+    """
+    scheme, _, encoded = authorization.partition(" ")
+    try:
+        client_id, _, secret = base64.b64decode(encoded, validate=True).decode().rpartition(":")
+    except ValueError:
+        return []
+    return [("client_id", unquote(client_id))] if scheme.lower() == "basic" and not secret else []
 
 
 def _validate(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:

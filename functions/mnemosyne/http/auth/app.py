@@ -13,7 +13,7 @@ from starlette.routing import Route
 from mnemosyne.domain.oauth import DEFAULT_SCOPES, Client
 from mnemosyne.errors import InvalidRequest, MnemosyneError, OverBudget, Unauthorized, Unavailable
 from mnemosyne.http.auth import pages, rate_limits
-from mnemosyne.http.auth.call import Call, Gateway, Handler, new_secret, redirect
+from mnemosyne.http.auth.call import FORM, Call, Gateway, Handler, new_secret, redirect
 from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common.health import health_routes
 from mnemosyne.oauth.clients import DOCUMENT_SECONDS, Clients
@@ -73,11 +73,11 @@ class AuthHandlers:
 
     def token(self, call: Call) -> Response:
         """Issue tokens: RFC 6749, section 3.2."""
-        return _json(self._flow.token(OAuthRequest("POST", f"{self._issuer}/token", call.form)))
+        return _json(self._flow.token(_form_request(call, f"{self._issuer}/token")))
 
     def revoke(self, call: Call) -> Response:
         """Revoke a token: RFC 7009."""
-        return _json(self._flow.revoke(OAuthRequest("POST", f"{self._issuer}/revoke", call.form)))
+        return _json(self._flow.revoke(_form_request(call, f"{self._issuer}/revoke")))
 
     def register(self, call: Call) -> Response:
         """Register a client: RFC 7591."""
@@ -255,6 +255,13 @@ def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
         CORSMiddleware, allow_origins=("*",), allow_methods=("GET", "POST"), allow_headers=("*",), max_age=7_200
     )
     return app
+
+
+def _form_request(call: Call, url: str) -> OAuthRequest:
+    """Return the request of a client with its parameters in the body. Raises InvalidRequest if the body has none."""
+    if not call.form:
+        raise InvalidRequest(f"send the parameters in the body, with the header Content-Type: {FORM}")
+    return OAuthRequest("POST", url, call.form, call.authorization)
 
 
 def _metadata_paths(prefix: str) -> list[str]:

@@ -34,6 +34,7 @@ from mnemosyne.observability import EventLog, bug, fault_fields, trace
 
 log = EventLog(__name__)
 
+FORM = "application/x-www-form-urlencoded"
 BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
 THREADS = 5
@@ -53,6 +54,7 @@ class Call:
     body: bytes
     address: str
     origin: str | None
+    authorization: str
     cookie: str
     """Cookie of the authorization request; empty if the browser did not send it."""
     limit: EndpointLimit
@@ -191,13 +193,15 @@ class Gateway:
         query = request.url.query
         if body is None or len(query) > QUERY_LENGTH:
             raise InvalidRequest(f"a body may have at most {BODY_BYTES:,} bytes, and a query {QUERY_LENGTH:,}")
-        form = body if "x-www-form-urlencoded" in request.headers.get("content-type", "") else b""
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        form = body if media_type == FORM else b""
         call = Call(
             query=_parse_pairs(query),
             form=_parse_pairs(form.decode("utf-8", "replace")),
             body=body,
             address=client_address(request.scope, request.headers, self.proxies),
             origin=request.headers.get("origin"),
+            authorization=request.headers.get("authorization", ""),
             cookie="",
             limit=limit,
         )
