@@ -158,3 +158,19 @@ def test_the_client_id_in_the_body_counts_before_the_header(server: AuthServer) 
     other = server.register(client_name="Another")
     answer = server.browser().post("/token", data={**form, "client_id": client}, headers=_basic(f"{other}:"))
     assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("field", ["client_secret", "client_name", "grant_types", "token_endpoint_auth_method"])
+@pytest.mark.parametrize("empty", ["", None, []])
+def test_an_empty_field_of_a_registration_is_treated_as_absent(server: AuthServer, field: str, empty: Any) -> None:
+    answer = server.browser().post("/register", json={"redirect_uris": [REDIRECT], field: empty})
+    assert (answer.status_code, answer.json().get("error_description")) == (201, None)
+    assert answer.json() == server.browser().post("/register", json={"redirect_uris": [REDIRECT]}).json()
+
+
+@pytest.mark.parametrize("secret", ["x", 0, False])
+def test_a_registration_with_a_secret_is_refused_with_the_name_of_the_field(server: AuthServer, secret: Any) -> None:
+    answer = server.browser().post("/register", json={"redirect_uris": [REDIRECT], "client_secret": secret})
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_client_metadata")
+    assert "client_secret" in answer.json()["error_description"]
+    assert "token_endpoint_auth_method" not in answer.json()["error_description"]

@@ -180,7 +180,8 @@ def _build_client(metadata: Any, client_id: str) -> Client:
     """Build a client from its metadata. Raises InvalidRequest with the unsupported value."""
     if not isinstance(metadata, Mapping):
         raise InvalidRequest("the client's metadata must be a JSON object")
-    metadata = {name: value for name, value in metadata.items() if value is not None}
+    # Libraries that map classes to JSON write null, "" or [] for a field without a value.
+    metadata = {name: value for name, value in metadata.items() if value not in (None, "", [])}
     if problem := _authentication_problem(metadata):
         raise InvalidRequest(problem)
     types = metadata.get("grant_types", sorted(_GRANT_TYPES))
@@ -218,6 +219,8 @@ def _authentication_problem(metadata: Mapping[str, Any]) -> str:
     supported = metadata.get("token_endpoint_auth_methods_supported")
     preferred = metadata.get("token_endpoint_auth_method", "none")
     methods = {str(method) for method in supported} if isinstance(supported, list) and supported else {str(preferred)}
-    if "client_secret" in metadata or not methods & {"none", "client_secret_basic", "client_secret_post"}:
+    if "client_secret" in metadata:
+        return "client_secret must be left out, because clients have no secret"
+    if not methods & {"none", "client_secret_basic", "client_secret_post"}:
         return f"token_endpoint_auth_method must be none, got {', '.join(sorted(methods))[:100]!r}"
     return ""
