@@ -29,6 +29,8 @@ class OpenIdProvider(Issuer):
                                        "email_verified": True}  # fmt: skip
         self.signed: dict[str, Any] = {}
         """Arguments of `Issuer.token` for an ID token that is not signed with the provider's key."""
+        self.auth_methods: list[str] | None = None
+        """Its `token_endpoint_auth_methods_supported`. If it is None, the metadata have no such field."""
         self.exchanged = 0
         self._codes: dict[str, dict[str, str]] = {}
 
@@ -37,7 +39,8 @@ class OpenIdProvider(Issuer):
             return 503, {}
         if path == self.metadata:
             own = {"authorization_endpoint": f"{self.url}/authorize", "token_endpoint": f"{self.url}/token"}
-            return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **own}
+            methods = {} if self.auth_methods is None else {"token_endpoint_auth_methods_supported": self.auth_methods}
+            return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **own, **methods}
         if path.startswith("/authorize?"):
             back = html.escape(self.visit(f"{self.url}{path}"))
             return 200, Html(f'<!DOCTYPE html><title>Log in</title><a href="{back}">{self.claims["email"]}</a>')
@@ -60,8 +63,7 @@ class OpenIdProvider(Issuer):
     def _exchange(self, form: Mapping[str, str], headers: Mapping[str, str]) -> tuple[int, Any]:
         self.exchanged += 1
         login = self._codes.pop(form.get("code", ""), None)
-        basic = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
-        if headers.get("authorization") != f"Basic {basic}":
+        if not self._is_authenticated(form, headers):
             return 401, {"error": "invalid_client", "error_description": "Unauthorized"}
         challenge = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         if (
@@ -74,6 +76,18 @@ class OpenIdProvider(Issuer):
         token = self.token(**{**claims, **self.signed})
         return 200, {"access_token": "ya29.x", "expires_in": 3599, "scope": login["scope"], "token_type": "Bearer",
                      "id_token": token}  # fmt: skip
+
+    def _is_authenticated(self, form: Mapping[str, str], headers: Mapping[str, str]) -> bool:
+        """Whether the request has the client's secret, by exactly one method, which the provider supports."""
+        basic = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        sent = {
+            "client_secret_basic": headers.get("authorization") == f"Basic {basic}",
+            "client_secret_post": (form.get("client_id"), form.get("client_secret")) == (CLIENT_ID, CLIENT_SECRET),
+        }
+        has_one = ("authorization" in headers) != ("client_secret" in form)
+        return has_one and any(
+            sent[method] for method in self.auth_methods or ["client_secret_basic"] if method in sent
+        )
 
     def later(self, seconds: int) -> dict[str, int]:
         """The time claims of a token issued this number of seconds from now."""

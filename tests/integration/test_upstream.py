@@ -133,6 +133,33 @@ def test_an_id_token_outside_its_validity_is_refused(
     assert _back(visit, provider, where).status_code == status
 
 
+@pytest.mark.parametrize(
+    "methods",
+    [
+        None,
+        ["client_secret_basic"],
+        ["client_secret_post"],
+        ["client_secret_post", "client_secret_basic"],
+        ["private_key_jwt", "client_secret_post"],
+    ],
+)
+def test_the_secret_is_sent_by_a_method_that_the_provider_supports(
+    server: AuthServer, provider: OpenIdProvider, methods: list[str] | None
+) -> None:
+    """Without the field, the method is client_secret_basic (OpenID Connect Discovery, section 3)."""
+    provider.auth_methods = methods
+    assert _tokens(server, provider)["scope"] == "read write"
+
+
+@pytest.mark.parametrize("methods", [[], "client_secret_post", {"client_secret_post": 1}, 5])
+def test_unreadable_methods_of_the_provider_are_ignored(
+    server: AuthServer, provider: OpenIdProvider, methods: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.auth_methods = methods
+    monkeypatch.setattr(provider, "_is_authenticated", lambda form, headers: "authorization" in headers)
+    assert _tokens(server, provider)["scope"] == "read write"
+
+
 def test_a_state_that_comes_back_twice_is_refused(server: AuthServer, provider: OpenIdProvider) -> None:
     visit, where = _begun(server, server.register())
     callback = provider.visit(where).removeprefix(ISSUER)

@@ -60,6 +60,7 @@ class OpenIdLogIn:
             raise Unauthorized("the identity provider refused the log-in")
         try:
             with self._open_session(_state_of(secret)) as session:
+                session.token_endpoint_auth_method = self._auth_method()
                 token = session.fetch_token(
                     self._endpoint_url("token_endpoint"),
                     code=parameters["code"],
@@ -92,11 +93,27 @@ class OpenIdLogIn:
             code_challenge_method="S256",
         )  # fmt: skip
 
-    def _endpoint_url(self, name: str) -> str:
-        """Return the URL of an endpoint from the provider's metadata, which is read at most once an hour.
+    def _auth_method(self) -> str:
+        """Return the method for the client secret: in the body if the provider supports this and not a Basic header.
 
-        If the metadata cannot be read again, the earlier metadata is used. Raises Unavailable if there is no metadata,
-        or if it does not have the endpoint.
+        A provider that names no methods supports client_secret_basic:
+        https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata.
+        """
+        supported = self._provider_metadata().get("token_endpoint_auth_methods_supported")
+        methods = supported if isinstance(supported, list) else []
+        only_body = "client_secret_post" in methods and "client_secret_basic" not in methods
+        return "client_secret_post" if only_body else "client_secret_basic"
+
+    def _endpoint_url(self, name: str) -> str:
+        """Return the URL of an endpoint from the provider's metadata. Raises Unavailable if it is not there."""
+        if not isinstance(endpoint := self._provider_metadata().get(name), str):
+            raise unreachable(self._issuer, ValueError(f"its metadata has no {name}"))
+        return endpoint
+
+    def _provider_metadata(self) -> Mapping[str, Any]:
+        """Return the provider's metadata, which are read at most once an hour.
+
+        If the metadata cannot be read again, the earlier metadata are used. Raises Unavailable if there are none.
         """
         read_at, metadata = self._metadata
         if time.monotonic() > read_at + METADATA_SECONDS:
@@ -109,9 +126,7 @@ class OpenIdLogIn:
             except (requests.RequestException, ValueError) as exc:
                 if not metadata:
                     raise unreachable(self._issuer, exc) from exc
-        if not isinstance(metadata, Mapping) or not isinstance(endpoint := metadata.get(name), str):
-            raise unreachable(self._issuer, ValueError(f"its metadata has no {name}"))
-        return endpoint
+        return metadata if isinstance(metadata, Mapping) else {}
 
 
 def _state_of(secret: str) -> str:
