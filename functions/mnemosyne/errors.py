@@ -8,6 +8,7 @@
     ├── OverBudget       the caller exceeded its rate limit: retry later
     ├── Conflict         the request contradicts the current state
     ├── Unauthorized     the credential is invalid, or lacks a scope
+    │   └── EndedToken   … because a correctly signed token has expired, or its grant has ended
     └── ServiceError     a failure of the deployment: accepted requests are retried, searches run without a failed model
         ├── Unavailable  a service cannot be reached; nothing was changed, try again
         │   ├── Broken   … until an operator fixes the cause, such as a permission, a quota or a full disk
@@ -65,6 +66,10 @@ class Unauthorized(MnemosyneError):
     def __init__(self, message: str, *, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail
+
+
+class EndedToken(Unauthorized):
+    """Raised when a correctly signed token has expired, or its grant is revoked or expired. It is no guess."""
 
 
 class ServiceError(MnemosyneError):

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database.oauth import OAuthStore, find_valid_grant
 from mnemosyne.adapters.database.pool import Pool
@@ -18,13 +19,15 @@ from mnemosyne.cli.local.postgres import EmbeddedPostgres
 from mnemosyne.domain.oauth import Grant, ValidGrant
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.http.mcp.access import REJECTED_PER_MINUTE
 from mnemosyne.ids import new_id
 from mnemosyne.service import oauth_tokens
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator
 from mnemosyne.service.oauth_tokens import OAuthAuthenticator
-from tests.fakes import NOW
+from tests.fakes import NOW, FakeServices
 from tests.fakes_wire.issuer import AUDIENCE, Issuer, signing_key
+from tests.mcp_app import LIST, mcp_app
 from tests.oauth_server import auth_pool
 from tests.waiting import wait_until
 
@@ -191,6 +194,29 @@ def test_a_signing_key_removed_by_the_issuer_is_refused_after_five_minutes(
 def test_a_token_of_an_expired_grant_is_refused(mcp: Mcp) -> None:
     with pytest.raises(Unauthorized, match="revoked"):
         mcp.authenticator.authenticate(mcp.token(mcp.grant(seconds=-1)))
+
+
+@pytest.mark.parametrize(("is_revoked", "look_ups"), [(True, 1), (False, 0)])
+def test_expired_tokens_and_tokens_of_a_revoked_grant_are_no_guesses(
+    mcp: Mcp, *, is_revoked: bool, look_ups: int
+) -> None:
+    """A hosted client sends such tokens of all its users from one address, and then refreshes them."""
+    grant = mcp.grant()
+    if is_revoked:
+        mcp.revoke(grant)
+    expiry = {} if is_revoked else {"iat": 1, "exp": 2}
+    app = mcp_app(FakeServices(), mcp.authenticator, proxies=0)
+    with TestClient(app, headers={"X-Forwarded-For": "203.0.113.9"}) as client:
+
+        def status(authorization: str) -> int:
+            return int(client.post("/mcp", json=LIST, headers={"Authorization": authorization}).status_code)
+
+        ended = [mcp.token(grant, jti=str(number), **expiry) for number in range(REJECTED_PER_MINUTE + 5)]
+        assert {status(token) for token in ended} == {401}
+        assert mcp.asked == look_ups, "an ended grant is looked up once, so that its tokens cost no database time"
+        assert status(mcp.token(mcp.grant())) == 200, "other people at this address can log in"
+        forged = mcp.token(grant, key=signing_key(), **expiry)
+        assert {status(forged) for _ in range(2 * REJECTED_PER_MINUTE)} == {401, 429}
 
 
 def test_during_an_outage_of_the_database_only_tokens_accepted_before_are_accepted(mcp: Mcp) -> None:

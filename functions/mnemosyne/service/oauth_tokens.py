@@ -10,7 +10,7 @@ from cachetools import TTLCache
 
 from mnemosyne.domain.oauth import ValidGrant
 from mnemosyne.domain.principal import Principal, hash_secret, scopes_of
-from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
+from mnemosyne.errors import EndedToken, ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier
 from mnemosyne.service.api_keys import PREFIX
@@ -36,6 +36,8 @@ class OAuthAuthenticator:
         self._find = find
         self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(CACHE_ENTRIES, FRESH_SECONDS)
         self._last_grants: TTLCache[UUID, ValidGrant] = TTLCache(CACHE_ENTRIES, OUTAGE_SECONDS)
+        # The limit on rejected credentials does not count tokens of ended grants, so it does not limit their look-ups.
+        self._ended_grants: TTLCache[UUID, None] = TTLCache(CACHE_ENTRIES, FRESH_SECONDS)
         self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 
@@ -50,7 +52,7 @@ class OAuthAuthenticator:
         except (KeyError, ValueError) as exc:
             raise Unauthorized("the token is not valid") from exc
         if grant is None:
-            raise Unauthorized("the grant of the token has been revoked")
+            raise EndedToken("the grant of the token has been revoked")
         principal = _principal(claims, grant)
         with self._lock:
             self._fresh[hash_secret(token)] = principal, float(claims["exp"])
@@ -76,6 +78,8 @@ class OAuthAuthenticator:
             if cached:
                 return cached
             raise Unavailable("the database is not responding")
+        if grant_id in self._ended_grants:
+            return None
         try:
             grant = self._find(grant_id)
         except ServiceError as exc:
@@ -89,6 +93,7 @@ class OAuthAuthenticator:
                 self._last_grants[grant_id] = grant
             else:
                 self._last_grants.pop(grant_id, None)
+                self._ended_grants[grant_id] = None
         return grant
 
 

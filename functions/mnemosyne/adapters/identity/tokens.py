@@ -14,7 +14,7 @@ from typing import Any
 
 import jwt
 
-from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.errors import EndedToken, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 
 log = EventLog(__name__)
@@ -94,7 +94,9 @@ class OidcVerifier:
             )
         except jwt.PyJWTError as exc:
             log.info("token_refused", error=type(exc).__name__)
-            raise Unauthorized("the token is not valid", detail=self._describe_problem(token, exc)) from exc
+            # PyJWT checks the signature before the expiry.
+            error = EndedToken if isinstance(exc, jwt.ExpiredSignatureError) else Unauthorized
+            raise error("the token is not valid", detail=self._describe_problem(token, exc)) from exc
         return claims
 
     def _describe_problem(self, token: str, exc: jwt.PyJWTError) -> str:

@@ -21,7 +21,7 @@ from starlette.types import Scope as AsgiScope
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.audit import logged_caller
 from mnemosyne.domain.principal import LOCAL, Principal, Scope, hash_secret
-from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
+from mnemosyne.errors import EndedToken, OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets, client_address
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
@@ -83,7 +83,7 @@ class Access:
         try:
             return self._cached_principal(headers) or await self._look_up(headers, address)
         except Unauthorized as exc:
-            credential = headers.get("authorization")  # only a wrong credential counts as a guess
+            credential = None if isinstance(exc, EndedToken) else headers.get("authorization")  # only guesses count
             if credential and (seconds := self._rejected.spend(address)) and hash_secret(credential) not in self._valid:
                 return _reject_guess(headers, address, seconds)
             _log_rejected(headers, address, str(exc))
