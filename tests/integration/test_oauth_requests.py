@@ -139,7 +139,7 @@ def test_a_client_may_send_its_id_as_the_user_of_basic_with_an_empty_secret(
 )
 def test_an_unreadable_authorization_header_is_refused(server: AuthServer, header: str) -> None:
     _, form = _token_request(server)
-    answer = server.browser().post("/token", data=form, headers={"Authorization": header.encode("latin-1")})  # type: ignore[dict-item]
+    answer = server.browser().post("/token", data=form, headers={b"Authorization": header.encode("latin-1")})
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
     assert answer.headers["WWW-Authenticate"].startswith("Basic ")
 
