@@ -38,6 +38,11 @@ def test_a_long_text_ends_with_a_whole_word(content: str) -> None:
     assert set(one_line[:-1].split()) <= set(content.split())
 
 
+def test_a_text_of_exactly_the_limit_is_complete() -> None:
+    text = f"{'word ' * 40}"[: PREVIEW_CHARACTERS - 1] + "!"
+    assert preview("x", text) == text
+
+
 def test_a_text_without_spaces_is_cut_at_the_limit() -> None:
     assert preview("x", "東京の天気は晴れです。" * 50) == ("東京の天気は晴れです。" * 50)[:PREVIEW_CHARACTERS] + "…"
 
