@@ -3,7 +3,7 @@
 import re
 from datetime import date, timedelta
 
-from mnemosyne.domain.time.calendar_spans import Span
+from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, Span
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import CLOCK
 
@@ -13,6 +13,8 @@ _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half
 _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
 _HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night": (17, 29)}
 """First and last hour of a time in each part of the day, counted from midnight. Hours above 24 are on the next day."""
+_SIDES = {**PARTS_OF_DAY, "night": (18, 29), "": (0, 24)}
+"""First and last hour of the spans that a time of day divides. A night such as "last night" begins with its evening."""
 _NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?P<joint>-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
@@ -58,9 +60,10 @@ def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     first, last = (_in_part(_hour(match[end], part), night) for end in ("first", "last"))
     if day is None or last is None or (match["joint"] == "and" and "between" not in match[0]):
         return None  # "3pm and 5pm" are two times
-    if first is None:
-        clock = _CLOCK.fullmatch(match["first"])
-        if clock is None or clock["half"] or int(clock["hour"]) > 12:
+    clock, is_24_hours = _CLOCK.fullmatch(match["first"]), match["last"][-1].isdigit()
+    may_be_pm = clock is not None and not clock["half"] and 10 <= int(clock["hour"]) <= 12
+    if first is None or (may_be_pm and not is_24_hours and not part):
+        if clock is None or clock["half"] or int(clock["hour"]) > 12 or (is_24_hours and last < 13):
             return None
         hour = int(clock["hour"]) % 12 + int(clock["minute"] or 0) / 60
         possible = (start for start in (hour, hour + 12, hour + 24) if start < last and _in_part(start, night) == start)
@@ -91,11 +94,19 @@ def _at_noon(grammar: Grammar, match: Match) -> Span | None:
     rf"(?P<side>after|before) (?P<time>{_TIME}) (?:on )?(?P<text>.+)",
 )
 def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
-    """Return the part of a day before or after a time."""
-    day, hour = grammar.day(match["text"]), _hour(match["time"])
-    if day is None or hour is None:
+    """Return the part of a day, or of a morning or another part of a day, before or after a time.
+
+    If it is unclear whether a.m. or p.m. is meant, the span is empty, which is an error. With None, the text would be
+    parsed as a span without a start or an end.
+    """
+    day, part = _day_and_part(grammar, match["text"])
+    if day is None:
         return None
-    return grammar.calendar.hours(day, *((hour, 24) if match["side"] in ("after", "since") else (0, hour)))
+    hour = _in_part(_hour(match["time"], part), part)
+    first, last = _SIDES[part]
+    if hour is None or not first <= hour <= last:
+        return grammar.calendar.hours(day, first, first)
+    return grammar.calendar.hours(day, *((hour, last) if match["side"] in ("after", "since") else (first, hour)))
 
 
 def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
@@ -121,7 +132,8 @@ def _in_part(hour: float | None, part: str) -> float | None:
 def _hour(text: str, part: str = "") -> float | None:
     """Convert a time of day to hours after midnight.
 
-    None if the text is not a time, or if it is unclear whether a.m. or p.m. is meant.
+    A time with minutes is on the 24-hour clock if its hour has two digits. None if the text is not a time, or if it is
+    unclear whether a.m. or p.m. is meant.
     """
     if text in ("noon", "midnight"):
         return 12 if text == "noon" else 24
@@ -134,5 +146,5 @@ def _hour(text: str, part: str = "") -> float | None:
             return hour % 12 + 12 * (half == "p") + minute / 60
         if match["half"]:
             return None
-    is_plain = match["minute"] is not None and (hour > 12 or (len(match["hour"]) == 2 and hour < 10))
-    return hour + minute / 60 if is_plain and hour < 24 else None
+    is_plain = match["minute"] is not None and len(match["hour"]) == 2
+    return hour + minute / 60 if is_plain and hour + minute / 60 <= 24 else None
