@@ -1,6 +1,7 @@
 """Find time expressions in a question. Pure."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,6 +42,13 @@ _CLOCK_ALONE = re.compile(
     r"|\b\d{1,2}([:.]\d\d)?( ?[ap]\.?m\b\.?)?)*"
 )
 _LENGTH = re.compile(LENGTH)
+_PUNCTUATION = " ?.!,;:…—"
+_MARKS = _PUNCTUATION + "()[]{}*_`\"'“”„‘’«»"
+"""Marks before and after an expression that do not belong to it."""
+# "After yesterday's call" is not after yesterday.
+_POSSESSIVE = re.compile(r"(?!(?:after|before|since|until|till) )(.*\w)['’]s", re.IGNORECASE)
+_DASH = re.compile(r"(?<=[^\W\d])—")
+"""A dash after a letter, which can follow a word without a space."""
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 QUESTION_MATCHES = 200
@@ -67,31 +75,44 @@ class _TimeInQuestion:
 
 
 def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _TimeInQuestion | None:
-    words = question.split()
+    words = _DASH.sub(" — ", question).split()
     if len(words) > _QUESTION_WORDS:
         return None  # too long for a question, so probably a pasted text
-    is_time_word = [_is_time_word(word) for word in words]
-    for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
-            candidate = words[start : start + length]
-            if not any(is_time_word[start : start + length]):
-                continue
-            expression = " ".join(candidate).strip("?.!,")
-            if not _probably_means_time(expression.casefold()):
-                continue
-            if budget.left <= 0:
-                return None
-            try:
-                window = resolve(expression, now=now, timezone=timezone, budget=budget)
-            except InvalidRequest:
-                continue
-            rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
-            return _TimeInQuestion(expression, window, rest)
+    for expression, start, end in _expressions(words):
+        if budget.left <= 0:
+            return None
+        try:
+            window = resolve(expression, now=now, timezone=timezone, budget=budget)
+        except InvalidRequest:
+            continue
+        return _TimeInQuestion(expression, window, " ".join(words[:start] + words[end:]).strip(_PUNCTUATION))
     return None
 
 
+def _expressions(words: list[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield each part of a question that probably means a time, the longest first.
+
+    The two numbers are the index of its first word and the index after its last word.
+    """
+    is_time_word = [_is_time_word(word) for word in words]
+    for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            end = start + length
+            if any(is_time_word[start:end]):
+                for expression in _spellings(" ".join(words[start:end])):
+                    if _probably_means_time(expression.casefold()):
+                        yield expression, start, end
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    """Return a text without the marks around it and, if it ends with a possessive, also without the possessive."""
+    text = text.strip(_MARKS)
+    match = _POSSESSIVE.fullmatch(text)
+    return (text, match[1]) if match else (text,)
+
+
 def _is_time_word(word: str) -> bool:
-    plain = word.casefold().strip("?.!,;:'\"()").removesuffix("'s")
+    plain = _spellings(word.casefold())[-1]
     return plain in _TIME_WORDS or _HAS_DIGIT.match(plain) is not None
 
 
