@@ -33,9 +33,6 @@ FUNCTION: Final = _words("""
 """)
 """Function words, such as "the" and "in". Two statements of one fact may have different function words."""
 
-TITLES: Final = _words("Mr Mrs Ms Miss Dr Prof Herr Frau Sr Sra Mme M")
-"""Titles before a name, such as "Dr". They are not part of the name."""
-
 COPULAS: Final = _words("is are equals ist sind es está son están est sont è é sono são is zijn です")
 """Forms of "to be" that join a subject to a value, such as "is" in "the port is 80". A comparison of two sentences
 ignores these words."""

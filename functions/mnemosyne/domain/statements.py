@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import groupby
 
 from mnemosyne.domain import change_words as lists
+from mnemosyne.domain.sentences import NO_ABBREVIATION, TITLES
 
 MOST_STATEMENTS = 200
 """Maximum statements of a text that are compared. The rest of a longer text is ignored."""
@@ -24,7 +25,7 @@ SPEAKER = "speaker "
 """Beginning of the common key of all words that refer to the speaker, such as "I". The speaker's name follows if it is
 known."""
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？।؟۔])"
+    rf"(?<=[.!?…])(?=\s){NO_ABBREVIATION}(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？।؟۔])"
 )
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
@@ -228,7 +229,7 @@ def _split_words(text: str) -> Iterator[str]:
 def _is_not_content(word: str, lower: str) -> bool:
     if lower in _OTHERS:
         return word != "May"
-    if word in lists.TITLES or not word[0].isalnum():
+    if word in TITLES or not word[0].isalnum():
         return word not in "%€$£¥"
     return "\u3041" <= word[0] <= "\u309f"
 

@@ -15,6 +15,19 @@ from mnemosyne.domain.query_names import names_in_query
         ("Which port does mail-39 use, and which web01?", ["mail", "39", "web01"]),
         ("Is INC-4821 closed?", ["INC", "4821"]),
         ("What runs on Mail-39?", ["Mail", "39"]),
+        ("Who is Dr. Smith?", ["Smith"]),
+        ("who is dr. Smith", ["Smith"]),
+        ("Dr. Smith is whose dentist?", ["Smith"]),
+        ("Where do Mr. Jones and Mrs. Brown live?", ["Jones", "Brown"]),
+        ("Where do Mr Jones and Mrs Brown live?", ["Jones", "Brown"]),
+        ("who recommended Prof. Dr. Anna Weber", ["Anna", "Weber"]),
+        ("the office in St. Gallen", ["Gallen"]),
+        ("Is J. Doe in the U.S. Navy?", ["Doe", "Navy"]),
+        ("что сказал А. Пушкин", ["Пушкин"]),
+        ("a tool, e.g. Docker", ["Docker"]),
+        ("who called at 5 p.m. Tell me about Anna", ["Anna"]),
+        ("Does she live in the U.S.? Ask Anna", ["Anna"]),
+        ("Who met Bob. Ask Anna", ["Bob", "Anna"]),
     ],
 )
 def test_capitalised_words_and_the_parts_of_identifiers_are_names(query: str, names: list[str]) -> None:
@@ -32,6 +45,11 @@ def test_capitalised_words_and_the_parts_of_identifiers_are_names(query: str, na
         "what happened on Monday, 3rd of May, in Q3 or in Sept",
         "the 39 largest of 1.5 million",
         "誰がお茶を飲みますか",
+        "fix login\nAdd tests\nUpdate docs",
+        "fix login\r\n\r\n- Add tests\r\n2. Update docs\n- [ ] Remove it\n## Notes",
+        "well… Never mind",
+        'she asked "why?" Then he left. (Maybe.) Or not',
+        "Yes. Use it. No. Stop",
     ],
 )
 def test_beginnings_of_sentences_abbreviations_numbers_and_times_are_not_names(query: str) -> None:

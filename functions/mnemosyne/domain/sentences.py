@@ -1,0 +1,22 @@
+"""Distinguish the full stop of an abbreviation from the end of a sentence. Pure."""
+
+import re
+from itertools import groupby
+from typing import Final
+
+TITLES: Final = frozenset(["Mr", "Mrs", "Ms", "Miss", "Dr", "Prof", "Herr", "Frau", "Sr", "Sra", "Mme", "M"])
+"""Titles before a name, such as "Dr". They are not part of the name."""
+ABBREVIATIONS: Final = (
+    TITLES
+    | frozenset(["St", "Ste", "Mt", "Ft", "Capt", "Lt", "Sgt", "vs", "cf", "e.g", "i.e"])
+    | {"mr", "mrs", "dr", "prof"}
+)
+"""Abbreviations that are rarely the last word of a sentence."""
+# A lookbehind needs alternatives of one length.
+_CHECKS = "".join(
+    rf"(?<!\b(?:{'|'.join(map(re.escape, words))})\.)"
+    for _, words in groupby(sorted(ABBREVIATIONS, key=lambda word: (len(word), word)), len)
+)
+# The first alternative saves most of the time in a text with many full stops.
+NO_ABBREVIATION: Final = rf"(?:(?<!\w\.)|(?<!\b[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\.){_CHECKS})"
+"""Pattern of a place that is not after an abbreviation or the initial of a name, such as "Dr." or "J."."""
