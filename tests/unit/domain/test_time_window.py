@@ -205,6 +205,44 @@ def test_a_time_expression_is_found_within_a_question(question: str, parts: tupl
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "last minute changes to the plan", "the last minute changes", "list last-minute changes",
+        "what do we know about last minute bookings?", "who arrived at the last minute?",
+        "who waits until the last minute", "Who cancels last minute?", "last hour of the flight", "what happened in the last hour of the flight",
+        "the last day of school", "on the last day of the trip, who paid?", "What did we eat on the last day?",
+        "the last week of the course", "the last night of the festival", "last year of college", "last day jitters",
+        "the last hour rush",
+    ],
+)  # fmt: skip
+def test_a_phrase_with_last_that_is_about_the_end_of_something_is_not_a_time(question: str) -> None:
+    assert split_question(question, now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "expression"),
+    [
+        ("what happened in the last hour", "in the last hour"),
+        ("which errors occurred in the last minute?", "in the last minute"),
+        ("notes of the last day", "the last day"),
+        ("notes from the last day about the trip", "from the last day"),
+        ("who called last hour, Anna or Ben?", "last hour"),
+        ("errors during the last hour prod", "during the last hour"),
+        ("who slept in the last hour of the flight last week?", "last week"),
+        ("what are last hour's errors?", "last hour"),
+        ("the last week of October", "the last week of October"),
+        ("on the last day of April", "on the last day of April"),
+        ("last week changes", "last week"),
+        ("the last 24 hours of alerts", "the last 24 hours"),
+    ],
+)
+def test_a_period_with_last_is_a_time(question: str, expression: str) -> None:
+    parts = split_question(question, now=NOW)
+    assert parts is not None
+    assert parts[0] == expression
+
+
+@pytest.mark.parametrize(
     ("question", "spans"),
     [
         ("What is Priya allergic to?", []),

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from mnemosyne.domain.time.calendar_spans import SEASONS
 from mnemosyne.domain.time.grammar import MatchBudget
+from mnemosyne.domain.time.last_phrases import is_end_of_something
 from mnemosyne.domain.time.vocabulary import LENGTH, MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
@@ -94,14 +95,17 @@ def _expressions(words: list[str]) -> Iterator[tuple[str, int, int]]:
 
     The two numbers are the index of its first word and the index after its last word.
     """
-    is_time_word = [_is_time_word(word) for word in words]
+    plain = [word.casefold().strip(_MARKS) for word in words]
+    following = ["" if word[-1] in _MARKS else after for word, after in zip(words, [*plain[1:], ""], strict=False)]
+    is_time_word = [_is_time_word(word) for word in plain]
     for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             end = start + length
-            if any(is_time_word[start:end]):
-                for expression in _spellings(" ".join(words[start:end])):
-                    if _probably_means_time(expression.casefold()):
-                        yield expression, start, end
+            if not any(is_time_word[start:end]) or is_end_of_something(plain[:end], following[end - 1]):
+                continue
+            for expression in _spellings(" ".join(words[start:end])):
+                if _probably_means_time(expression.casefold()):
+                    yield expression, start, end
 
 
 def _spellings(text: str) -> tuple[str, ...]:
@@ -112,7 +116,7 @@ def _spellings(text: str) -> tuple[str, ...]:
 
 
 def _is_time_word(word: str) -> bool:
-    plain = _spellings(word.casefold())[-1]
+    plain = _spellings(word)[-1]
     return plain in _TIME_WORDS or _HAS_DIGIT.match(plain) is not None
 
 
