@@ -209,7 +209,8 @@ def test_a_time_expression_is_found_within_a_question(question: str, parts: tupl
     [
         "last minute changes to the plan", "the last minute changes", "list last-minute changes",
         "what do we know about last minute bookings?", "who arrived at the last minute?",
-        "who waits until the last minute", "Who cancels last minute?", "last hour of the flight", "what happened in the last hour of the flight",
+        "who waits until the last minute", "Who cancels last minute?", "last hour of the flight",
+        "what happened in the last hour of the flight",
         "the last day of school", "on the last day of the trip, who paid?", "What did we eat on the last day?",
         "the last week of the course", "the last night of the festival", "last year of college", "last day jitters",
         "the last hour rush",

@@ -89,6 +89,9 @@ REFUSED = [
     "03/04/2026", "01/02/2025", "12/11/2025", "10/11/2025", "yesterday at 5", "today from 7 to 8", "> 2 weeks ago",
     "< 30 days ago", "last night at 2", "5pm", "a decade ago", "before 9:30 yesterday", "after 9:30 on May 3",
     "yesterday after 10", "around 9:30 yesterday", "yesterday 9:30-11:30", "yesterday 10-11:30", "yesterday 10:30-3",
+    # Mixed separators, and ranges that run backwards
+    "2026/05-06", "2025-06 12", "2026.05-06", "2026 05/06", "2026/5.6", "2026-5/6", "2026-06/05", "2026-05-10/03",
+    "2026-05/13", "05/06-2026", "05-06/2026", "05.06/2026", "5.6-2026",
     # Ranges that are empty or run backwards
     "2025-01-01 to 2024-01-01", "from 2025 to 2024", "between May 2025 and March 2025", "from today to yesterday",
     "between this week and last week", "2026-05-10 - 2026-05-03", "from Q3 2025 to Q1 2025", "between 20 and 10 May",

@@ -103,7 +103,7 @@ def _holiday(grammar: Grammar, match: Match) -> Span | None:
 
 
 @RULES.rule(
-    r"(?P<year>\d{4})[-/](?P<number>\d\d?)[-/](?P<day>\d\d?)",
+    r"(?P<year>\d{4})(?P<separator>[-/])(?P<number>\d\d?)(?P=separator)(?P<day>\d\d?)",
     r"(?P<day>\d\d?)\.(?P<number>\d\d?)\.(?P<year>\d{4})",
     rf"(?:the )?{DAY}(?: of)? {MONTH}{OF}{YEAR}",
     rf"{MONTH} (?:the )?{DAY}{OF}{YEAR}",

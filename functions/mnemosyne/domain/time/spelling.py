@@ -88,7 +88,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (rf"({_MONTH}) ?[/,]? ?(?:the )?({_DAY}) ?,? ?({_YEAR})", r"\1 \2 \3"),
     (rf"({_MONTH})(?:/|, |-)?({_DAY})", r"\1 \2"),
     (r"(\d{1,2})-(\d{1,2})-(\d{4})", r"\1/\2/\3"),
-    (r"(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})", r"\1-\2-\3"),
+    (r"(\d{4})([-/. ])(\d{1,2})\2(\d{1,2})", r"\1-\3-\4"),
     (rf"({_YEAR})(0[1-9]|1[0-2])([0-3]\d)", r"\1-\2-\3"),
     (rf"(0?[1-9]|1[0-2])[-/]({_YEAR})", r"\2-\1"),
     (rf"(q[1-4]|h[12])-({_YEAR})", r"\1 \2"),
@@ -116,6 +116,9 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (rf"{_FROM}({_WEEKDAY}) ?[-–—~] ?({_WEEKDAY}(?: (?:of )?(?:last|previous|this) week)?)", r"\1 to \2"),
     (r"(\d+)[-–—~](\d+ \w+ ago)", r"\1 to \2"),
     (rf"({_ISO}) ?(?:/|\.\.+) ?({_ISO})", r"\1 to \2"),
+    # ISO 8601 allows leaving out the year, or year and month, at the end of an interval.
+    (r"(\d{4}-(?:\d\d-)?)(\d\d)/(\d\d)", r"\1\2 to \1\3"),
+    (r"(\d{4}-)(\d\d-\d\d)/(\d\d-\d\d)", r"\1\2 to \1\3"),
     (r"(.+?)\.\.+(.+)", r"\1 to \2"),
     # Synonyms of since, until, before and after.
     (r"(?:from |since )?(.+?),? (?:onwards?|(?:and|or) (?:later|after|newer|greater))", r"since \1"),
