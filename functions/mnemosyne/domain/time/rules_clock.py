@@ -31,12 +31,14 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
     if match["text"] in _NIGHTS and (hour == 12 or hour < 6) and not half:
         return None  # ambiguous: the time may be on this day or on the next
     if part and not half and hour <= 12:
-        half = "am" if part == "morning" else "pm"
+        half = _half(hour, part)
     if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
         return None
     minutes = int(match["minute"] or 0) / 60
     start = _in_part((hour % 12 + 12 * (half == "pm") if half else hour) + minutes, part)
-    return None if start is None else grammar.calendar.clock(day, start, minute=match["minute"] is not None)
+    if start is None or start == _HOURS.get(part, (0, 24))[1]:
+        return None
+    return grammar.calendar.clock(day, start, minute=match["minute"] is not None)
 
 
 @RULES.rule(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
@@ -119,6 +121,11 @@ def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
     return grammar.day("today" if match["day"] == "this" else match["day"]), match["part"]
 
 
+def _half(hour: int, part: str) -> str:
+    """Return am or pm for an hour in a part of the day. 12 o'clock means noon, at which the morning ends."""
+    return "am" if part == "morning" and hour != 12 else "pm"
+
+
 def _in_part(hour: float | None, part: str) -> float | None:
     """Return `hour` or `hour + 24`, whichever is in the part of the day; None if neither is.
 
@@ -141,7 +148,7 @@ def _hour(text: str, part: str = "") -> float | None:
     if match is None:
         return None
     hour, minute = int(match["hour"]), int(match["minute"] or 0)
-    if half := match["half"] or (part and ("a" if part == "morning" else "p")):
+    if half := match["half"] or (part and _half(hour, part)[0]):
         if 1 <= hour <= 12:
             return hour % 12 + 12 * (half == "p") + minute / 60
         if match["half"]:
