@@ -57,9 +57,16 @@ class Calendar:
         return Span(start=span.start, end=span.end, day=day)
 
     def hours(self, day: date, first: float, last: float) -> Span:
-        """Return the span between two local times of a day. The times are hours after midnight."""
+        """Return the span between two local times of a day. The times are hours after midnight.
+
+        When clocks are set forward, a skipped time means the time after the change: 2:30 means 3:30. So a span of an
+        hour that was skipped is the hour after the change.
+        """
         midnight = datetime.combine(day, time.min)
-        return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
+        span = self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
+        if span.start and span.end and span.end <= span.start:
+            return Span(start=span.start, end=span.start + timedelta(hours=last - first))
+        return span
 
     def clock(self, day: date, hour: float, *, minute: bool = False) -> Span:
         """Return the hour that begins at a local time of a day.
@@ -68,8 +75,9 @@ class Calendar:
 
         `hour` is the time in hours after midnight, such as 14.5 for 14:30.
         """
-        span = self.hours(day, hour, hour + (1 / 60 if minute else 1))
-        return Span(start=span.start, end=span.end, is_hour=not minute)
+        span = self.hours(day, hour, hour + 1)
+        end = span.start + timedelta(minutes=1) if minute and span.start else span.end
+        return Span(start=span.start, end=end, is_hour=not minute)
 
     def week(self, day: date) -> Span:
         """Return the week that contains the day. Weeks begin on Monday."""
