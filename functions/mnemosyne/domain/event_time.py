@@ -6,6 +6,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemosyne.domain.parsing import excerpt
+from mnemosyne.domain.rfc3339 import split_leap_second
 from mnemosyne.errors import InvalidRequest
 
 DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -43,12 +44,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def event_time(value: object) -> datetime:
     """Parse a time from text or a number. The result is in UTC if the text has an offset, and naive otherwise.
 
-    A date means midnight. A number is a date from 1900 to 2099, with or without a time of day (20260711,
-    202607111430), or a Unix time from 1980 to 2099 in seconds, milliseconds or microseconds. Raises ValueError for
-    anything else, such as a year alone.
+    A date means midnight. A leap second in UTC means the following second. A number is a date from 1900 to 2099, with
+    or without a time of day (20260711, 202607111430), or a Unix time from 1980 to 2099 in seconds, milliseconds or
+    microseconds. Raises ValueError for anything else, such as a year alone.
     """
     if isinstance(value, str):
-        return _from_text(value)
+        text, leap = split_leap_second(value)
+        return _from_text(text) + leap
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _from_number(value)
     raise ValueError(f"must be {_FORMS}, got {excerpt(value)}")

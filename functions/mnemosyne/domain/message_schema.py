@@ -10,6 +10,7 @@ from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.message import FIELDS_OF_EACH
 from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
 from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
+from mnemosyne.domain.rfc3339 import LEAP_SECOND
 
 # The characters that `str.strip` removes. `\s` differs between regular expression engines.
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
@@ -35,7 +36,7 @@ def _date_pattern(hyphen: str) -> str:
 
 
 _BASIC = f"(?=19|20){_date_pattern('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFFSET})?)?"
-_TIMESTAMP = f"^(?:{_date_pattern('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC})$(?!\\n)"
+_TIMESTAMP = f"^(?:{LEAP_SECOND}|{_date_pattern('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC})$(?!\\n)"
 _UUID = "^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$(?!\\n)"
 _TTL = (
     r"^(?:[0-9]{1,12}(?:\.[0-9]{1,9})? ?[smhdwSMHDW]?"

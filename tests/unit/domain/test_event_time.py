@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne.domain.event_time import event_time, in_zone, zone
-from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.rfc3339 import instant, rfc3339
 from tests.examples import many_at_night
 
 AFTERNOON = "2026-05-20T14:30:00Z"
@@ -32,6 +32,10 @@ AFTERNOON = "2026-05-20T14:30:00Z"
         (4_102_444_799, "2099-12-31T23:59:59Z"),
         ("20260520T143000Z", AFTERNOON),
         ("20260520T1630+0200", AFTERNOON),
+        ("1990-12-31T23:59:60Z", "1991-01-01T00:00:00Z"),
+        ("2016-12-31t23:59:60.25z", "2017-01-01T00:00:00.250000Z"),
+        ("2015-06-30 23:59:60 UTC", "2015-07-01T00:00:00Z"),
+        ("2015-06-30T23:59:60+00:00", "2015-07-01T00:00:00Z"),
     ],
 )
 def test_an_unambiguous_time_is_read(written: object, meant: str) -> None:
@@ -128,6 +132,8 @@ def test_a_number_is_accepted_only_if_it_is_a_plausible_time(number: int) -> Non
     [
         "", "yesterday", "2026", "20260230", "1779287400", "202605", "20260520T", "20260520 1430",
         "2026-W20", "2026-05-20T", "2026-05-20T24:00", "2026-05-20T14", True,
+        "2016-12-31T23:59:60", "2016-12-31T23:58:60Z", "2016-12-31T22:59:60Z", "2026-05-20T23:59:60Z",
+        "2016-12-31T23:59:61Z", "9999-12-31T23:59:60Z", "2016-12-31T23:59:60+01:00",
         None, [], "2026-13-01", "2026-02-30", "0000-01-01", "٢٠٢٦-05-20", " 2026-05-20", "2026-05-20T12:00:00+24:00",
     ],
 )  # fmt: skip
@@ -140,6 +146,17 @@ def test_a_value_that_is_not_a_time_is_refused(written: object) -> None:
 def test_a_local_time_outside_the_years_1_to_9999_is_refused(written: str, zone_name: str) -> None:
     with pytest.raises(ValueError, match="between the years 1 and 9999"):
         in_zone(event_time(written).replace(hour=23 if written > "1" else 0), zone(zone_name))
+
+
+@pytest.mark.parametrize("written", ["1990-12-31T23:59:60Z", "1990-12-31t23:59:60.000-00:00"])
+def test_a_leap_second_of_rfc_3339_is_the_following_second(written: str) -> None:
+    assert instant(written) == datetime(1991, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("written", ["1990-12-31T12:00:60Z", "1990-12-30T23:59:60Z", "9999-12-31T23:59:60Z"])
+def test_a_second_60_that_is_not_a_leap_second_is_refused_in_rfc_3339(written: str) -> None:
+    with pytest.raises(ValueError, match="must be RFC 3339"):
+        instant(written)
 
 
 def test_a_time_with_an_offset_is_converted_to_utc() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import cast
 
+from mnemosyne.domain.event_time import event_time
 from mnemosyne.domain.time.calendar_spans import SEASONS, Span, holiday
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import DAY, MONTH, MONTHS, OF, ORDINALS, SEASON, YEAR, alternatives
@@ -154,7 +155,7 @@ def _date_time(grammar: Grammar, match: Match) -> Span | None:
     if match["separator"] == " " and not match["second"] and offset > f"-{match['hour']}:{match['minute']}":
         return None  # in "2026-05-03 14:00-16:00", the second time is the end, and not an offset from UTC
     text = f"{match['date']}T{match['hour']}:{match['minute']}:{match['second'] or '00'}{offset}"
-    moment = datetime.fromisoformat(text)
+    moment = event_time(text)
     start = moment.astimezone(UTC) if offset else grammar.calendar.utc(moment)
     return Span(start=start, end=start + (timedelta(seconds=1) if match["second"] else timedelta(minutes=1)))
 
