@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.rate_limit import COUNTING, SEARCH, VALUES
+from mnemosyne.domain.rate_limit import COUNTING, MEMORY, SEARCH, TEXT, VALUES, cost_of_memories
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.mcp.tools.transfer import MARKDOWN_PAGE
 
@@ -14,6 +14,13 @@ MANY = [{"path": "team", "values": [str(number) for number in range(50)]}] * 10
 
 def _units(tool: str, **arguments: Any) -> float:
     return by_name()[tool].units_of(arguments)
+
+
+@pytest.mark.parametrize(("length", "texts"), [(1, 1), (1_999, 1), (2_000, 2), (6_500, 4)])
+def test_a_memory_costs_as_much_as_the_texts_that_are_embedded_for_it(length: int, texts: int) -> None:
+    memories = [{"content": "x" * length}]
+    assert cost_of_memories(memories) == pytest.approx(MEMORY + TEXT * texts)
+    assert cost_of_memories(memories * 3) == pytest.approx(3 * (MEMORY + TEXT * texts))
 
 
 @pytest.mark.parametrize("tool", ["list_memories", "export_memories", "memory_search"])

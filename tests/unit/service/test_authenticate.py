@@ -273,6 +273,18 @@ def test_an_invalid_or_unverified_namespace_is_refused_with_the_reason(claims: d
         OidcAuthenticator(Verifier(sub="u1", scope="read", **claims), next(iter(claims))).authenticate("Bearer t")
 
 
+@pytest.mark.parametrize("subject", ["7", "x" * 200, "auth0|64 b", "Ада"])
+def test_a_subject_of_1_to_200_printable_characters_is_accepted(subject: str) -> None:
+    verifier = Verifier(sub=subject, namespace=subject)
+    assert OidcAuthenticator(verifier, "namespace").authenticate("Bearer t").namespace == subject
+
+
+@pytest.mark.parametrize("subject", ["", "x" * 201, " ", "a\nb", "a\u200b", None, 7])
+def test_any_other_subject_is_refused(subject: object) -> None:
+    with pytest.raises(Unauthorized, match="subject cannot be used"):
+        OidcAuthenticator(Verifier(sub=subject, namespace="team"), "namespace").authenticate("Bearer t")
+
+
 @pytest.mark.parametrize("verified", [True, "true"])  # some issuers send the claim as text
 def test_a_verified_e_mail_address_can_be_the_namespace(verified: object) -> None:
     verifier = Verifier(sub="u1", scope="read", email="ada@example.com", email_verified=verified)
