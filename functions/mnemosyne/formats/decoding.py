@@ -3,6 +3,7 @@
 import codecs
 import io
 import re
+from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 from mnemosyne.errors import InvalidRequest
@@ -86,7 +87,7 @@ def as_utf_8(stream: BinaryIO) -> BinaryIO:
     encoding = encoding_of(beginning)
     if encoding == "utf-8-sig":
         return reader
-    return cast(BinaryIO, io.BufferedReader(_Utf8Stream(reader, encoding), io.DEFAULT_BUFFER_SIZE * 8))
+    return cast(BinaryIO, io.BufferedReader(_to_utf_8(reader, encoding), io.DEFAULT_BUFFER_SIZE * 8))
 
 
 def read_unicode(stream: BinaryIO, name: object) -> str:
@@ -115,29 +116,40 @@ _INVALID = "mnemosyne.invalid"
 codecs.register_error(_INVALID, _replace_by_surrogate)
 
 
-class _Utf8Stream(io.RawIOBase):
-    """A stream in another encoding, converted to UTF-8.
+class ReadStream(io.RawIOBase):
+    """A stream of the bytes that a function returns. The function's argument is the maximum number of bytes."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        super().__init__()
+        self._read = read
+
+    def readable(self) -> bool:
+        """Return true."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with the next bytes, and return their number: 0 at the end."""
+        data = self._read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _to_utf_8(stream: BinaryIO, encoding: str) -> ReadStream:
+    """Convert a stream in another encoding to UTF-8.
 
     Invalid input becomes invalid UTF-8. Therefore the reader of the converted stream refuses the record with this
     input.
     """
+    decoder = codecs.getincrementaldecoder(encoding)(errors=_INVALID)
+    ready = io.BytesIO()
 
-    def __init__(self, stream: BinaryIO, encoding: str) -> None:
-        super().__init__()
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)(errors=_INVALID)
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            data = self._stream.read(io.DEFAULT_BUFFER_SIZE)
-            self._ready = self._decoder.decode(data, final=not data).encode(errors="surrogatepass")
+    def read(size: int) -> bytes:
+        nonlocal ready
+        while not (converted := ready.read(size)):
+            data = stream.read(io.DEFAULT_BUFFER_SIZE)
+            ready = io.BytesIO(decoder.decode(data, final=not data).encode(errors="surrogatepass"))
             if not data:
-                break
-        count = min(len(buffer), len(self._ready))
-        buffer[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
+                return ready.read(size)
+        return converted
+
+    return ReadStream(read)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import chronicle, jsonl, markdown
-from mnemosyne.formats.decoding import as_utf_8
+from mnemosyne.formats.decoding import ReadStream, as_utf_8
 from mnemosyne.formats.item import ITEM_BYTES, Item
 
 FORMATS = ("jsonl", "chronicle", "markdown")
@@ -97,7 +97,7 @@ def decompress(stream: BinaryIO, name: str, *, packed: bool | None = None) -> Bi
     """
     if not (unpacked_name(name) != name if packed is None else packed):
         return stream
-    return cast(BinaryIO, io.BufferedReader(_GzipStream(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
+    return cast(BinaryIO, io.BufferedReader(_gunzip(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
 
 
 def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
@@ -115,48 +115,27 @@ def _detect_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
     Return a new stream with all bytes of the given stream, and whether the stream is a note.
     """
     beginning = stream.read(ITEM_BYTES + 1)
-    rest = cast(BinaryIO, io.BufferedReader(_PrefixedStream(beginning, stream)))
+    start = io.BytesIO(beginning)
+    rest = cast(BinaryIO, io.BufferedReader(ReadStream(lambda size: start.read(size) or stream.read(size))))
     mark = chronicle.START.encode()
     is_chronicles = mark in beginning or chronicle.START.encode("utf-16-le") in beginning
     return rest, len(beginning) <= ITEM_BYTES and not is_chronicles
 
 
-class _PrefixedStream(io.RawIOBase):
-    """The bytes already read from a stream, followed by the rest of the stream."""
+def _gunzip(stream: BinaryIO, name: str) -> ReadStream:
+    """Decompress a gzip stream. The result has a limit, because a small file can decompress to any size."""
+    file = gzip.GzipFile(fileobj=stream)
+    count = 0
 
-    def __init__(self, beginning: bytes, stream: BinaryIO) -> None:
-        super().__init__()
-        self._beginning = io.BytesIO(beginning)
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._beginning.read(len(buffer)) or self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _GzipStream(io.RawIOBase):
-    """A decompressed gzip stream with a limit, because a small file can decompress to any size."""
-
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        super().__init__()
-        self._file = gzip.GzipFile(fileobj=stream)
-        self._name = name
-        self._count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    def read(size: int) -> bytes:
+        nonlocal count
         try:
-            data = self._file.read1(len(buffer))
+            data = file.read1(size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
-            raise InvalidRequest(f"{self._name} must be a complete gzip file: {exc}") from exc
-        self._count += len(data)
-        if self._count > UNPACKED_BYTES:
-            raise InvalidRequest(f"{self._name} must contain at most {UNPACKED_BYTES:,} bytes unpacked: split it")
-        buffer[: len(data)] = data
-        return len(data)
+            raise InvalidRequest(f"{name} must be a complete gzip file: {exc}") from exc
+        count += len(data)
+        if count > UNPACKED_BYTES:
+            raise InvalidRequest(f"{name} must contain at most {UNPACKED_BYTES:,} bytes unpacked: split it")
+        return data
+
+    return ReadStream(read)
