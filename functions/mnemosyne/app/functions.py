@@ -4,10 +4,11 @@ The import of this module opens no connection, because the framework forks its w
 """
 
 import gc
+from collections.abc import Callable
+from typing import Any
 
 import functions_framework.aio
 from starlette.requests import Request
-from starlette.responses import Response
 
 # Turn off garbage collection during the imports. Imports leave no garbage, and collections would take a thirtieth of
 # the time to the first response.
@@ -20,37 +21,19 @@ gc.enable()
 ignore_offers_of_http2()
 
 
-@functions_framework.aio.http
-async def mcp(request: Request) -> Response:
-    """Serve the `mcp` function: MCP over Streamable HTTP, for agents."""
-    return entry_points.mcp_app()
+def _function(build_app: Callable[[], Any]) -> Callable[[Request], Any]:
+    """Register a deployed function with functions-framework. For example, `mcp_app` builds the app of `mcp`."""
+
+    async def function(request: Request) -> Any:
+        return build_app()
+
+    function.__name__ = build_app.__name__.removesuffix("_app")
+    return functions_framework.aio.http(function)
 
 
-@functions_framework.aio.http
-async def ingest(request: Request) -> Response:
-    """Serve the `ingest` function, which stores the memories of messages that Pub/Sub pushes."""
-    return entry_points.ingest_app()
-
-
-@functions_framework.aio.http
-async def dead_letter(request: Request) -> Response:
-    """Serve the `dead_letter` function, to which Pub/Sub pushes messages that `ingest` could not store."""
-    return entry_points.dead_letter_app()
-
-
-@functions_framework.aio.http
-async def import_object(request: Request) -> Response:
-    """Serve the `import_object` function, to which Pub/Sub pushes notifications about objects in buckets."""
-    return entry_points.import_object_app()
-
-
-@functions_framework.aio.http
-async def auth(request: Request) -> Response:
-    """Serve the `auth` function: the authorization server, which logs people in and issues tokens to clients."""
-    return entry_points.auth_app()
-
-
-@functions_framework.aio.http
-async def migrate(request: Request) -> Response:
-    """Serve the `migrate` function, which applies migrations and runs operators' commands. Workflows call it."""
-    return entry_points.migrate_app()
+mcp = _function(entry_points.mcp_app)
+ingest = _function(entry_points.ingest_app)
+dead_letter = _function(entry_points.dead_letter_app)
+import_object = _function(entry_points.import_object_app)
+auth = _function(entry_points.auth_app)
+migrate = _function(entry_points.migrate_app)
