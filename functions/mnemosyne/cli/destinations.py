@@ -5,8 +5,10 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
+
+from pydantic import TypeAdapter
 
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.import_source import Record, Source
@@ -18,7 +20,7 @@ from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import VALUES, max_values
 from mnemosyne.domain.provenance import Publisher
-from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import NotFound, Unavailable
 from mnemosyne.ids import issue_request_id, new_id
 
@@ -26,6 +28,7 @@ PAUSE_SECONDS = 0.1
 NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
 """The tool `import_memories` accepts file names and error messages of up to this number of characters."""
 Outcomes = Mapping[UUID, IngestStatus]
+_STATUSES: Final = TypeAdapter(list[IngestStatus])
 
 
 class _PollingDestination:
@@ -128,19 +131,11 @@ class McpDestination(_PollingDestination):
     def _outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         ids = {"request_ids": [str(request_id) for request_id in request_ids]}
         answer = self._client.call("ingest_status", ids)
-        statuses = [
-            IngestStatus(
-                request_id=UUID(request["request_id"]),
-                state=IngestState(request["state"]),
-                memory_id=UUID(request["memory_id"]) if request["memory_id"] else None,
-                error=request["error"],
-                note=request.get("note"),
-                updated_at=instant(request["updated_at"]) if request["updated_at"] else None,
-            )
-            for request in answer["requests"]
-            if request["state"] != IngestState.UNKNOWN  # the request was never sent, or has not reached the server yet
-        ]
-        return {status.request_id: status for status in statuses}
+        return {
+            status.request_id: status
+            for status in _STATUSES.validate_python(answer["requests"])
+            if status.state is not IngestState.UNKNOWN  # the request was never sent, or has not reached the server yet
+        }
 
     def content_hash(self, status: IngestStatus) -> str | None:
         with suppress(NotFound):

@@ -36,6 +36,7 @@ from mnemosyne.ports.embedder import Vector
 _MEMORY: Final = TypeAdapter(Memory)
 _EXPORTED: Final = TypeAdapter(ExportedMemory)
 _HIT: Final = TypeAdapter(Hit)
+_STATUSES: Final = TypeAdapter(list[IngestStatus])
 
 
 def filters_json(filters: Filters, excluded: Mapping[str, Collection[str]] | None = None) -> str:
@@ -221,18 +222,7 @@ def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStat
 
     The database returns the statuses as JSON, because reading the same rows with the driver takes ten times as long.
     """
-    outcomes = {}
-    for record in records:
-        request_id = UUID(record["request_id"])
-        outcomes[request_id] = IngestStatus(
-            request_id=request_id,
-            state=IngestState(record["state"]),
-            memory_id=UUID(record["memory_id"]) if record["memory_id"] else None,
-            attempts=record["attempts"],
-            error=record["error"],
-            note=record["note"],
-        )
-    return outcomes
+    return {status.request_id: status for status in _STATUSES.validate_python(records)}
 
 
 def read_memory(record: Mapping[str, Any]) -> Memory:
