@@ -116,7 +116,7 @@ class FakeQueue:
 
 
 class FakeOutcomes:
-    """An OutcomeTopic that keeps the published outcomes in a list."""
+    """A Topic that keeps the published outcomes in a list."""
 
     def __init__(self) -> None:
         self.told: list[Outcome] = []

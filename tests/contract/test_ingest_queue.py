@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mnemosyne.adapters.queues.local import LocalQueue
-from mnemosyne.adapters.queues.pubsub import PubSubOutcomes, PubSubQueue
+from mnemosyne.adapters.queues.pubsub import PubSubQueue, PubSubTopic
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.outcome import Outcome
@@ -167,7 +167,7 @@ def test_attributes_of_the_largest_allowed_size_are_published(pubsub: PubSubEnd)
 def test_outcomes_beyond_one_request_to_the_topic_are_all_published(pubsub: PubSubEnd) -> None:
     status = IngestStatus(request_id=new_id(), state=IngestState.FAILED, error="x" * 2_000)
     outcomes = [Outcome(namespace="ns", message_id=f"{number}", status=status) for number in range(2_500)]
-    PubSubOutcomes(TOPIC).publish(outcomes)
+    PubSubTopic(TOPIC).publish(outcomes)
     assert pubsub.received_ids(len(outcomes)) == {outcome.message_id for outcome in outcomes}
 
 

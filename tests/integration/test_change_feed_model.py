@@ -32,7 +32,7 @@ Kinds = dict[UUID, list[str]]
 
 
 class UnreliableTopic:
-    """A ChangeTopic that keeps messages, and fails at random before or after it has accepted some."""
+    """A Topic that keeps messages, and fails at random before or after it has accepted some."""
 
     def __init__(self, dice: random.Random) -> None:
         self._dice = dice

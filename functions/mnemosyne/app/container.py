@@ -15,7 +15,7 @@ from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.ports.queue import ChangeTopic, IngestQueue, OutcomeTopic
+from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.ports.services import Clock
 from mnemosyne.settings import Settings
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memory_database import MemoryDatabase
     from mnemosyne.adapters.database.object_imports import ObjectImports
     from mnemosyne.adapters.database.pool import Pool
+    from mnemosyne.adapters.queues.pubsub import PubSubTopic
 
 log = EventLog(__name__)
 
@@ -115,12 +116,8 @@ class ConfiguredServices:
         return PubSubQueue(self.settings.topic)
 
     @_once
-    def outcome_topic(self) -> OutcomeTopic | None:
-        if not self.settings.outcome_topic:
-            return None
-        from mnemosyne.adapters.queues.pubsub import PubSubOutcomes
-
-        return PubSubOutcomes(self.settings.outcome_topic)
+    def outcome_topic(self) -> "PubSubTopic | None":
+        return outcome_topic(self.settings)
 
     @_once
     def objects(self) -> "CloudStorage":
@@ -213,16 +210,13 @@ def connection_factory_for(
     )
 
 
-def change_topic(settings: Settings) -> ChangeTopic | None:
-    """Return the topic for changes of memories, or None if the settings have no topic.
-
-    Outcomes of requests are published to the same topic.
-    """
+def outcome_topic(settings: Settings) -> "PubSubTopic | None":
+    """Return the topic for outcomes of requests and changes of memories, or None if the settings have no topic."""
     if not settings.outcome_topic:
         return None
-    from mnemosyne.adapters.queues.pubsub import PubSubChanges
+    from mnemosyne.adapters.queues.pubsub import PubSubTopic
 
-    return PubSubChanges(settings.outcome_topic)
+    return PubSubTopic(settings.outcome_topic)
 
 
 def embedding_space(settings: Settings) -> EmbeddingSpace:

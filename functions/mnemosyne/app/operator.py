@@ -25,16 +25,17 @@ from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app import doctor
-from mnemosyne.app.container import ConfiguredServices, change_topic, connection_factory_for
+from mnemosyne.app.container import ConfiguredServices, connection_factory_for, outcome_topic
 from mnemosyne.app.migrate import deploy
 from mnemosyne.app.signing import signer
 from mnemosyne.domain.archive import ArchivedMemory
+from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import ServiceError
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import Signer
-from mnemosyne.ports.queue import ChangeTopic, IngestQueue
+from mnemosyne.ports.queue import IngestQueue, Topic
 from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
@@ -206,12 +207,12 @@ def announce_changes(settings: Settings) -> dict[str, Any]:
 
     Returns the number of published changes. If the settings have no topic, nothing is published and the result is 0.
     """
-    topic = change_topic(settings)
+    topic = outcome_topic(settings)
     feeds = ChangeFeeds(connection_factory_for(settings))
     return {"announced": announce(feeds, topic) if topic else 0}
 
 
-def announce(feeds: ChangeFeeds, topic: ChangeTopic) -> int:
+def announce(feeds: ChangeFeeds, topic: Topic[ChangeEvent]) -> int:
     """Publish the unpublished events of the change feeds, and return their number.
 
     The events of a memory are published in the order of its changes. After a crash, events may be published again

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 from uuid import UUID
 
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -70,6 +70,8 @@ class Outcome:
     delivery: str = ""
     """Message id of the delivery, if the outcome is of a dead letter; it differs from `message_id` after a redrive.
     Otherwise empty."""
+    ordering_key: ClassVar[str] = ""
+    """Ordering key of the outcome's Pub/Sub message. Empty, because outcomes may be delivered in any order."""
 
     @classmethod
     def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter, delivery: str) -> Self:

@@ -1,12 +1,12 @@
-"""Ports of the ingest queue, and of the topics that report outcomes of requests and changes of memories."""
+"""Ports of the ingest queue, and of the topic that reports outcomes of requests and changes of memories."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import Reading
-from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.provenance import Publisher
+
+MessageT = TypeVar("MessageT", contravariant=True)
 
 
 class IngestQueue(Protocol):
@@ -25,22 +25,12 @@ class IngestQueue(Protocol):
         """Publish a message again, unchanged, and wait until it is durable. Raises Unavailable."""
 
 
-class OutcomeTopic(Protocol):
-    """Topic that reports the outcomes of requests to publishers."""
+class Topic(Protocol[MessageT]):
+    """Topic that reports outcomes of requests (Outcome) or changes of memories (ChangeEvent)."""
 
-    def publish(self, outcomes: Sequence[Outcome]) -> None:
-        """Publish the outcomes and wait until all are durable.
+    def publish(self, messages: Sequence[MessageT]) -> None:
+        """Publish the messages and wait until all are durable.
 
-        Raises Unavailable if one outcome is not durable. The caller may then publish all outcomes again.
-        """
-
-
-class ChangeTopic(Protocol):
-    """Topic of the change feed, which reports changes of memories."""
-
-    def publish(self, events: Sequence[ChangeEvent]) -> None:
-        """Publish the events and wait until all are durable.
-
-        The events of each memory are published in the order in which `events` lists them. Raises Unavailable if one
-        event is not durable. The caller may then publish all events again.
+        The changes of each memory are published in the order in which `messages` lists them. Raises Unavailable if one
+        message is not durable. The caller may then publish all messages again.
         """

@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.quota import Quota
 from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.ports.queue import IngestQueue, OutcomeTopic
+from mnemosyne.ports.queue import IngestQueue, Topic
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.cloud_storage import CloudStorage
@@ -55,7 +56,7 @@ class SubscriberServices(Services, Protocol):
     """Services of the functions that receive Pub/Sub pushes."""
 
     @property
-    def outcome_topic(self) -> OutcomeTopic | None:
+    def outcome_topic(self) -> Topic[Outcome] | None:
         """Topic that reports outcomes of requests; None if none is configured."""
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.queue import OutcomeTopic
+from mnemosyne.ports.queue import Topic
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
@@ -21,7 +21,7 @@ def announce(
     message_id: str,
     dead_letter: DeadLetter | None = None,
     memories: "MemoryStore",
-    topic: OutcomeTopic,
+    topic: Topic[Outcome],
 ) -> None:
     """Publish the outcomes that were not announced yet, and the dead letter if the message has one.
 

@@ -118,26 +118,20 @@ def _maximum_size(message: Any) -> int:
     return len(message.data) + sum(len(name) + 4 * len(value) for name, value in message.attributes.items()) + 100
 
 
-class PubSubOutcomes(_Topic):
-    """The OutcomeTopic on Pub/Sub, which reports the outcomes of requests to publishers."""
+class PubSubTopic(_Topic):
+    """The Topic on Pub/Sub, which reports outcomes of requests and changes of memories."""
 
-    def publish(self, outcomes: Sequence[Outcome]) -> None:
-        self._publish([outcome.encode() for outcome in outcomes])
+    def publish(self, messages: Sequence[Outcome | ChangeEvent]) -> None:
+        """Publish messages, and return when Pub/Sub has accepted all.
 
-
-class PubSubChanges(_Topic):
-    """The ChangeTopic on Pub/Sub, which reports changes of memories."""
-
-    def publish(self, events: Sequence[ChangeEvent]) -> None:
-        """Publish events, and return when Pub/Sub has accepted all. Raises a ServiceError if Pub/Sub refuses or hangs.
-
-        Each ordering key has its own publish request, because all messages of a request must have the same key.
+        Each ordering key has its own publish request, because all messages of a request must have the same key. Raises
+        a ServiceError if Pub/Sub refuses or hangs.
         """
-        by_key: dict[str, list[ChangeEvent]] = {}
-        for event in events:
-            by_key.setdefault(event.ordering_key, []).append(event)
+        by_key: dict[str, list[Outcome | ChangeEvent]] = {}
+        for message in messages:
+            by_key.setdefault(message.ordering_key, []).append(message)
         for key, group in by_key.items():
-            self._publish([event.encode() for event in group], key)
+            self._publish([message.encode() for message in group], key)
 
 
 class PubSubQueue(_Topic):
