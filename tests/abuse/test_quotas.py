@@ -13,8 +13,8 @@ from mcp_types import CallToolResult
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
+from mnemosyne.adapters.database.owner_store import Quotas
 from mnemosyne.adapters.database.quota_cache import FRESH_SECONDS
-from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListQuotas, SetQuota
 from mnemosyne.cli.local import postgres

@@ -11,8 +11,8 @@ import pytest
 
 from mnemosyne.adapters.database.api_keys import ApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.lockouts import Lockouts
 from mnemosyne.adapters.database.oauth import find_valid_grant
+from mnemosyne.adapters.database.owner_store import Lockouts
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListLockouts, LockOut, UndoLockOut

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from click.testing import CliRunner, Result
 
-from mnemosyne.adapters.database.holds import Holds
+from mnemosyne.adapters.database.owner_store import Holds
 from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.app.operations.retention import ApplyRetention

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.holds import Holds
 from mnemosyne.adapters.database.memories import MemoryStore
+from mnemosyne.adapters.database.owner_store import Holds
 from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from mnemosyne.adapters.database import dead_letters
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.holds import Holds
+from mnemosyne.adapters.database.owner_store import Holds
 from mnemosyne.cli import dead_letters as commands
 from mnemosyne.cli.system import LocalSystem
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetter

@@ -11,8 +11,8 @@ import pytest
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.object_imports import ObjectImports
+from mnemosyne.adapters.database.owner_store import Quotas
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.database.quotas import Quotas
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.dead_letter import DeadLetterChoice
 from mnemosyne.domain.memory import IngestState

@@ -16,12 +16,9 @@ from mnemosyne.adapters.database.archive import Archive
 from mnemosyne.adapters.database.audit import AuditLog
 from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.grants import GrantStore
-from mnemosyne.adapters.database.holds import Holds
-from mnemosyne.adapters.database.lockouts import Lockouts
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.memory_database import read_embedding_space
-from mnemosyne.adapters.database.quotas import Quotas
+from mnemosyne.adapters.database.owner_store import GrantStore, Holds, Lockouts, Quotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.adapters.database.retention import Retention
 from mnemosyne.app import doctor

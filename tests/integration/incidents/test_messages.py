@@ -9,7 +9,7 @@ import pytest
 
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.quotas import Quotas
+from mnemosyne.adapters.database.owner_store import Quotas
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.pubsub_message import check_attributes

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from mnemosyne.adapters.database.lockouts import Kind
+from mnemosyne.adapters.database.owner_store import LockoutKind
 from mnemosyne.app.operations.operation import FilledName, Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.oauth import blocked_name
@@ -79,7 +79,7 @@ class LockOut(Operation):
     changes = True
     as_owner = True
 
-    kind: Kind
+    kind: LockoutKind
     who: Annotated[Text, Field(max_length=1_000)]
     """Address or subject of a person, or id of a client, or id of a key."""
 
