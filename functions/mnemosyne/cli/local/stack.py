@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import fasteners
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.embedders.offline import SPACE
-from mnemosyne.cli.local import emulator, functions, postgres, services, upkeep
+from mnemosyne.cli.local import emulator, functions, postgres, services
 from mnemosyne.cli.local.data_dir import DataDir, acquire_now
 from mnemosyne.cli.local.functions import LOOPBACK, FunctionProcess
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -44,7 +45,7 @@ class Stack:
         printed = codes.stat().st_size if codes.exists() else 0
         expired_at = time.monotonic()
         while not stopping.wait(RESTART_SECONDS):
-            printed = upkeep.print_codes(codes, printed, say)
+            printed = _print_codes(codes, printed, say)
             if time.monotonic() - expired_at >= EXPIRY_SECONDS:
                 expired_at = time.monotonic()
                 from mnemosyne.app.operator import expire_memories  # slow to import
@@ -63,6 +64,23 @@ class Stack:
                 if not function.running:
                     say(f"The function {function.target} had ended; starting it again.")
                     function.start()
+
+
+def _print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
+    """Print the log-in codes that follow the first `printed` bytes of the file `codes`.
+
+    Returns the number of bytes, from the beginning of the file, whose codes are printed by now.
+    """
+    if not codes.exists():
+        return printed
+    with codes.open("rb") as file:
+        file.seek(printed)
+        new = file.read()
+    complete_lines = new[: new.rfind(b"\n") + 1]
+    for line in complete_lines.decode(errors="replace").splitlines():
+        code, _, client = line.partition(" ")
+        say(f"Log-in code for {client}: {code}")
+    return printed + len(complete_lines)
 
 
 def environment(
