@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from mnemosyne.cli.journal_lock import lock_journal
-from mnemosyne.cli.private import create_own, private_path, require_own
+from mnemosyne.cli.private import create_own, lock_journal, private_path, require_own
 from mnemosyne.errors import InvalidRequest
 
 VERSION = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne.cli import journal_lock
+from mnemosyne.cli import private
 from mnemosyne.cli.journal import Failure, Journal
 from mnemosyne.domain.outcome import NO_REQUEST
 from mnemosyne.errors import InvalidRequest
@@ -41,7 +41,6 @@ def test_an_import_continues_after_a_full_disk(journal: Journal, tmp_path: Path)
 HOLDER = """
 import sys
 from pathlib import Path
-from mnemosyne.cli import journal_lock
 from mnemosyne.cli.journal import Journal
 Journal(Path(sys.argv[1]), sys.argv[2])
 print("open", flush=True)
@@ -79,14 +78,14 @@ def test_a_lock_file_that_is_not_the_user_s_is_refused_with_the_fix(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     occupy(tmp_path / f"mnemosyne-imports-{os.getuid()}.lock")
     with pytest.raises(InvalidRequest, match="or set TMPDIR to a directory of yours"):
-        journal_lock._lock_file.__wrapped__()
+        private._lock_file.__wrapped__()
 
 
 def test_without_a_temporary_directory_the_error_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("tempfile._get_default_tempdir", _no_directory)
     with pytest.raises(InvalidRequest, match="or set TMPDIR to a directory of yours"):
-        journal_lock._lock_file.__wrapped__()
+        private._lock_file.__wrapped__()
 
 
 def _no_directory() -> str:
