@@ -176,7 +176,7 @@ def _canary_route(services: ConfiguredServices) -> "Route | None":
 
     Returns None if the settings have neither an audience nor a secret with which a caller could be authenticated.
     """
-    from mnemosyne.http.mcp.canary import canary_route
+    from mnemosyne.http.common.health import canary_route
     from mnemosyne.service.canary import check_canary
 
     settings = services.settings

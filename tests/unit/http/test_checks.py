@@ -6,7 +6,7 @@ from starlette.testclient import TestClient
 
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import Unauthorized
-from mnemosyne.http.mcp.canary import FAILED_SECONDS, PASSED_SECONDS, canary_route
+from mnemosyne.http.common.health import CANARY_FAILED_SECONDS, CANARY_PASSED_SECONDS, canary_route
 from mnemosyne.http.push import build_app
 from tests.fakes import FakeServices
 
@@ -53,7 +53,7 @@ def test_six_uptime_checks_within_a_minute_store_one_canary() -> None:
     canary = Canary()
     for _ in range(6):
         assert canary.client.post("/canary", headers=TOKEN).status_code == 200
-    canary.now = PASSED_SECONDS
+    canary.now = CANARY_PASSED_SECONDS
     canary.client.post("/canary", headers=TOKEN)
     assert canary.runs == 2
 
@@ -62,7 +62,7 @@ def test_a_failed_check_is_cached_for_less_time() -> None:
     canary = Canary()
     canary.result = Check("canary", "no", "fix it")
     canary.client.post("/canary", headers=TOKEN)
-    canary.now, canary.result = FAILED_SECONDS, Check("canary", "found")
+    canary.now, canary.result = CANARY_FAILED_SECONDS, Check("canary", "found")
     assert canary.client.post("/canary", headers=TOKEN).status_code == 200
 
 

@@ -15,10 +15,12 @@ from mnemosyne.errors import Unauthorized, Unavailable
 PATHS = ("/health", "/healthz")
 """Paths of the liveness probe. `/healthz` does not work on Cloud Run, which reserves paths that end in z:
 https://cloud.google.com/run/docs/known-issues."""
-
-
 RETRY_AFTER = {"Retry-After": "10"}
 """Header of a 503: the time in seconds until another check is worthwhile."""
+CANARY_PASSED_SECONDS = 240.0
+"""Seconds for which a passed check is not repeated. Google calls `/canary` from six locations in each period of 300
+seconds."""
+CANARY_FAILED_SECONDS = 20.0
 
 
 class SharedChecks:
@@ -78,7 +80,7 @@ def report(checks: Sequence[Check], *, details: bool) -> Response:
     return JSONResponse(body, status_code=200 if ok else 503, headers={} if ok else RETRY_AFTER)
 
 
-async def refusal(request: Request, identify: Callable[[str | None], None]) -> Response | None:
+async def _refusal(request: Request, identify: Callable[[str | None], None]) -> Response | None:
     """Return an error response if the caller is not allowed to run checks, otherwise None.
 
     `identify` raises Unauthorized if the caller is not allowed to run checks.
@@ -104,10 +106,32 @@ def deep_health(
     async def health(request: Request) -> Response:
         if not is_deep(request):
             return await alive(request)
-        rejection = await refusal(request, identify)
+        rejection = await _refusal(request, identify)
         return rejection or report(await anyio.to_thread.run_sync(examine), details=True)
 
     return health
+
+
+def canary_route(
+    check: Callable[[], Sequence[Check]],
+    identify: Callable[[str | None], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Route:
+    """Build the route `/canary`, with which Google's uptime check and `make deploy` test the whole deployment.
+
+    `identify` raises Unauthorized if the caller is not allowed to check the deployment. One check runs at a time, and
+    other callers wait for its result.
+    """
+    checks = SharedChecks(
+        check, passed_seconds=CANARY_PASSED_SECONDS, failed_seconds=CANARY_FAILED_SECONDS, clock=clock
+    )
+
+    async def canary(request: Request) -> Response:
+        if (rejection := await _refusal(request, identify)) is not None:
+            return rejection
+        return report(await checks.run(), details=True)
+
+    return Route("/canary", canary, methods=["POST"])
 
 
 def health_routes(health: Callable[[Request], Awaitable[Response]] = alive) -> list[Route]:
