@@ -9,17 +9,17 @@ LEVELS: Final = 100
 thousand."""
 
 
-def is_too_deep(value: object) -> bool:
-    """Whether a JSON value has more than LEVELS levels of objects and arrays."""
-    level = [value]
-    for _ in range(LEVELS + 1):
-        level = [
+def is_too_deep(value: object, levels: int = LEVELS) -> bool:
+    """Whether a JSON value has more than the given number of levels of objects and arrays."""
+    parents = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        parents = [
             member
-            for parent in level
-            if isinstance(parent, dict | list)
+            for parent in parents
             for member in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(member, dict | list)
         ]
-        if not level:
+        if not parents:
             return False
     return True
 

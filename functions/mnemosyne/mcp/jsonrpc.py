@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from mnemosyne.domain.nesting import is_too_deep
 from mnemosyne.domain.parsing import check_values, excerpt
 from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import InvalidRequest
@@ -15,7 +16,7 @@ _REQUIRED_PARAMS = {
 }
 """For each method, the name and the description of the string parameter that the method needs."""
 DEPTH = 30
-"""Maximum number of levels of nesting in a message. Metadata may have 20 of these levels."""
+"""Maximum levels of objects and arrays in a message. Metadata may have 20 of these levels."""
 
 
 def read(text: str | bytes) -> Any:
@@ -52,7 +53,7 @@ def problem(payload: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) ->
     params = payload.get("params")
     if reason := _params_problem(payload.get("method"), {} if params is None else params):
         return reason
-    if brackets > DEPTH and _depth(payload) > DEPTH:
+    if brackets > DEPTH and is_too_deep(payload, DEPTH):
         return f"it must be nested at most {DEPTH} levels deep"
     return _surrogate_problem(payload) if escaped else None
 
@@ -63,19 +64,6 @@ def _surrogate_problem(payload: Any) -> str | None:
     except UnicodeEncodeError as exc:
         return f"text must be valid Unicode, found the lone surrogate U+{ord(exc.object[exc.start]):04X}"
     return None
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level and depth <= DEPTH:
-        depth += 1
-        level = [
-            value
-            for container in level
-            if isinstance(container, dict | list)
-            for value in (container.values() if isinstance(container, dict) else container)
-        ]
-    return depth
 
 
 def _params_problem(method: Any, params: Any) -> str | None:

@@ -252,8 +252,12 @@ def test_a_request_id_that_cannot_be_encoded_is_answered_with_a_null_id(client: 
 @pytest.mark.parametrize(
     ("depth", "status"), [(28, 200), (29, 400), (500, 400), (970, 400), (1_000, 400), (5_000, 400)]
 )
-def test_json_with_more_than_thirty_levels_is_refused(client: TestClient, depth: int, status: int) -> None:
-    body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
+@pytest.mark.parametrize("innermost", [b"", b"1"])
+def test_json_with_more_than_thirty_levels_is_refused(
+    client: TestClient, depth: int, status: int, innermost: bytes
+) -> None:
+    start = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"b": [], "a": '
+    body = start + b"[" * depth + innermost + b"]" * depth + b"}}"
     response = post(client, body)
     assert response.status_code == status
     assert ("nested" in response.text) is (status == 400)
