@@ -1,12 +1,13 @@
 """Import and export files in parts, so that no HTTP request holds a whole file."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
+
+from pydantic import Field
 
 from mnemosyne.domain.failed_request import failed_request
 from mnemosyne.domain.memory import (
@@ -19,7 +20,7 @@ from mnemosyne.domain.memory import (
     Reading,
 )
 from mnemosyne.domain.memory_input import Defaults
-from mnemosyne.domain.parsing import VALUES, check_values
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, VALUES, Filled, Id, Input, Instant, Text, check_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import escape
@@ -46,6 +47,9 @@ FRONT_MATTER_CHARACTERS = 100_000
 """Maximum number of characters of the front matter in an exported page of Markdown files, counted as JSON. Front matter
 is all fields but the content. Writing it as YAML takes about one to ten microseconds of CPU time a character. A page
 with a single memory may have more."""
+PART_CHARACTERS = 2_500_000
+"""Maximum number of characters of a part of a file. Even with JSON escapes, the part fits into the maximum size of a
+request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,20 +70,39 @@ class ReadItem:
     """Names of the unknown fields of the record."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FilePart:
-    """A part of a file: complete records, and the number of the line at which the part begins."""
+class RefusedRecord(Input):
+    """A record that the caller could not read from the file: the record's source and key, and the error."""
 
-    name: str
-    text: str
-    format: str | None = None
-    """One of FORMATS. None if the suffix of the name determines the format."""
-    first_line: int = 1
-    modified: datetime | None = None
-    timezone: str = "UTC"
-    """Time zone of the local times in records."""
-    refused: Sequence[Mapping[str, Any]] = ()
-    """Records that the caller could not read, each with `source`, `key`, `request_id` and `error`."""
+    error: Annotated[Filled, Field(max_length=1_000)]
+    # The fields `source` and `key` allow values that the types `Source` and `Key` do not allow. An invalid source, for
+    # example a source of two lines, can be the reason why the caller could not read the record.
+    source: Annotated[Filled, Field(max_length=SOURCE_LIMIT)]
+    key: Annotated[Filled, Field(max_length=KEY_LIMIT)]
+    request_id: Id | None = None
+
+
+class FilePart(Input):
+    """A part of a file: complete JSON lines, complete chronicles (blocks of `TS:` to `BODY:` lines) or one note."""
+
+    name: Annotated[
+        Filled,
+        Field(min_length=1, max_length=1_000, description="Name of the file; its extension determines the format."),
+    ]
+    text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
+    format: Annotated[
+        Literal["jsonl", "chronicle", "markdown"] | None,
+        Field(description="Format of the file, if the name does not determine it."),
+    ] = None
+    first_line: Annotated[int, Field(ge=1, le=2**31, description="Number of the part's first line in the file.")] = 1
+    modified: Annotated[
+        Instant | None, Field(description="When the file was written: the time of notes and deletions without a time.")
+    ] = None
+    timezone: Annotated[
+        Text, Field(description="IANA name, else UTC: the zone of local times in records without a zone.")
+    ] = "UTC"
+    refused: Annotated[
+        list[RefusedRecord], Field(max_length=BATCH_LIMIT, description="Records that the caller could not read.")
+    ] = []  # noqa: RUF012 - pydantic makes each its own
 
 
 def take_file(namespace: str, part: FilePart, services: Services, *, client: str = "") -> Sequence[ReadItem]:
@@ -107,7 +130,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
         readings.append(
             seen_requests.check(item, read_item(item, _defaults(namespace, part, place), vault=VAULT), place)[0]
         )
-    unread = [failed_request(record["error"], _defaults(namespace, part), record) for record in part.refused]
+    unread = [failed_request(record.error, _defaults(namespace, part), vars(record)) for record in part.refused]
     if records := [*readings, *unread]:
         publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)
         ingest.accept(namespace, records, services, publisher)

@@ -9,7 +9,7 @@ from pydantic import Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import BATCH_LIMIT
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, Filled, Id, Ids, Input, Instant, Text
+from mnemosyne.domain.parsing import Ids, Text
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
@@ -24,44 +24,6 @@ of CPU time."""
 MARKDOWN_PAGE = 10.0
 """Cost of a page of Markdown files, in units of the rate limit. Writing YAML is slow (see
 `transfer.FRONT_MATTER_CHARACTERS`)."""
-PART_CHARACTERS = 2_500_000
-"""Maximum number of characters of a part of a file. Even with JSON escapes, the part fits into the maximum size of a
-request."""
-
-
-class RefusedInput(Input):
-    """A record that the caller could not read from the file: the record's source and key, and the error."""
-
-    error: Annotated[Filled, Field(max_length=1_000)]
-    # The fields `source` and `key` allow values that the types `Source` and `Key` do not allow. An invalid source, for
-    # example a source of two lines, can be the reason why the caller could not read the record.
-    source: Annotated[Filled, Field(max_length=SOURCE_LIMIT)]
-    key: Annotated[Filled, Field(max_length=KEY_LIMIT)]
-    request_id: Id | None = None
-
-
-class ImportArguments(Input):
-    """A part of a file: complete JSON lines, complete chronicles (blocks of `TS:` to `BODY:` lines) or one note."""
-
-    name: Annotated[
-        Filled,
-        Field(min_length=1, max_length=1_000, description="Name of the file; its extension determines the format."),
-    ]
-    text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
-    format: Annotated[
-        Literal["jsonl", "chronicle", "markdown"] | None,
-        Field(description="Format of the file, if the name does not determine it."),
-    ] = None
-    first_line: Annotated[int, Field(ge=1, le=2**31, description="Number of the part's first line in the file.")] = 1
-    modified: Annotated[
-        Instant | None, Field(description="When the file was written: the time of notes and deletions without a time.")
-    ] = None
-    timezone: Annotated[
-        Text, Field(description="IANA name, else UTC: the zone of local times in records without a zone.")
-    ] = "UTC"
-    refused: Annotated[
-        list[RefusedInput], Field(max_length=BATCH_LIMIT, description="Records that the caller could not read.")
-    ] = []  # noqa: RUF012 - pydantic makes each its own
 
 
 class Imported(Result):
@@ -83,10 +45,9 @@ class ImportedPart(Result):
     request_ids: list[UUID]
 
 
-def _import_memories(arguments: ImportArguments, principal: Principal, services: Services) -> Reply:
+def _import_memories(arguments: transfer.FilePart, principal: Principal, services: Services) -> Reply:
     zone(arguments.timezone)
-    part = transfer.FilePart(**arguments.model_dump())
-    items = transfer.take_file(principal.namespace, part, services, client=principal.name)
+    items = transfer.take_file(principal.namespace, arguments, services, client=principal.name)
     return Reply(ImportedPart(items=items, request_ids=[item.request_id for item in items if item.request_id]))
 
 
@@ -104,7 +65,7 @@ IMPORT_MEMORIES = Tool(
     name="import_memories",
     title="Import a part of a file",
     description="Store the memories in a part of a file of JSON lines, chronicles or Markdown, up to 100 at a time.",
-    arguments=ImportArguments,
+    arguments=transfer.FilePart,
     result=ImportedPart,
     returns_stored_text=True,
     units=_units_of_part,
