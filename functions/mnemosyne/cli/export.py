@@ -5,7 +5,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,7 +14,7 @@ import click
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.options import check_name
-from mnemosyne.cli.private import private
+from mnemosyne.cli.private import private, replacement
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import lines_of, plain, say
@@ -63,7 +63,7 @@ def _export(format_: str, output: Path | None, namespace: str, target_values: Ma
                         file.write(text)
                     count += 1
         else:
-            with _replacement(output) if output else nullcontext(_standard_output()) as stream:
+            with _open_output(output) if output else nullcontext(_standard_output()) as stream:
                 for record in records:
                     _write(stream, record)
                     count += 1
@@ -105,24 +105,10 @@ def _complete_or_empty(directory: Path) -> Iterator[Path]:
         shutil.rmtree(part)
 
 
-@contextmanager
-def _replacement(output: Path) -> Iterator[TextIO]:
-    """Yield a temporary file, which replaces the output file when the `with` block ends.
-
-    Only its owner can read the temporary file. If the `with` block fails, the old output file stays.
-    """
+def _open_output(output: Path) -> AbstractContextManager[TextIO]:
+    """Open a file that replaces the output file when it is complete. A device or a pipe is not replaced."""
     target = output.resolve()
-    if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
-        with private(output) as stream:
-            yield stream
-        return
-    part = target.with_name(f".{secrets.token_hex(8)}.export")
-    try:
-        with private(part, follow=False) as stream:
-            yield stream
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    return private(output) if target.exists() and not target.is_file() else replacement(target)
 
 
 def _standard_output() -> TextIO:

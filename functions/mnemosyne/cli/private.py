@@ -11,8 +11,8 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
@@ -36,6 +36,22 @@ def private(path: Path, *, follow: bool = True) -> TextIO:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fchmod(descriptor, 0o600)
     return os.fdopen(descriptor, "w", encoding="utf-8", newline="")
+
+
+@contextmanager
+def replacement(path: Path) -> Iterator[TextIO]:
+    """Yield a private temporary file, which replaces the file at `path` when the `with` block ends.
+
+    If the `with` block fails, the old file stays. If `path` is a symbolic link, the link is replaced, and nothing is
+    written to its target.
+    """
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with private(part, follow=False) as stream:
+            yield stream
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def private_path(path: Path, suffix: str) -> Path:
@@ -148,29 +164,18 @@ class FailuresFile:
             )
 
     def write(self, failures: Iterable[Mapping[str, Any]]) -> int:
-        """Write these failures to the file, or delete the file if there are none. Return the number of failures.
-
-        Earlier failures are overwritten. The file is written under a temporary name and renamed when it is complete.
-        Therefore, if a link has the final name, nothing is written to the link's target.
-        """
+        """Replace the file by these failures, or delete it if there are none. Return the number of failures."""
         self.check()
-        new = self.path.with_name(f".{secrets.token_hex(8)}.failures")
         count = 0
         try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            with replacement(self.path) as file:
                 for failure in failures:
                     file.write(_line(failure))
                     count += 1
-            if count:
-                new.replace(self.path)
-            else:
+            if not count:
                 self.path.unlink(missing_ok=True)
         except OSError as exc:
             raise InvalidRequest(f"the list of failures {plain(self.path)} cannot be written: {exc.strerror}") from exc
-        finally:
-            with suppress(FileNotFoundError):
-                new.unlink()
         return count
 
 
