@@ -124,7 +124,6 @@ class _LineHandler(logging.StreamHandler[TextIO]):
     """Writes each record as a line. Leaves out the steps of `StreamHandler` that would have no effect here."""
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Write the record."""
         try:
             line = f"{self.format(record)}{self.terminator}"
             with self.lock or nullcontext():

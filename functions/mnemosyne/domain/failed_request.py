@@ -61,7 +61,6 @@ def _content_hash(fields: Mapping[str, Any]) -> str | None:
 
 
 def _parse_uuid(value: object) -> UUID | None:
-    """Return the value as a UUID; None if it is not valid."""
     try:
         parsed = uuid(value)
     except ValueError:

@@ -28,7 +28,6 @@ _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13
 
 
 def _date_pattern(hyphen: str) -> str:
-    """Return a pattern for valid dates, with the given separator."""
     return (
         f"(?:(?!0000)[0-9]{{4}}{hyphen}(?:(?:0[13578]|1[02]){hyphen}(?:{_DAY}|29|30|31)"
         f"|(?:0[469]|11){hyphen}(?:{_DAY}|29|30)|02{hyphen}{_DAY})|(?!0000){_LEAP_YEAR}{hyphen}02{hyphen}29)"

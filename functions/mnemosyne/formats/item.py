@@ -132,5 +132,4 @@ def valid_unicode(name: str) -> str:
 
 
 def _replace_unstorable(name: str, characters: int = 100) -> str:
-    """Replace characters that cannot be stored."""
     return name[:characters].encode(errors="replace").decode().replace("\x00", "?")

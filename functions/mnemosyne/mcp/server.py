@@ -121,7 +121,6 @@ def build_server(services: Services, *, database: ThreadLimiter, principal: Prin
 
 
 def _tool_handlers(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
-    """Return the handlers of requests about tools."""
     names = ", ".join(tool.name for tool in TOOLS)
     publishing = ThreadLimiter(PUBLISHING_THREADS)
 
@@ -166,8 +165,6 @@ def _tool_handlers(services: Services, database: ThreadLimiter, principal: Princ
 
 
 def _resource_handlers(services: Services, database: ThreadLimiter, principal: Principal | None) -> dict[str, Any]:
-    """Return the handlers of requests about resources."""
-
     async def list_resources(
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourcesResult:
@@ -208,8 +205,6 @@ def _resource_handlers(services: Services, database: ThreadLimiter, principal: P
 
 
 def _prompt_handlers() -> dict[str, Any]:
-    """Return the handlers of requests about prompts."""
-
     async def list_prompts(
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListPromptsResult:

@@ -200,7 +200,6 @@ class _TokenCounts:
         return counts
 
     def add(self, documents: Sequence[NDArray[np.intp]], vocabulary: int) -> None:
-        """Add the tokens of documents to the counts in the file."""
         with self._counting:
             counts = self.read(vocabulary)
             for ids in documents:
