@@ -10,7 +10,7 @@ from mcp_types import TextContent
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
-from mnemosyne.mcp.tools.search import MEMORY_SEARCH
+from mnemosyne.mcp.tools.search import memory_search
 from tests.fakes import FakeServices
 from tests.memories import store_contents
 
@@ -45,7 +45,7 @@ def test_ten_hits_of_390_characters_are_at_most_a_thousand_tokens(javascript: st
     texts = [" ".join(turns[n * 8 : n * 8 + 8])[:390] for n in range(10)]
     store_contents(services.memories_of("ada"), *texts)
     caller = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ}))
-    answer = call(MEMORY_SEARCH, {"query": texts[0]}, caller, services)
+    answer = call(memory_search, {"query": texts[0]}, caller, services)
     assert answer.structured_content is not None
     assert [len(memory["content"]) for memory in answer.structured_content["memories"]] == [390] * 10
     counted = _tokens(javascript, *(block.text for block in answer.content if isinstance(block, TextContent)), *texts)

@@ -26,7 +26,7 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools.read import GET_MEMORY
+from mnemosyne.mcp.tools.read import get_memory
 from mnemosyne.service import deliveries, forgetting
 from tests.fakes import FakeOutcomes, FakeServices, request
 from tests.integration.test_forgetting import forget, proceed, titles
@@ -99,7 +99,7 @@ def test_a_caller_who_may_not_delete_a_held_memory_does_not_read_the_reason(
     services: FakeServices, hold_id: UUID
 ) -> None:
     reader = Principal(id="reader", namespace="ns", scopes=frozenset({Scope.READ}))
-    result = call(GET_MEMORY, {"id": str(hold_id), "neighbours": True}, reader, services)
+    result = call(get_memory, {"id": str(hold_id), "neighbours": True}, reader, services)
     assert result.structured_content
     assert REASON not in str(result)
 

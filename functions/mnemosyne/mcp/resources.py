@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mnemosyne.mcp.record import URI_SCHEME, uri_of
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tool_errors import is_refusal
-from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
+from mnemosyne.mcp.tools.read import get_memory, list_memories
 
 RECENT = uri_of("recent")
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -37,9 +37,9 @@ TEMPLATE = mcp_types.ResourceTemplate(
 def find_reader(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
     """Return the tool that reads the resource at a URI, and its arguments; None if there is no such resource."""
     if uri == RECENT:
-        return LIST_MEMORIES, {"limit": PAGE_SIZE}
+        return list_memories, {"limit": PAGE_SIZE}
     memory_id = uri.removeprefix(URI_SCHEME)
-    return (GET_MEMORY, {"id": memory_id}) if uri.startswith(URI_SCHEME) and UUID_FORM.fullmatch(memory_id) else None
+    return (get_memory, {"id": memory_id}) if uri.startswith(URI_SCHEME) and UUID_FORM.fullmatch(memory_id) else None
 
 
 def list_resources(result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:

@@ -27,7 +27,7 @@ from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import current_principal
 from mnemosyne.mcp.tool_errors import DECLINED, failure
 from mnemosyne.mcp.tools import AGENT_TOOLS, TOOLS, console_tools, find
-from mnemosyne.mcp.tools.read import LIST_MEMORIES
+from mnemosyne.mcp.tools.read import list_memories
 from mnemosyne.mcp.wait import outcome_within, wait_of
 from mnemosyne.observability import TRACEPARENT, trace
 from mnemosyne.ports.services import Services
@@ -172,7 +172,7 @@ def _resource_handlers(services: Services, database: ThreadLimiter, principal: P
         if not caller.may(Scope.READ):
             return mcp_types.ListResourcesResult(resources=[])
         page = {"limit": resources.PAGE_SIZE, "cursor": cursor}
-        result = await database.run(caller, call, LIST_MEMORIES, page, caller, services)
+        result = await database.run(caller, call, list_memories, page, caller, services)
         return resources.list_resources(result, first=cursor is None)
 
     async def list_templates(

@@ -82,15 +82,12 @@ argument is the structured result of the call that accepted the request."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool(Generic[ArgumentsT]):
-    """A tool for agents: its description, its options, and the function that runs it."""
+class ToolOptions:
+    """Description and options of a tool."""
 
-    name: str
     title: str
     description: str
-    arguments: type[ArgumentsT]
     result: type[Result]
-    run: Callable[[ArgumentsT, Principal, Services], Reply]
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
@@ -111,7 +108,7 @@ class Tool(Generic[ArgumentsT]):
     them."""
     has_view: bool = False
     """Whether the MCP App shows the tool's results, in hosts that support apps."""
-    asks_first: "Tool[ArgumentsT] | None" = None
+    asks_first: "Tool[Any] | None" = None
     """Tool that builds the `question` to the user, for a call that cannot be undone. If the client can show a form, the
     user must confirm before the call."""
     outcome: Look | None = None
@@ -120,6 +117,15 @@ class Tool(Generic[ArgumentsT]):
     """Sentence that is appended to errors about arguments. For example, no memory of a batch was stored."""
     deprecated: str | None = None
     """For a deprecated tool, a sentence that names its replacement."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool(ToolOptions, Generic[ArgumentsT]):
+    """A tool for agents: its description, its options, and the function that runs it."""
+
+    name: str
+    arguments: type[ArgumentsT]
+    run: Callable[[ArgumentsT, Principal, Services], Reply]
 
     def units_of(self, arguments: Mapping[str, Any]) -> float:
         """Return the units that a call costs in addition to the fixed cost of a request (see `domain.rate_limit`)."""
@@ -162,6 +168,17 @@ class Tool(Generic[ArgumentsT]):
                 open_world_hint=False,
             ),
         )
+
+
+class tool(ToolOptions):  # noqa: N801 - a decorator
+    """Decorator that makes a tool from the function that runs it.
+
+    The tool has the name of the function, and the type of the function's parameter `arguments`.
+    """
+
+    def __call__(self, run: Callable[[ArgumentsT, Principal, Services], Reply]) -> Tool[ArgumentsT]:
+        """Return the tool."""
+        return Tool(name=run.__name__, arguments=run.__annotations__["arguments"], run=run, **vars(self))
 
 
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")

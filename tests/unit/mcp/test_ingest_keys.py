@@ -12,7 +12,7 @@ from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import deletion_id, version_id
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
+from mnemosyne.mcp.tools.ingest import ingest_memories, ingest_memory
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices
 from tests.memories import list_memories, store
@@ -28,7 +28,7 @@ KEYED = {
 
 def test_a_request_id_is_derived_from_the_record_s_version() -> None:
     services = FakeServices()
-    ids = [call(INGEST_MEMORY, KEYED, CALLER, services).structured_content["request_id"] for _ in range(2)]
+    ids = [call(ingest_memory, KEYED, CALLER, services).structured_content["request_id"] for _ in range(2)]
     version = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
     assert ids == [str(version)] * 2
     ((_, (published,)), _) = services.queue.published
@@ -37,8 +37,8 @@ def test_a_request_id_is_derived_from_the_record_s_version() -> None:
 
 def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any] | None:
     """Return the answer that a call with `wait` would get now; None if there is no outcome yet."""
-    assert INGEST_MEMORY.outcome and queued.structured_content
-    reply = INGEST_MEMORY.outcome(queued.structured_content, CALLER, services)
+    assert ingest_memory.outcome and queued.structured_content
+    reply = ingest_memory.outcome(queued.structured_content, CALLER, services)
     return reply.result.model_dump(mode="json") if reply else None
 
 
@@ -50,7 +50,7 @@ def _fail(services: FakeServices) -> UUID:
 
 def test_a_waiting_call_does_not_return_an_earlier_failure_of_the_same_version(services: FakeServices) -> None:
     failed = _fail(services)
-    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
+    queued = call(ingest_memory, KEYED | {"wait": 5}, CALLER, services)
     assert _looked_up(services, queued) is None
     _fail(services)
     status = _looked_up(services, queued)
@@ -58,15 +58,15 @@ def test_a_waiting_call_does_not_return_an_earlier_failure_of_the_same_version(s
 
 
 def test_a_waiting_call_returns_at_once_if_the_same_version_is_stored(services: FakeServices) -> None:
-    call(INGEST_MEMORY, KEYED, CALLER, services)
+    call(ingest_memory, KEYED, CALLER, services)
     ((_, (published,)),) = services.queue.published
     store(services.memories, published)
-    status = _looked_up(services, call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services))
+    status = _looked_up(services, call(ingest_memory, KEYED | {"wait": 5}, CALLER, services))
     assert status and status["status"] == "stored"
 
 
 def test_the_first_waiting_call_for_a_version_returns_any_outcome(services: FakeServices) -> None:
-    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
+    queued = call(ingest_memory, KEYED | {"wait": 5}, CALLER, services)
     assert queued.structured_content and set(queued.structured_content) == {"status", "request_id"}
     _fail(services)
     status = _looked_up(services, queued)
@@ -95,7 +95,7 @@ DELETED = {"op": "delete", "source": "crm", "key": "1", "request_id": NAMED["req
 def test_a_waiting_call_does_not_return_the_outcome_of_another_request_with_its_id(
     other: dict[str, Any], deleted: bool, services: FakeServices
 ) -> None:
-    call(INGEST_MEMORY, NAMED, CALLER, services)
+    call(ingest_memory, NAMED, CALLER, services)
     _deliver(services)
     if deleted:
         (memory,) = list_memories(services.memories)
@@ -111,10 +111,10 @@ def test_a_waiting_call_does_not_return_the_outcome_of_another_request_with_its_
 def test_a_waiting_deletion_does_not_return_the_outcome_of_the_deletion_of_another_record(
     services: FakeServices,
 ) -> None:
-    call(INGEST_MEMORY, DELETED, CALLER, services)
+    call(ingest_memory, DELETED, CALLER, services)
     _deliver(services)
     assert error_of(services, "ingest_memory", **DELETED | {"key": "2"}, wait=5).startswith("request_id must be unique")
-    again = call(INGEST_MEMORY, DELETED | {"wait": 5}, CALLER, services)
+    again = call(ingest_memory, DELETED | {"wait": 5}, CALLER, services)
     status = _looked_up(services, again)
     assert status and status["status"] == "deleted"
 
@@ -122,7 +122,7 @@ def test_a_waiting_deletion_does_not_return_the_outcome_of_the_deletion_of_anoth
 def test_an_attempt_without_an_outcome_is_not_an_earlier_outcome(services: FakeServices) -> None:
     postponed = FailedRequest(request_id=UUID(NAMED["request_id"]), error="the embedder is away")
     services.memories_of(CALLER.namespace).record_attempt([postponed])
-    answer = call(INGEST_MEMORY, NAMED | {"wait": 5}, CALLER, services).structured_content
+    answer = call(ingest_memory, NAMED | {"wait": 5}, CALLER, services).structured_content
     assert answer == {"status": "queued", "request_id": NAMED["request_id"]}
 
 
@@ -143,7 +143,7 @@ def test_an_unsupported_field_of_a_record_is_refused_by_name(field: dict[str, An
 def test_a_record_is_deleted_by_its_key() -> None:
     services = FakeServices()
     deleted = {"op": "DELETE", "source": "adk://app/ada", "key": "event-1", "timestamp": "2026-05-20T12:00:00Z"}
-    answer = call(INGEST_MEMORIES, {"memories": [deleted]}, CALLER, services).structured_content
+    answer = call(ingest_memories, {"memories": [deleted]}, CALLER, services).structured_content
     assert answer["request_ids"] == [str(deletion_id("adk://app/ada", "event-1", NOW))]
     ((data, attributes),) = services.queue.messages
     (deletion,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
@@ -151,7 +151,7 @@ def test_a_record_is_deleted_by_its_key() -> None:
 
 
 def test_a_record_whose_key_is_a_number_is_deleted_by_the_number(services: FakeServices) -> None:
-    call(INGEST_MEMORY, KEYED | {"key": 4711}, CALLER, services)
+    call(ingest_memory, KEYED | {"key": 4711}, CALLER, services)
     ((data, attributes),) = services.queue.messages
     store(services.memories, *decode(Published(message_id="", data=data, attributes=attributes)).requests)
     assert answer_of(services, "delete_memory", source=KEYED["source"], key=4711)["id"]
@@ -163,7 +163,7 @@ def test_a_record_whose_key_is_a_number_is_deleted_by_the_number(services: FakeS
 def test_a_batch_may_have_two_versions_of_a_record() -> None:
     services = FakeServices()
     memories = [KEYED, KEYED | {"content": "other"}, KEYED | {"timestamp": "2026-05-20T12:00:01Z"}]
-    queued = call(INGEST_MEMORIES, {"memories": memories}, CALLER, services).structured_content
+    queued = call(ingest_memories, {"memories": memories}, CALLER, services).structured_content
     assert len(set(queued["request_ids"])) == 3
 
 
@@ -191,7 +191,7 @@ def test_versions_and_deletions_without_a_timestamp_take_effect_in_the_order_of_
 
 
 def test_a_version_that_occurs_twice_in_a_batch_is_one_request() -> None:
-    first, second = call(INGEST_MEMORIES, {"memories": [KEYED, KEYED]}, CALLER, FakeServices()).structured_content[
+    first, second = call(ingest_memories, {"memories": [KEYED, KEYED]}, CALLER, FakeServices()).structured_content[
         "request_ids"
     ]
     assert first == second

@@ -10,7 +10,7 @@ from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import Reply, Result
-from mnemosyne.mcp.tools.ingest import INGEST_MEMORY
+from mnemosyne.mcp.tools.ingest import ingest_memory
 from mnemosyne.mcp.wait import outcome_within, wait_of
 from tests.fakes import FakeServices
 
@@ -54,7 +54,7 @@ def test_an_unavailable_database_does_not_fail_a_waiting_call() -> None:
 
 @pytest.mark.parametrize(("value", "seconds"), [({}, 0), ({"wait": "5"}, 5), ({"wait": None}, 0), ({"wait": 2.5}, 2.5)])
 def test_the_argument_wait_is_converted_if_it_is_unambiguous(value: dict[str, Any], seconds: float) -> None:
-    assert wait_of(INGEST_MEMORY, {"content": "a"} | value) == seconds
+    assert wait_of(ingest_memory, {"content": "a"} | value) == seconds
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_argument_wait_is_converted_if_it_is_unambiguous(value: dict[str, An
 )
 def test_an_invalid_wait_is_refused_and_nothing_is_published(wait: Any, message: str) -> None:
     services = FakeServices()
-    result = call(INGEST_MEMORY, {"content": "a", "wait": wait}, LOCAL, services)
+    result = call(ingest_memory, {"content": "a", "wait": wait}, LOCAL, services)
     assert result.is_error
     assert message in str(result.content[0])
     assert services.queue.published == []
@@ -76,6 +76,6 @@ def test_an_invalid_wait_is_refused_and_nothing_is_published(wait: Any, message:
 def test_waiting_needs_the_read_scope() -> None:
     services = FakeServices()
     writer = Principal(id="w", namespace="w", scopes=frozenset({Scope.WRITE}))
-    result = call(INGEST_MEMORY, {"content": "a", "wait": 1}, writer, services)
+    result = call(ingest_memory, {"content": "a", "wait": 1}, writer, services)
     assert "wait needs the scope read: leave it out" in str(result.content[0])
     assert services.queue.published == []

@@ -27,7 +27,7 @@ from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets, client_add
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import find
-from mnemosyne.mcp.tools.read import GET_MEMORY
+from mnemosyne.mcp.tools.read import get_memory
 from mnemosyne.observability import EventLog
 from mnemosyne.service.api_keys import key_id
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Authenticator, NoAuthenticator
@@ -257,7 +257,7 @@ def _tool_name(call: Any) -> str | None:
     if not isinstance(call, Mapping):
         return None
     if call.get("method") == "resources/read":
-        return GET_MEMORY.name
+        return get_memory.name
     params = call.get("params") if call.get("method") == "tools/call" else None
     name = params.get("name") if isinstance(params, Mapping) else None
     return name if isinstance(name, str) else None

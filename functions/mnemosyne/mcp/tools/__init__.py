@@ -5,32 +5,23 @@ from functools import cache
 from typing import Any
 
 from mnemosyne.mcp.tool import Tool
-from mnemosyne.mcp.tools.connector import FETCH, SEARCH
-from mnemosyne.mcp.tools.delete import DELETE_MEMORY
+from mnemosyne.mcp.tools import connector, delete, hook, ingest, ingest_status, manage, read, retrieve, search, update
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
-from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
-from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
-from mnemosyne.mcp.tools.ingest_status import INGEST_STATUS
-from mnemosyne.mcp.tools.manage import MEMORY_STATS, RATE_MEMORY
-from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
-from mnemosyne.mcp.tools.retrieve import RETRIEVE_MEMORIES
-from mnemosyne.mcp.tools.search import MEMORY_SEARCH
-from mnemosyne.mcp.tools.update import UPDATE_MEMORY
 
 TOOLS: tuple[Tool[Any], ...] = (
-    INGEST_MEMORY,
-    INGEST_MEMORIES,
-    INGEST_STATUS,
-    MEMORY_SEARCH,
-    RETRIEVE_MEMORIES,
-    GET_MEMORY,
-    LIST_MEMORIES,
-    UPDATE_MEMORY,
-    RATE_MEMORY,
-    DELETE_MEMORY,
-    MEMORY_STATS,
-    SEARCH,
-    FETCH,
+    ingest.ingest_memory,
+    ingest.ingest_memories,
+    ingest_status.ingest_status,
+    search.memory_search,
+    retrieve.retrieve_memories,
+    read.get_memory,
+    read.list_memories,
+    update.update_memory,
+    manage.rate_memory,
+    delete.delete_memory,
+    manage.memory_stats,
+    connector.search,
+    connector.fetch,
 )
 
 CONSOLE_NAMES = frozenset({
@@ -38,7 +29,7 @@ CONSOLE_NAMES = frozenset({
     "drop_dead_letters", "import_memories", "export_memories", "change_tag", "who_am_i",
     "similar_memories", "forget_memories", "list_audit",
 })  # fmt: skip
-AGENT_TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)}
+AGENT_TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, hook.recall_for_hook, *DEPRECATED_TOOLS)}
 """Tools that agents, hooks and old clients call."""
 
 

@@ -11,7 +11,7 @@ from mnemosyne.domain.parsing import Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.time.window import bounds
 from mnemosyne.mcp import cursors
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import DateAsText, Limit
 from mnemosyne.ports.services import Services
 
@@ -60,7 +60,16 @@ class AuditPage(Result):
     next_cursor: str | None
 
 
-def _list_audit(arguments: AuditArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Audit trail",
+    description="List who did what in this namespace, the latest first: calls of tools and operators' operations.",
+    result=AuditPage,
+    returns_stored_text=True,
+    units=lambda arguments: rate_limit.COUNTING if arguments.get("person") or arguments.get("action") else 0.0,
+    read_only=True,
+    operates=True,
+)
+def list_audit(arguments: AuditArguments, principal: Principal, services: Services) -> Reply:
     events = services.memories_of(principal.namespace).audit_events(
         bounds(arguments.after, arguments.before, timezone=arguments.timezone),
         arguments.person,
@@ -70,17 +79,3 @@ def _list_audit(arguments: AuditArguments, principal: Principal, services: Servi
     )
     page, next_cursor = cursors.page(events, arguments.limit)
     return Reply(AuditPage(events=page, next_cursor=next_cursor))
-
-
-LIST_AUDIT = Tool(
-    name="list_audit",
-    title="Audit trail",
-    description="List who did what in this namespace, the latest first: calls of tools and operators' operations.",
-    arguments=AuditArguments,
-    result=AuditPage,
-    returns_stored_text=True,
-    units=lambda arguments: rate_limit.COUNTING if arguments.get("person") or arguments.get("action") else 0.0,
-    run=_list_audit,
-    read_only=True,
-    operates=True,
-)

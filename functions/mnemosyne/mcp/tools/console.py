@@ -15,13 +15,13 @@ from mnemosyne.domain.parsing import Input, Session, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.mcp.record import MemoryLine, brief
-from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.audit import LIST_AUDIT
-from mnemosyne.mcp.tools.console_queries import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
-from mnemosyne.mcp.tools.forget import FORGET_MEMORIES
-from mnemosyne.mcp.tools.operate import DROP_DEAD_LETTERS, LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
-from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
-from mnemosyne.mcp.tools.update import CHANGE_TAG
+from mnemosyne.mcp.tool import Reply, Result, Tool, tool
+from mnemosyne.mcp.tools.audit import list_audit
+from mnemosyne.mcp.tools.console_queries import memory_facets, memory_history, memory_timeline
+from mnemosyne.mcp.tools.forget import forget_memories
+from mnemosyne.mcp.tools.operate import drop_dead_letters, list_dead_letters, list_requests, redrive
+from mnemosyne.mcp.tools.transfer import export_memories, import_memories
+from mnemosyne.mcp.tools.update import change_tag
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
 
@@ -50,7 +50,15 @@ class SimilarResult(Result):
     similar: list[SimilarMemory]
 
 
-def _similar_memories(arguments: SimilarArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Similar memories",
+    description="The memory that has a content already, and memories about the same. Stores nothing.",
+    result=SimilarResult,
+    returns_stored_text=True,
+    units=lambda arguments: rate_limit.SEARCH["hybrid"],
+    read_only=True,
+)
+def similar_memories(arguments: SimilarArguments, principal: Principal, services: Services) -> Reply:
     same = services.memories_of(principal.namespace).with_content(content_hash(arguments.content, arguments.session))
     query = SearchQuery(query=arguments.content[:SIMILAR_CHARACTERS], limit=SIMILAR_LIMIT + 1, characters=0)
     hits = search.search(
@@ -65,19 +73,6 @@ def _similar_memories(arguments: SimilarArguments, principal: Principal, service
         if (same is None or hit.id != same.id) and hit.confidence is not Confidence.WEAK
     ]
     return Reply(SimilarResult(same=same and MemoryLine.of(same), similar=similar[:SIMILAR_LIMIT]))
-
-
-SIMILAR_MEMORIES = Tool(
-    name="similar_memories",
-    title="Similar memories",
-    description="The memory that has a content already, and memories about the same. Stores nothing.",
-    arguments=SimilarArguments,
-    result=SimilarResult,
-    returns_stored_text=True,
-    units=lambda arguments: rate_limit.SEARCH["hybrid"],
-    run=_similar_memories,
-    read_only=True,
-)
 
 
 class NoArguments(Input):
@@ -95,40 +90,35 @@ class Credential(Result):
     last_used_at: datetime | None = None
 
 
-def _who_am_i(arguments: NoArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="The caller",
+    description="The namespace and scopes of the caller, and the name, kind and expiry of its credential.",
+    result=Credential,
+    read_only=True,
+    needs_scope=False,
+    needs_database=False,
+)
+def who_am_i(arguments: NoArguments, principal: Principal, services: Services) -> Reply:
     scopes = [scope.value for scope in Scope if principal.may(scope)]
     name = principal.name or principal.id
     return Reply(Credential(**vars(principal) | {"scopes": scopes, "name": name}, kind=principal.kind))
 
 
-WHO_AM_I = Tool(
-    name="who_am_i",
-    title="The caller",
-    description="The namespace and scopes of the caller, and the name, kind and expiry of its credential.",
-    arguments=NoArguments,
-    result=Credential,
-    run=_who_am_i,
-    read_only=True,
-    needs_scope=False,
-    needs_database=False,
-)
-
-
 CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
-    MEMORY_TIMELINE,
-    MEMORY_FACETS,
-    MEMORY_HISTORY,
-    LIST_REQUESTS,
-    LIST_DEAD_LETTERS,
-    REDRIVE,
-    DROP_DEAD_LETTERS,
-    FORGET_MEMORIES,
-    IMPORT_MEMORIES,
-    EXPORT_MEMORIES,
-    CHANGE_TAG,
-    WHO_AM_I,
-    SIMILAR_MEMORIES,
-    LIST_AUDIT,
+    memory_timeline,
+    memory_facets,
+    memory_history,
+    list_requests,
+    list_dead_letters,
+    redrive,
+    drop_dead_letters,
+    forget_memories,
+    import_memories,
+    export_memories,
+    change_tag,
+    who_am_i,
+    similar_memories,
+    list_audit,
 )
 """Tools that are listed only on request (`CONSOLE_META`). Agents do not need these tools, and each listed tool costs
 tokens."""

@@ -12,7 +12,7 @@ from mnemosyne.domain.console_queries import BucketLength
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.record import MemoryLine
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
@@ -45,25 +45,20 @@ class TimelineResult(Result):
     window: Window | None = None
 
 
-def _memory_timeline(arguments: TimelineArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Memories over time",
+    description="How many memories there are of each day, week, month or year, within the filters of memory_search.",
+    result=TimelineResult,
+    units=lambda arguments: rate_limit.COUNTING,
+    read_only=True,
+)
+def memory_timeline(arguments: TimelineArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
     timeline = services.memories_of(principal.namespace).timeline(filters, arguments.per, arguments.timezone)
     buckets = [Bucket(start=start, memories=count) for start, count in timeline.buckets]
     window = Window.of(span, arguments.timezone) if span else None
     return Reply(TimelineResult(per=timeline.per, buckets=buckets, window=window))
-
-
-MEMORY_TIMELINE = Tool(
-    name="memory_timeline",
-    title="Memories over time",
-    description="How many memories there are of each day, week, month or year, within the filters of memory_search.",
-    arguments=TimelineArguments,
-    result=TimelineResult,
-    units=lambda arguments: rate_limit.COUNTING,
-    run=_memory_timeline,
-    read_only=True,
-)
 
 
 class FacetArguments(ListFilterArguments):
@@ -106,25 +101,20 @@ class FacetsResult(Result):
     complete: bool
 
 
-def _memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Tags and sessions within filters",
+    description="The most frequent tags and the latest sessions of the memories within the filters of memory_search.",
+    result=FacetsResult,
+    returns_stored_text=True,
+    units=lambda arguments: rate_limit.COUNTING,
+    read_only=True,
+)
+def memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
     filters = arguments.filters(arguments.window(services.clock()))
     facets = services.memories_of(principal.namespace).facets(filters, arguments.limit, prefix=arguments.prefix)
     tags = [TagFacet(**vars(facet), tag=facet.name) for facet in facets.tags]
     sessions = [SessionFacet(**vars(facet), session=facet.name) for facet in facets.sessions]
     return Reply(FacetsResult(**vars(facets) | {"tags": tags, "sessions": sessions}))
-
-
-MEMORY_FACETS = Tool(
-    name="memory_facets",
-    title="Tags and sessions within filters",
-    description="The most frequent tags and the latest sessions of the memories within the filters of memory_search.",
-    arguments=FacetArguments,
-    result=FacetsResult,
-    returns_stored_text=True,
-    units=lambda arguments: rate_limit.COUNTING,
-    run=_memory_facets,
-    read_only=True,
-)
 
 
 class HistoryArguments(Input):
@@ -160,7 +150,15 @@ class HistoryResult(Result):
     ratings: list[RatingResult]
 
 
-def _memory_history(arguments: HistoryArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="A memory's history",
+    description="The memories that a memory supersedes, those that supersede it, similar memories, and its ratings.",
+    result=HistoryResult,
+    returns_stored_text=True,
+    units=lambda arguments: rate_limit.SEARCH["semantic"],
+    read_only=True,
+)
+def memory_history(arguments: HistoryArguments, principal: Principal, services: Services) -> Reply:
     memories = services.memories_of(principal.namespace)
     history = memories.history(arguments.id)
     if history is None:
@@ -179,16 +177,3 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
             ],
         )
     )
-
-
-MEMORY_HISTORY = Tool(
-    name="memory_history",
-    title="A memory's history",
-    description="The memories that a memory supersedes, those that supersede it, similar memories, and its ratings.",
-    arguments=HistoryArguments,
-    result=HistoryResult,
-    returns_stored_text=True,
-    units=lambda arguments: rate_limit.SEARCH["semantic"],
-    run=_memory_history,
-    read_only=True,
-)

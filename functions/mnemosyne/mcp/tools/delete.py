@@ -14,7 +14,7 @@ from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, Tool, tool
 from mnemosyne.mcp.tools.read import read_memory
 from mnemosyne.mcp.tools.update import NO_SUCCESSOR
 from mnemosyne.ports.services import Services
@@ -94,7 +94,28 @@ def _build_question(arguments: DeleteArguments, principal: Principal, services: 
     return Reply(Question(question=f"Delete memory {arguments.id}{title_suffix} for good?"))
 
 
-def _delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
+ASK_BEFORE_DELETING = Tool(
+    name="delete_memory",
+    title="",
+    description="",
+    arguments=DeleteArguments,
+    result=Question,
+    run=_build_question,
+    read_only=True,
+)
+
+
+@tool(
+    title="Delete a memory",
+    description="Delete one memory for good. Supersede an outdated one with update_memory.",
+    result=Deleted,
+    returns_stored_text=True,
+    units=rate_limit.cost_of_changes,
+    unlisted=("source", "key", "ids"),
+    asks_first=ASK_BEFORE_DELETING,
+    destructive=True,
+)
+def delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
     if arguments.ids is not None:
         return _delete_many(arguments.ids, principal, services)
     if arguments.id is None:
@@ -140,28 +161,3 @@ def _delete_record(external_id: ExternalId, principal: Principal, services: Serv
         text=f"{text}. Versions that were published before now will not be stored.",
         notes=(outcome.note,) if outcome.note else (),
     )
-
-
-ASK_BEFORE_DELETING = Tool(
-    name="delete_memory",
-    title="",
-    description="",
-    arguments=DeleteArguments,
-    result=Question,
-    run=_build_question,
-    read_only=True,
-)
-
-DELETE_MEMORY = Tool(
-    name="delete_memory",
-    title="Delete a memory",
-    description="Delete one memory for good. Supersede an outdated one with update_memory.",
-    arguments=DeleteArguments,
-    result=Deleted,
-    returns_stored_text=True,
-    units=rate_limit.cost_of_changes,
-    unlisted=("source", "key", "ids"),
-    run=_delete_memory,
-    asks_first=ASK_BEFORE_DELETING,
-    destructive=True,
-)

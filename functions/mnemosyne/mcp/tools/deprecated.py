@@ -14,7 +14,14 @@ from mnemosyne.domain.time.question import split_question
 from mnemosyne.domain.time.window import bounds
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Reply, Tool
-from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Query, SearchArguments, SearchResponse, memory_search
+from mnemosyne.mcp.tools.search import (
+    EXACT_LENGTH,
+    QUERY_LENGTH,
+    Query,
+    SearchArguments,
+    SearchResponse,
+    search_response,
+)
 from mnemosyne.ports.services import Services
 
 RequiredQuery = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
@@ -102,7 +109,7 @@ def _deprecated_tool(
     note = f"{name} is deprecated: call {instead} instead."
 
     def run(old: Any, principal: Principal, services: Services) -> Reply:
-        response = memory_search(translate(old, services), principal, services)
+        response = search_response(translate(old, services), principal, services)
         return Reply(response, notes=(note,))  # the note is not added to the reply's text, because this text is JSON
 
     return Tool(

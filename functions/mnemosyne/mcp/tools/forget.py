@@ -16,7 +16,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import TimeWindow, bounds
 from mnemosyne.errors import InvalidRequest, PartialChange, ServiceError
 from mnemosyne.mcp import cursors
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit
 from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
@@ -71,7 +71,17 @@ class Forgotten(Result):
     finished: bool
 
 
-def _forget(arguments: ForgetArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Forget memories",
+    description="Delete memories with all their texts in the database. Earlier messages cannot store them again. "
+    "The first call is a dry run, which returns a token.",
+    result=Forgotten,
+    returns_stored_text=True,
+    units=lambda arguments: rate_limit.FORGETTING,
+    operates=True,
+    destructive=True,
+)
+def forget_memories(arguments: ForgetArguments, principal: Principal, services: Services) -> Reply:
     memories = services.memories_of(principal.namespace)
     if arguments.forgetting_id is not None:
         if arguments.ids or arguments.all or arguments.token:
@@ -127,18 +137,3 @@ def _preview(
             next_cursor=cursors.encode(preview.after),
         )
     )
-
-
-FORGET_MEMORIES = Tool(
-    name="forget_memories",
-    title="Forget memories",
-    description="Delete memories with all their texts in the database. Earlier messages cannot store them again. "
-    "The first call is a dry run, which returns a token.",
-    arguments=ForgetArguments,
-    result=Forgotten,
-    returns_stored_text=True,
-    units=lambda arguments: rate_limit.FORGETTING,
-    run=_forget,
-    operates=True,
-    destructive=True,
-)

@@ -19,7 +19,7 @@ from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchM
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.notes import near_duplicates_note, state_note
 from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
@@ -66,7 +66,14 @@ class HookOutput(Result):
     hookSpecificOutput: HookContext | None = None  # noqa: N815
 
 
-def _recall_for_hook(arguments: HookArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Recall for a hook",
+    description="memory_search as hooks of coding agents call it: context for the model.",
+    result=HookOutput,
+    units=lambda arguments: rate_limit.SEARCH["hybrid"],
+    read_only=True,
+)
+def recall_for_hook(arguments: HookArguments, principal: Principal, services: Services) -> Reply:
     text = arguments.prompt.strip()[:QUERY_LENGTH]
     zone(arguments.timezone)
     if text.isascii() and len(text.split()) < WORDS:
@@ -103,15 +110,3 @@ def _build_context(memories: list[SearchHit], query: str, *notes: str | None) ->
     text = hits.passages(memories, query)
     notice = "\n".join(filter(None, (hits.stored_text_notice(text), *notes)))
     return HookContext(additionalContext=f"From long-term memory:\n{text}{notice}")
-
-
-RECALL_FOR_HOOK = Tool(
-    name="recall_for_hook",
-    title="Recall for a hook",
-    description="memory_search as hooks of coding agents call it: context for the model.",
-    arguments=HookArguments,
-    result=HookOutput,
-    units=lambda arguments: rate_limit.SEARCH["hybrid"],
-    run=_recall_for_hook,
-    read_only=True,
-)

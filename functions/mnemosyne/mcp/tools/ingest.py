@@ -18,7 +18,7 @@ from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.ids import issue_request_id
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.ingest_status import HintedMemory, RequestStatus, statuses
 from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
@@ -82,7 +82,53 @@ class Queued(Result):
     """Time of the request's last outcome before this call, if the same request was sent before."""
 
 
-def _ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
+class Outcome(Result):
+    """The outcome that a call with `wait` has waited for. `status` is a state that the tool ingest_status returns."""
+
+    status: IngestState
+    request_id: UUID
+    memory_id: UUID | None = None
+    error: str | None = None
+    note: str | None = None
+    similar: list[HintedMemory] | None = None
+    may_replace: list[HintedMemory] | None = None
+
+
+def _is_outcome(status: RequestStatus, queued: Mapping[str, Any]) -> bool:
+    """Whether the status has the outcome for which the call waits, and not the outcome of an earlier delivery."""
+    if status.state in UNFINISHED:
+        return False
+    earlier = queued.get("earlier_outcome_at")
+    if status.state in FINAL or earlier is None or status.updated_at is None:
+        return True
+    return status.updated_at > datetime.fromisoformat(earlier)
+
+
+def _look_up_outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
+    (status,) = statuses(principal, [UUID(queued["request_id"])], services)
+    if not _is_outcome(status, queued):
+        return None
+    return Reply(Outcome(**vars(status), status=status.state))
+
+
+@tool(
+    title="Remember",
+    description=(
+        "Store one memory: a fact, decision, preference, event or document that matters beyond this conversation. It "
+        "is `queued` and found a moment later; ingest_status returns its outcome. The same "
+        "content is stored once a session, and never changed.\n"
+        'Example: {"content": "Ada prefers tea to coffee.", "tags": ["ada"]}'
+    ),
+    result=Queued,
+    units=lambda arguments: (
+        rate_limit.cost_of_memories([arguments]) + (rate_limit.SEARCH["semantic"] if arguments.get("wait") else 0.0)
+    ),
+    outcome=_look_up_outcome,
+    unlisted=UNLISTED,
+    idempotent=True,
+    needs_database=False,
+)
+def ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
@@ -132,7 +178,17 @@ class BatchQueued(Result):
     request_ids: list[UUID]
 
 
-def _ingest_memories(arguments: BatchInput, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Remember several",
+    description="Store up to 100 memories, all or none; each has an outcome.",
+    refused="none of the memories was stored: correct this and send all of them again",
+    result=BatchQueued,
+    unlisted=("timezone", *UNLISTED),
+    units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),
+    idempotent=True,
+    needs_database=False,
+)
+def ingest_memories(arguments: BatchInput, principal: Principal, services: Services) -> Reply:
     now = services.clock()
     requests: list[Request] = []
     first: dict[UUID, Request] = {}
@@ -148,69 +204,3 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
             raise InvalidRequest(f"memories[{index}].request_id must be unique: an earlier memory has it")
     ingest.accept(principal.namespace, requests, services, Publisher(client=principal.name))
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
-
-
-INGEST_MEMORIES = Tool(
-    name="ingest_memories",
-    title="Remember several",
-    description="Store up to 100 memories, all or none; each has an outcome.",
-    arguments=BatchInput,
-    refused="none of the memories was stored: correct this and send all of them again",
-    result=BatchQueued,
-    unlisted=("timezone", *UNLISTED),
-    units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),
-    run=_ingest_memories,
-    idempotent=True,
-    needs_database=False,
-)
-
-
-class Outcome(Result):
-    """The outcome that a call with `wait` has waited for. `status` is a state that the tool ingest_status returns."""
-
-    status: IngestState
-    request_id: UUID
-    memory_id: UUID | None = None
-    error: str | None = None
-    note: str | None = None
-    similar: list[HintedMemory] | None = None
-    may_replace: list[HintedMemory] | None = None
-
-
-def _is_outcome(status: RequestStatus, queued: Mapping[str, Any]) -> bool:
-    """Whether the status has the outcome for which the call waits, and not the outcome of an earlier delivery."""
-    if status.state in UNFINISHED:
-        return False
-    earlier = queued.get("earlier_outcome_at")
-    if status.state in FINAL or earlier is None or status.updated_at is None:
-        return True
-    return status.updated_at > datetime.fromisoformat(earlier)
-
-
-def _look_up_outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
-    (status,) = statuses(principal, [UUID(queued["request_id"])], services)
-    if not _is_outcome(status, queued):
-        return None
-    return Reply(Outcome(**vars(status), status=status.state))
-
-
-INGEST_MEMORY = Tool(
-    name="ingest_memory",
-    title="Remember",
-    description=(
-        "Store one memory: a fact, decision, preference, event or document that matters beyond this conversation. It "
-        "is `queued` and found a moment later; ingest_status returns its outcome. The same "
-        "content is stored once a session, and never changed.\n"
-        'Example: {"content": "Ada prefers tea to coffee.", "tags": ["ada"]}'
-    ),
-    arguments=IngestArguments,
-    result=Queued,
-    units=lambda arguments: (
-        rate_limit.cost_of_memories([arguments]) + (rate_limit.SEARCH["semantic"] if arguments.get("wait") else 0.0)
-    ),
-    outcome=_look_up_outcome,
-    unlisted=UNLISTED,
-    run=_ingest_memory,
-    idempotent=True,
-    needs_database=False,
-)

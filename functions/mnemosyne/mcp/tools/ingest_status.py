@@ -11,7 +11,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemorySummary
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.ports.services import Services
 from mnemosyne.service import request_status
 
@@ -82,29 +82,24 @@ def _hints(memories: Sequence[MemorySummary]) -> list[HintedMemory] | None:
     return [HintedMemory.model_validate(memory) for memory in memories] or None
 
 
-def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
-    request_ids = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
-    return Reply(Statuses(requests=statuses(principal, request_ids, services)))
-
-
 def _units_of_status(arguments: Mapping[str, Any]) -> float:
     several = isinstance(ids := arguments.get("request_ids"), list) and len(ids) > 1
     return 0.0 if several else rate_limit.SEARCH["semantic"]
 
 
-INGEST_STATUS = Tool(
-    name="ingest_status",
+@tool(
     title="Was it remembered?",
     description=(
         "Outcomes of ingest requests: `queued` (ask again), `stored`, `duplicate` (of memory_id), "
         "`deleted`, `failed` (error says why), `dead_lettered` (the operator can redrive it) or `unknown`. `similar` "
         "names memories that say nearly the same: update_memory can supersede them."
     ),
-    arguments=StatusArguments,
     result=Statuses,
     returns_stored_text=True,
     units=_units_of_status,
     unlisted=("request_id",),
-    run=_ingest_status,
     read_only=True,
 )
+def ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
+    request_ids = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
+    return Reply(Statuses(requests=statuses(principal, request_ids, services)))

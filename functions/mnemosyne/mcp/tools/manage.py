@@ -12,7 +12,7 @@ from mnemosyne.domain.embedding_space import REMEDY, language_warning
 from mnemosyne.domain.memory_changes import GivenRating
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
 
@@ -47,7 +47,14 @@ class Rated(Result):
     misled: int
 
 
-def _rate_memory(arguments: RateArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Rate a memory",
+    description="Say whether a memory helped; searches rank by quality.",
+    result=Rated,
+    unlisted=("reason",),
+    idempotent=True,
+)
+def rate_memory(arguments: RateArguments, principal: Principal, services: Services) -> Reply:
     rating = GivenRating(
         rated_by=principal.id,
         rater_name=principal.name or principal.id,
@@ -67,18 +74,6 @@ def _rate_memory(arguments: RateArguments, principal: Principal, services: Servi
             misled=rated.misled,
         )
     )
-
-
-RATE_MEMORY = Tool(
-    name="rate_memory",
-    title="Rate a memory",
-    description="Say whether a memory helped; searches rank by quality.",
-    arguments=RateArguments,
-    result=Rated,
-    unlisted=("reason",),
-    run=_rate_memory,
-    idempotent=True,
-)
 
 
 MOST_TAGS = 20
@@ -109,7 +104,15 @@ class StatsResult(Result):
     quota: dict[str, int | None]
 
 
-def _memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="The memory in figures",
+    description="Counts of memories, tags and waiting requests; the quota.",
+    result=StatsResult,
+    returns_stored_text=True,
+    units=lambda arguments: rate_limit.COUNTING,
+    read_only=True,
+)
+def memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
     memories = services.memories_of(principal.namespace)
     stats = memories.stats()
     tags = dict(sorted(stats.tags.items(), key=lambda tag: -tag[1])[: arguments.limit])
@@ -124,16 +127,3 @@ def _memory_stats(arguments: StatsArguments, principal: Principal, services: Ser
             embedding_dimension=services.embedding_space.dimension,
         )
     )
-
-
-MEMORY_STATS = Tool(
-    name="memory_stats",
-    title="The memory in figures",
-    description="Counts of memories, tags and waiting requests; the quota.",
-    arguments=StatsArguments,
-    result=StatsResult,
-    returns_stored_text=True,
-    units=lambda arguments: rate_limit.COUNTING,
-    run=_memory_stats,
-    read_only=True,
-)

@@ -15,7 +15,7 @@ from mnemosyne.domain.preview import preview
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import Limit
 from mnemosyne.ports.services import Services
 from mnemosyne.service import redrives
@@ -71,7 +71,17 @@ class RequestPage(Result):
     next_cursor: str | None
 
 
-def _list_requests(arguments: RequestsArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Outcomes of requests",
+    description="List ingest requests with their states and errors, the latest change first.",
+    result=RequestPage,
+    returns_stored_text=True,
+    # A list of the requests in one state costs more than a list of all requests. If few requests are in this state, the
+    # query reads all requests of the namespace.
+    units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,
+    read_only=True,
+)
+def list_requests(arguments: RequestsArguments, principal: Principal, services: Services) -> Reply:
     memories, after = services.memories_of(principal.namespace), cursors.read_id(arguments.cursor)
     requests = memories.ingest_requests(arguments.state, arguments.limit + 1, after=after)
     page, next_cursor = cursors.page(requests, arguments.limit)
@@ -90,21 +100,6 @@ def _request_result(request: ListedRequest) -> RequestResult:
         "first_words": None if words is None else preview("", words, FIRST_WORDS),
     }
     return RequestResult(**{name: values[name] for name in RequestResult.model_fields})
-
-
-LIST_REQUESTS = Tool(
-    name="list_requests",
-    title="Outcomes of requests",
-    description="List ingest requests with their states and errors, the latest change first.",
-    arguments=RequestsArguments,
-    result=RequestPage,
-    returns_stored_text=True,
-    # A list of the requests in one state costs more than a list of all requests. If few requests are in this state, the
-    # query reads all requests of the namespace.
-    units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,
-    run=_list_requests,
-    read_only=True,
-)
 
 
 class DeadLettersArguments(Input):
@@ -140,24 +135,20 @@ class DeadLetterPage(Result):
     next_cursor: str | None
 
 
-def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Dead letters",
+    description="List messages that were given up or could not be read, with their causes; redrive republishes them.",
+    result=DeadLetterPage,
+    returns_stored_text=True,
+    read_only=True,
+)
+def list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
     memories, after = services.memories_of(principal.namespace), cursors.read_key(arguments.cursor)
     letters = memories.dead_letter_summaries(arguments.limit + 1, after=after)
     page, next_cursor = cursors.page(letters, arguments.limit)
     causes = None if arguments.cursor else memories.dead_letter_causes()
     return Reply(DeadLetterPage(dead_letters=page, causes=causes, next_cursor=next_cursor))
 
-
-LIST_DEAD_LETTERS = Tool(
-    name="list_dead_letters",
-    title="Dead letters",
-    description="List messages that were given up or could not be read, with their causes; redrive republishes them.",
-    arguments=DeadLettersArguments,
-    result=DeadLetterPage,
-    returns_stored_text=True,
-    run=_list_dead_letters,
-    read_only=True,
-)
 
 MessageId = Annotated[Text, Field(min_length=1, max_length=200, description="From list_dead_letters.")]
 Cause = Annotated[
@@ -194,7 +185,14 @@ class RedriveResult(Result):
     """Number of chosen dead letters that are due, but that this call has not reached. Another call redrives these."""
 
 
-def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Redrive dead letters",
+    description="Publish dead letters again. Nothing is stored twice. A letter stays until its message has an outcome. "
+    f"By cause, at most {REDRIVEN_AT_ONCE} letters in one call, without those that are in flight or back off.",
+    result=RedriveResult,
+    operates=True,
+)
+def redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
     if sum(name is not None for name in (arguments.message_id, arguments.message_ids, arguments.cause)) != 1:
         raise InvalidRequest("give either message_id, message_ids or cause")
     memories, queue = services.memories_of(principal.namespace), services.queue
@@ -213,18 +211,6 @@ def _redrive(arguments: RedriveArguments, principal: Principal, services: Servic
             remaining=max(0, len(memories.dead_letter_ids(due)) - len(problems)),
         )
     )
-
-
-REDRIVE = Tool(
-    name="redrive",
-    title="Redrive dead letters",
-    description="Publish dead letters again. Nothing is stored twice. A letter stays until its message has an outcome. "
-    f"By cause, at most {REDRIVEN_AT_ONCE} letters in one call, without those that are in flight or back off.",
-    arguments=RedriveArguments,
-    result=RedriveResult,
-    run=_redrive,
-    operates=True,
-)
 
 
 class DropArguments(Input):
@@ -247,7 +233,15 @@ class DropResult(Result):
     would_drop: int
 
 
-def _drop(arguments: DropArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Delete dead letters",
+    description="Delete dead letters for good, with their messages. The outcomes of their requests stay.",
+    result=DropResult,
+    operates=True,
+    destructive=True,
+    idempotent=True,
+)
+def drop_dead_letters(arguments: DropArguments, principal: Principal, services: Services) -> Reply:
     choice = DeadLetterChoice(
         message_ids=tuple(arguments.message_ids) if arguments.message_ids else None,
         cause=arguments.cause,
@@ -259,16 +253,3 @@ def _drop(arguments: DropArguments, principal: Principal, services: Services) ->
     if arguments.dry_run:
         return Reply(DropResult(dropped=0, would_drop=len(ids)))
     return Reply(DropResult(dropped=services.memories_of(principal.namespace).drop_dead_letters(ids), would_drop=0))
-
-
-DROP_DEAD_LETTERS = Tool(
-    name="drop_dead_letters",
-    title="Delete dead letters",
-    description="Delete dead letters for good, with their messages. The outcomes of their requests stay.",
-    arguments=DropArguments,
-    result=DropResult,
-    run=_drop,
-    operates=True,
-    destructive=True,
-    idempotent=True,
-)

@@ -18,7 +18,7 @@ from mnemosyne.domain.time.window import past_time
 from mnemosyne.errors import InvalidRequest, NotFound
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, Pinned, brief
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.notes import state_note
 from mnemosyne.ports.services import Services
@@ -81,7 +81,16 @@ def read_memory(memory_id: UUID, memories: "MemoryStore", as_of: datetime | None
     return memory
 
 
-def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Read a memory",
+    description="One memory: its content as text, its record structured.",
+    result=ReadMemory,
+    unlisted=("neighbours", "as_of", "timezone"),
+    returns_stored_text=True,
+    has_view=True,
+    read_only=True,
+)
+def get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
     as_of = past_time("as_of", arguments.as_of, now=services.clock(), timezone=arguments.timezone)
     if as_of and arguments.neighbours:
         raise InvalidRequest("neighbours are always the current ones: omit as_of or neighbours")
@@ -111,20 +120,6 @@ def _session_memories(around: SessionNeighbours) -> SessionMemories:
         before=list(map(MemoryLine.of, around.before)),
         after=list(map(MemoryLine.of, around.after)),
     )
-
-
-GET_MEMORY = Tool(
-    name="get_memory",
-    title="Read a memory",
-    description="One memory: its content as text, its record structured.",
-    arguments=GetArguments,
-    result=ReadMemory,
-    unlisted=("neighbours", "as_of", "timezone"),
-    returns_stored_text=True,
-    has_view=True,
-    run=_get_memory,
-    read_only=True,
-)
 
 
 class Order(StrEnum):
@@ -170,7 +165,16 @@ class Listing(Result):
     window: Window | None = None
 
 
-def _list_memories(arguments: ListArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Latest memories",
+    description="Newest memories by page, with superseded ones. Takes the filters of memory_search.",
+    unlisted=(*LIST_FILTERS, "order", "preview"),
+    result=Listing,
+    returns_stored_text=True,
+    units=rate_limit.cost_of_list,
+    read_only=True,
+)
+def list_memories(arguments: ListArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
     rows = services.memories_of(principal.namespace).list(
@@ -216,17 +220,3 @@ def _list_line(memory: ListedMemory) -> ListedMemoryResult:
             "pinned": memory.pinned or None,
         }
     )
-
-
-LIST_MEMORIES = Tool(
-    name="list_memories",
-    title="Latest memories",
-    description="Newest memories by page, with superseded ones. Takes the filters of memory_search.",
-    arguments=ListArguments,
-    unlisted=(*LIST_FILTERS, "order", "preview"),
-    result=Listing,
-    returns_stored_text=True,
-    units=rate_limit.cost_of_list,
-    run=_list_memories,
-    read_only=True,
-)

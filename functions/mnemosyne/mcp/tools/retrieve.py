@@ -11,7 +11,7 @@ from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
-from mnemosyne.mcp.tool import Reply, Tool
+from mnemosyne.mcp.tool import Reply, tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.notes import near_duplicates_note, truncation_note
 from mnemosyne.mcp.tools.search import (
@@ -39,7 +39,18 @@ class RetrieveArguments(FilterArguments):
     days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Number of days to look back.")] = None
 
 
-def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Recall, as text",
+    description=(
+        "Recall what answers a question: memory_search with whole contents instead of passages, and its filters."
+    ),
+    result=SearchHits,
+    returns_stored_text=True,
+    units=lambda arguments: rate_limit.SEARCH["hybrid"],
+    unlisted=("min_confidence", "days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
+    read_only=True,
+)
+def retrieve_memories(arguments: RetrieveArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock(), days_back=arguments.days_back)
     if not arguments.query.strip():
         raise InvalidRequest("query must contain at least one character that is not white space")
@@ -65,19 +76,3 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         folded=near_duplicates_note(result.hits),
     )
     return Reply(response, text=hits.whole_contents(memories), notes=search_notes(response))
-
-
-RETRIEVE_MEMORIES = Tool(
-    name="retrieve_memories",
-    title="Recall, as text",
-    description=(
-        "Recall what answers a question: memory_search with whole contents instead of passages, and its filters."
-    ),
-    arguments=RetrieveArguments,
-    result=SearchHits,
-    returns_stored_text=True,
-    units=lambda arguments: rate_limit.SEARCH["hybrid"],
-    unlisted=("min_confidence", "days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
-    run=_retrieve_memories,
-    read_only=True,
-)

@@ -20,7 +20,7 @@ from mnemosyne.domain.time.window import TimeWindow, past_time
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit, brief
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import AsOf, FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.matches import with_matches
 from mnemosyne.mcp.tools.notes import SHOWN_DUPLICATES, near_duplicates_note, state_note, truncation_note
@@ -125,7 +125,7 @@ class SearchResponse(SearchHits):
     debug: Annotated[Debug | None, WithJsonSchema({"type": "object"})] = None
 
 
-def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> SearchResponse:
+def search_response(arguments: SearchArguments, principal: Principal, services: Services) -> SearchResponse:
     """Run a search for memory_search and for the tools that are based on it."""
     started = time.perf_counter()
     span = arguments.window(services.clock())
@@ -258,19 +258,12 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
-def _memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
-    result = memory_search(arguments, principal, services)
-    return Reply(result, text=hits.passages(result.memories, result.query or ""), notes=search_notes(result))
-
-
-MEMORY_SEARCH = Tool(
-    name="memory_search",
+@tool(
     title="Search memories",
     description=(
         "Find memories: id, date, confidence and matching passage of each. Superseded ones are left out. "
         'Example: {"query": "release decisions", "time_expr": "last month"}'
     ),
-    arguments=SearchArguments,
     result=SearchResponse,
     returns_stored_text=True,
     has_view=True,
@@ -285,6 +278,8 @@ MEMORY_SEARCH = Tool(
         "as_of",
         "typing",
     ),
-    run=_memory_search,
     read_only=True,
 )
+def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
+    result = search_response(arguments, principal, services)
+    return Reply(result, text=hits.passages(result.memories, result.query or ""), notes=search_notes(result))

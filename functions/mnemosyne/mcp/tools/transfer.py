@@ -13,7 +13,7 @@ from mnemosyne.domain.parsing import Ids, Text
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import ListFilterArguments
 from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
@@ -45,12 +45,6 @@ class ImportedPart(Result):
     request_ids: list[UUID]
 
 
-def _import_memories(arguments: transfer.FilePart, principal: Principal, services: Services) -> Reply:
-    zone(arguments.timezone)
-    items = transfer.take_file(principal.namespace, arguments, services, client=principal.name)
-    return Reply(ImportedPart(items=items, request_ids=[item.request_id for item in items if item.request_id]))
-
-
 def _units_of_part(arguments: Mapping[str, Any]) -> float:
     text = arguments.get("text")
     if not isinstance(text, str):
@@ -61,17 +55,18 @@ def _units_of_part(arguments: Mapping[str, Any]) -> float:
     return units + transfer.yaml_characters(text) / YAML_CHARACTERS
 
 
-IMPORT_MEMORIES = Tool(
-    name="import_memories",
+@tool(
     title="Import a part of a file",
     description="Store the memories in a part of a file of JSON lines, chronicles or Markdown, up to 100 at a time.",
-    arguments=transfer.FilePart,
     result=ImportedPart,
     returns_stored_text=True,
     units=_units_of_part,
-    run=_import_memories,
     needs_database=False,
 )
+def import_memories(arguments: transfer.FilePart, principal: Principal, services: Services) -> Reply:
+    zone(arguments.timezone)
+    items = transfer.take_file(principal.namespace, arguments, services, client=principal.name)
+    return Reply(ImportedPart(items=items, request_ids=[item.request_id for item in items if item.request_id]))
 
 
 class ExportArguments(ListFilterArguments):
@@ -100,7 +95,20 @@ class ExportedPage(Result):
     next_cursor: str | None
 
 
-def _export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
+def _units_of_page(arguments: Mapping[str, Any]) -> float:
+    markdown = MARKDOWN_PAGE if arguments.get("format") == "markdown" else 0.0
+    return markdown + rate_limit.cost_of_list(arguments)
+
+
+@tool(
+    title="Export",
+    description="Memories as lines of JSON or as Markdown files, page by page, as `mnemosyne export` writes them.",
+    result=ExportedPage,
+    returns_stored_text=True,
+    units=_units_of_page,
+    read_only=True,
+)
+def export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
     markdown = arguments.format == "markdown"
     files_of_page, next_cursor = transfer.export_page(
         after=cursors.read_key(arguments.cursor),
@@ -119,21 +127,3 @@ def _export_memories(arguments: ExportArguments, principal: Principal, services:
         ),
         text=quantity(len(files_of_page), "memory", "memories"),
     )
-
-
-def _units_of_page(arguments: Mapping[str, Any]) -> float:
-    markdown = MARKDOWN_PAGE if arguments.get("format") == "markdown" else 0.0
-    return markdown + rate_limit.cost_of_list(arguments)
-
-
-EXPORT_MEMORIES = Tool(
-    name="export_memories",
-    title="Export",
-    description="Memories as lines of JSON or as Markdown files, page by page, as `mnemosyne export` writes them.",
-    arguments=ExportArguments,
-    result=ExportedPage,
-    returns_stored_text=True,
-    units=_units_of_page,
-    run=_export_memories,
-    read_only=True,
-)

@@ -19,7 +19,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
 
@@ -153,7 +153,20 @@ def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Pri
     return Reply(TagsResult(changed=result.changed, ids=list(result.found), missing=missing))
 
 
-def _update_memory(arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Change a memory's labels",
+    description=(
+        "Change title, tags or metadata, or set superseded_by to the memory_id of one that replaces it: searches then "
+        "leave it out. Contents never change."
+    ),
+    result=RecordOrIds,
+    unlisted=("expires_at", "timezone", "pinned", "ids", "add_tags", "remove_tags"),
+    units=rate_limit.cost_of_changes,
+    returns_stored_text=True,
+    destructive=True,  # labels are replaced
+    idempotent=True,
+)
+def update_memory(arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
     if arguments.model_fields_set & TAG_CHANGES:
         return _change_tags(arguments.ids or [arguments.id], arguments, principal, services)
     successor = arguments.superseded_by
@@ -199,24 +212,6 @@ def _shortened_record(memory: Memory) -> Result:
     return RecordOrIds(**record | cut, truncated=True if cut else None)
 
 
-UPDATE_MEMORY = Tool(
-    name="update_memory",
-    title="Change a memory's labels",
-    description=(
-        "Change title, tags or metadata, or set superseded_by to the memory_id of one that replaces it: searches then "
-        "leave it out. Contents never change."
-    ),
-    arguments=UpdateArguments,
-    result=RecordOrIds,
-    unlisted=("expires_at", "timezone", "pinned", "ids", "add_tags", "remove_tags"),
-    units=rate_limit.cost_of_changes,
-    returns_stored_text=True,
-    run=_update_memory,
-    destructive=True,  # labels are replaced
-    idempotent=True,
-)
-
-
 TAGGED_AT_ONCE = 200
 """Maximum number of memories whose tags one call of `change_tag` changes. The number is low because each changed memory
 is indexed again."""
@@ -246,19 +241,14 @@ class ChangedTagResult(Result):
     remaining: int
 
 
-def _change_tag(arguments: ChangeTagArguments, principal: Principal, services: Services) -> Reply:
+@tool(
+    title="Rename or delete a tag",
+    description="Replace a tag by another one, or remove it, in all memories; a part of them with each call.",
+    result=ChangedTagResult,
+    units=lambda arguments: rate_limit.MEMORY * TAGGED_AT_ONCE,
+    destructive=True,
+)
+def change_tag(arguments: ChangeTagArguments, principal: Principal, services: Services) -> Reply:
     new_tag = None if arguments.to is None else one_line(arguments.to).strip()
     result = services.memories_of(principal.namespace).change_tag(arguments.tag, new_tag, TAGGED_AT_ONCE)
     return Reply(ChangedTagResult(changed=result.changed, remaining=result.remaining))
-
-
-CHANGE_TAG = Tool(
-    name="change_tag",
-    title="Rename or delete a tag",
-    description="Replace a tag by another one, or remove it, in all memories; a part of them with each call.",
-    arguments=ChangeTagArguments,
-    result=ChangedTagResult,
-    units=lambda arguments: rate_limit.MEMORY * TAGGED_AT_ONCE,
-    run=_change_tag,
-    destructive=True,
-)
