@@ -153,7 +153,7 @@ class McpDestination(_PollingDestination):
 
 def _failure_fields(failure: FailedRequest) -> dict[str, str]:
     """Return the request id and error of an invalid record, and its source and key if it has them."""
-    name = {"source": failure.external_id.source, "key": failure.external_id.key} if failure.external_id else {}
+    name = vars(failure.external_id) if failure.external_id else {}
     return {"request_id": str(failure.request_id), "error": failure.error[:ERROR_CHARACTERS], **name}
 
 
@@ -162,7 +162,7 @@ def _line(record: Record) -> str:
     fields = record.item.fields or {}
     values = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
-        values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
+        values |= vars(record.reading.external_id)
     if isinstance(record.reading, Deletion):
         # Always send the `timestamp` of a deletion. If the record has no time, `timestamp` is the modification time of
         # the file, which the server does not know.

@@ -88,7 +88,7 @@ class Record:
         item, external_id = self.item, getattr(self.reading, "external_id", None)
         fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
         if item.path is not None and external_id:
-            fields |= {"source": external_id.source, "key": external_id.key}
+            fields |= vars(external_id)
         if self.timezone != "UTC" and not fields.get("timezone"):
             fields["timezone"] = self.timezone
         return json.dumps(fields, default=str)  # escapes lone surrogates, which come from bytes that are not UTF-8

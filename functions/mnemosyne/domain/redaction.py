@@ -40,9 +40,7 @@ def _republished_record(item: Any, reading: Reading) -> bytes:
     is not an object, or is nested too deeply to be encoded, the result has the error instead of the record.
     """
     if isinstance(item, dict) and isinstance(reading, FailedRequest):
-        id_fields = (
-            {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
-        )
+        id_fields = vars(reading.external_id) if reading.external_id else {}
         with suppress(RecursionError):
             return _invalid_to_json({"request_id": str(reading.request_id), **id_fields, **item})
     return _to_json(reading)

@@ -113,8 +113,7 @@ def _row(status: IngestStatus) -> Row:
         "state": status.state,
         "request_id": status.request_id,
         "memory_id": status.memory_id,
-        "source": status.external_id.source if status.external_id else None,
-        "key": status.external_id.key if status.external_id else None,
+        **(vars(status.external_id) if status.external_id else {}),
         "error": status.error,
         "note": status.note,
     }
