@@ -1,5 +1,6 @@
 """Alerts, the metric of log events, and the dashboard of a deployment."""
 
+import base64
 import itertools
 import re
 from pathlib import Path
@@ -291,6 +292,8 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
     assert check["monitored_resource"][0]["labels"]["host"] == "mem-mcp-123456789012.europe-west1.run.app"
     (request,) = check["http_check"]
     assert request["request_method"] == "POST"
+    assert (request["content_type"], request["custom_content_type"]) == ("USER_PROVIDED", "application/json")
+    assert base64.b64decode(request["body"]) == b"{}"
     assert request["service_agent_authentication"] == [{"type": "OIDC_TOKEN"}]
     mcp = next(
         function for function in monitoring.of("google_cloudfunctions2_function") if function["name"] == "mem-mcp"

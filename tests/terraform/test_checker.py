@@ -100,3 +100,22 @@ def test_a_configured_zero_that_the_api_omits_is_a_difference_in_each_plan(tmp_p
     with workspace(_module(tmp_path, DASHBOARD)) as own:
         own.apply()
         assert own.plan().status == 2
+
+
+def test_values_that_the_api_refuses_together_are_refused(tmp_path: Path) -> None:
+    body = """
+resource "google_monitoring_uptime_check_config" "c" {
+  display_name = "c"
+  timeout      = "10s"
+  http_check {
+    request_method      = "POST"
+    content_type        = var.value == "" ? null : "USER_PROVIDED"
+    custom_content_type = var.value == "json" ? "application/json" : null
+  }
+}
+"""
+    with workspace(_module(tmp_path, body)) as own:
+        refused = [own.plan(value=value) for value in ("", "other", "json")]
+    assert [done.status for done in refused] == [1, 1, 2]
+    assert "content_type is TYPE_UNSPECIFIED" in refused[0].printed
+    assert "custom_content_type is not set" in refused[1].printed

@@ -23,12 +23,16 @@ resource "google_monitoring_uptime_check_config" "mcp" {
   user_labels  = local.labels
 
   # mcp stores, finds and deletes a memory in a separate namespace, and answers 200 if that works.
+  # mcp ignores the body, but Google refuses a POST without a content type.
   http_check {
-    path           = "/canary"
-    request_method = "POST"
-    port           = 443
-    use_ssl        = true
-    validate_ssl   = true
+    path                = "/canary"
+    request_method      = "POST"
+    content_type        = "USER_PROVIDED"
+    custom_content_type = "application/json"
+    body                = base64encode("{}")
+    port                = 443
+    use_ssl             = true
+    validate_ssl        = true
 
     # The token names the address of the check as its audience.
     service_agent_authentication {

@@ -42,7 +42,7 @@ def test_a_caller_without_an_identity_cannot_run_the_canary(headers: dict[str, s
 def test_a_failed_check_gets_503_with_its_fix() -> None:
     canary = Canary()
     canary.result = Check("canary", "store: the database is down", "start it")
-    answer = canary.client.post("/canary", headers=TOKEN)
+    answer = canary.client.post("/canary", headers=TOKEN, json={})
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
     assert answer.json()["checks"] == [
         {"name": "canary", "ok": False, "seen": "store: the database is down", "remedy": "start it"}

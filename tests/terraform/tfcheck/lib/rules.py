@@ -40,7 +40,7 @@ def is_set(value, path):
 
 
 def problems(rule, config):
-    """Return the errors about attributes that exclude or need each other."""
+    """Return the errors about attributes that exclude or need each other, and about values that the API refuses."""
     out = []
     for path, facts in rule["attributes"].items():
         if not is_set(config, path):
@@ -61,7 +61,9 @@ def problems(rule, config):
             if count < least or most is not None and count > most:
                 out.append('"%s": %s `%s` must be specified' % (
                     group[0], "only one of" if count else "one of", ",".join(group)))
-    return out
+    return out + [refusal["error"] for refusal in rule.get("refusals", ())
+                  if all(any(value in values for _, value in at(config, path))
+                         for path, values in refusal["values"].items())]
 
 
 # ------------------------------------------------------- differences that are none

@@ -6,8 +6,8 @@ run) and writes the properties that decide a plan: which attribute forces replac
 or belong together, and which differences are suppressed. Paths are dotted, without list indices. Groups of attributes,
 at least or exactly one of them required, are in the type's "groups"; groups in a block apply if the block is set.
 
-"customize_diff" and "normalises" are written by hand after reading the Go functions: this script keeps those it finds
-in the file it overwrites.
+"customize_diff" and "normalises" are written by hand after reading the Go functions, and "refusals" after reading the
+documentation of the API: this script keeps those it finds in the file it overwrites.
 
     python extract.py REPOSITORY OUTPUT TAG
 """
@@ -57,7 +57,7 @@ TOKEN = re.compile(
 )
 OPENING = {"(": ")", "[": "]", "{": "}"}
 LISTS = {"ConflictsWith": "conflicts_with", "RequiredWith": "required_with"}
-BY_HAND = ("customize_diff", "normalises")
+BY_HAND = ("customize_diff", "normalises", "refusals")
 GROUPS = {"ExactlyOneOf": "exactly_one_of", "AtLeastOneOf": "at_least_one_of"}
 
 
