@@ -24,6 +24,7 @@ EVERYTHING = {
     "reranking_model": "semantic-ranker-fast-004",
     "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
     "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
+    "kms_key": "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k",
 }
 """Variables that create every function and every grant, with addresses that the plan shows."""
 RECIPIENTS = [f"{name}@example.com" for name in ("ada", "bob", "cy", "dee", "eve", "fay")]
@@ -31,7 +32,6 @@ PARTS: dict[str, object] = {
     "domain": "memory.example.com",
     "alert_emails": RECIPIENTS,
     "billing_account": "000000-000000-000000",
-    "kms_key": "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k",
     "message_storage_regions": ["europe-west1"],
     "backup_location": "eu",
     **{name: value for name, value in EVERYTHING.items() if name != "project_number"},

@@ -156,8 +156,10 @@ def test_the_readme_and_the_guide_agree_on_the_cost() -> None:
 def test_the_pipeline_grants_as_many_roles_as_the_guide_says() -> None:
     text = (TERRAFORM / "modules/pipeline/main.tf").read_text()
     granted = re.findall(r'"roles/', text.split("granted_roles = [")[1].split("]")[0])
-    assert len(granted) == 6
-    assert "the six roles that a deployment grants" in " ".join(PAGES["deployment.md"].split())
+    agents = re.findall(r'"\w+"', text.split("agent_roles = [")[1].split("]")[0].partition(" in ")[2])
+    assert (len(granted), len(agents)) == (6, 7)
+    sentence = "the six roles that a deployment grants to its own accounts, and the roles of seven service agents"
+    assert sentence in " ".join(PAGES["deployment.md"].split())
 
 
 def test_the_github_workflow_reads_the_variables_listed_in_its_head() -> None:

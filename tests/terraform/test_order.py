@@ -1,5 +1,6 @@
 """Each resource is created after its prerequisites exist and have taken effect."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,13 @@ def test_each_resource_encrypted_with_the_key_waits_until_the_grants_on_the_key_
         ("google_storage_notification.object", ["time_sleep.notifies", "google_pubsub_topic_iam_member.notifies"]),
         ("data.google_project.this", ["time_sleep.resource_manager", "google_project_service.resource_manager"]),
         ("google_pubsub_topic_iam_member.agent_forwards", ["google_project_service_identity.agents"]),
-        ("google_workflows_workflow.operate", ["google_project_service_identity.agents", "time_sleep.services"]),
+        ("google_workflows_workflow.operate", ["google_project_iam_member.agents", "time_sleep.services"]),
+        ("google_workflows_workflow.check", ["google_project_iam_member.agents"]),
+        ("google_cloud_scheduler_job.migrate", ["google_project_iam_member.agents"]),
+        ("google_cloudfunctions2_function.migrate", ["google_project_iam_member.agents"]),
+        ("google_artifact_registry_repository.images", ["google_project_iam_member.agents"]),
+        ("google_sql_database_instance.this", ["google_project_iam_member.agents"]),
+        ("google_project_iam_member.agents", ["google_project_service_identity.agents"]),
         ("google_cloudfunctions2_function.migrate", ["time_sleep.build_grants", "google_sql_user.owner"]),
         (
             "google_cloudfunctions2_function.serving",
@@ -142,3 +149,32 @@ def test_functions_keep_their_topics_and_rights_until_they_no_longer_use_them(re
     changed = reduced.lines("function.serving", "complete")
     assert len(changed) == 4
     assert max(changed) < min(reduced.lines(full, "Destroying"))
+
+
+# https://cloud.google.com/iam/docs/service-agents
+AGENTS = {
+    "artifactregistry": ("gcp-sa-artifactregistry", "artifactregistry"),
+    "cloudfunctions": ("gcf-admin-robot", "cloudfunctions"),
+    "cloudscheduler": ("gcp-sa-cloudscheduler", "cloudscheduler"),
+    "pubsub": ("gcp-sa-pubsub", "pubsub"),
+    "run": ("serverless-robot-prod", "run"),
+    "secretmanager": ("gcp-sa-secretmanager", None),
+    "sqladmin": ("gcp-sa-cloud-sql", "cloudsql"),
+    "workflows": ("gcp-sa-workflows", "workflows"),
+}
+"""The account and the role of each service agent, by service; the agent of Secret Manager has no role."""
+
+
+def test_each_service_agent_that_is_created_gets_its_role(complete: Applied) -> None:
+    """Google gives a role only to the agents that it creates itself."""
+    values = complete.restored().values()
+    beginning = "google_project_service_identity.agents["
+    created = {resource["service"] for address, resource in values.items() if address.startswith(beginning)}
+    assert created == {f"{service}.googleapis.com" for service in AGENTS}
+    for service, (account, role) in AGENTS.items():
+        grant = values.get(f'google_project_iam_member.agents["{service}"]')
+        expected = role and (
+            f"roles/{role}.serviceAgent",
+            f"serviceAccount:service-1@{account}.iam.gserviceaccount.com",
+        )
+        assert (grant and (grant["role"], re.sub(r"service-\d+@", "service-1@", grant["member"]))) == expected

@@ -6,7 +6,7 @@ resource "google_pubsub_topic_iam_member" "notifies" {
   project  = var.project
   topic    = google_pubsub_topic.entry["bucket-${each.key}"].name
   role     = "roles/pubsub.publisher"
-  member   = "serviceAccount:${local.storage_agent}"
+  member   = local.storage_agent
 
   depends_on = [data.google_storage_project_service_account.this]
 }

@@ -86,5 +86,5 @@ resource "google_workflows_workflow" "check" {
     }
   })
 
-  depends_on = [google_cloud_run_v2_service_iam_member.check, google_project_service_identity.agents]
+  depends_on = [google_cloud_run_v2_service_iam_member.check, google_project_iam_member.agents]
 }

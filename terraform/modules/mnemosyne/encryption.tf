@@ -1,15 +1,13 @@
 # If kms_key is set, each Google service that encrypts with the key needs the right to use it.
 locals {
-  key_users = var.kms_key == null ? {} : {
-    artifactregistry = "service-${local.project_number}@gcp-sa-artifactregistry.iam.gserviceaccount.com"
-    cloudfunctions   = "service-${local.project_number}@gcf-admin-robot.iam.gserviceaccount.com"
-    pubsub           = "service-${local.project_number}@gcp-sa-pubsub.iam.gserviceaccount.com"
-    run              = "service-${local.project_number}@serverless-robot-prod.iam.gserviceaccount.com"
-    secretmanager    = "service-${local.project_number}@gcp-sa-secretmanager.iam.gserviceaccount.com"
-    sqladmin         = "service-${local.project_number}@gcp-sa-cloud-sql.iam.gserviceaccount.com"
-    storage          = local.storage_agent
-  }
-  storage_agent = "service-${local.project_number}@gs-project-accounts.iam.gserviceaccount.com"
+  key_users = var.kms_key == null ? {} : merge(
+    {
+      for service in ["artifactregistry", "cloudfunctions", "pubsub", "run", "secretmanager", "sqladmin"] :
+      service => local.agent_members[service]
+    },
+    { storage = local.storage_agent },
+  )
+  storage_agent = "serviceAccount:service-${local.project_number}@gs-project-accounts.iam.gserviceaccount.com"
 }
 
 # Reading this data source creates the account if it does not exist.
@@ -23,7 +21,7 @@ resource "google_kms_crypto_key_iam_member" "agents" {
   for_each      = local.key_users
   crypto_key_id = var.kms_key
   role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
-  member        = "serviceAccount:${each.value}"
+  member        = each.value
   depends_on    = [data.google_storage_project_service_account.this, google_project_service_identity.agents]
 }
 
@@ -33,5 +31,5 @@ resource "google_kms_crypto_key_iam_member" "agents" {
 resource "time_sleep" "key_grants" {
   create_duration = var.kms_key == null ? "0s" : "120s"
   triggers        = { grants = join(" ", [for grant in google_kms_crypto_key_iam_member.agents : grant.id]) }
-  depends_on      = [google_project_service_identity.agents, time_sleep.services]
+  depends_on      = [google_project_iam_member.agents, time_sleep.services]
 }

@@ -109,6 +109,7 @@ resource "time_sleep" "build_grants" {
       [google_artifact_registry_repository_iam_member.build.id, google_project_iam_member.build_sources.id],
       google_project_iam_member.build_sources.condition[*].expression, # the id has only the title of the condition
       [for grant in google_project_iam_member.build : grant.id],
+      [for grant in google_project_iam_member.agents : grant.id],
     ))
   }
 }

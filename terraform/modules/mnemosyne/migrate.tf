@@ -221,7 +221,7 @@ resource "google_workflows_workflow" "operate" {
     }
   })
 
-  depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_service_identity.agents]
+  depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_iam_member.agents]
 }
 
 # This resource runs the migration if migrate_by is "gcloud". If the provisioner fails, the resource is tainted, and

@@ -3,7 +3,7 @@ locals {
   # in time after a restore. `RETENTION` in functions/mnemosyne/service/ingest.py has the same value: until
   # then a request without an outcome is reported as `queued`.
   retention      = "604800s"
-  pubsub_agent   = "serviceAccount:service-${local.project_number}@gcp-sa-pubsub.iam.gserviceaccount.com"
+  pubsub_agent   = local.agent_members["pubsub"]
   storage_policy = length(var.message_storage_regions) == 0 ? [] : [var.message_storage_regions]
 
   # The functions publish to these topics.

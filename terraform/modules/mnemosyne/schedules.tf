@@ -43,5 +43,5 @@ resource "google_cloud_scheduler_job" "migrate" {
     }
   }
 
-  depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_service_identity.agents]
+  depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_iam_member.agents]
 }

@@ -60,6 +60,25 @@ resource "time_sleep" "services" {
   depends_on      = [google_project_service.this]
 }
 
+# Accounts and roles of Google's service agents: https://cloud.google.com/iam/docs/service-agents. The agent of Secret
+# Manager has no role.
+locals {
+  agents = {
+    artifactregistry = { account = "gcp-sa-artifactregistry", role = "roles/artifactregistry.serviceAgent" }
+    cloudfunctions   = { account = "gcf-admin-robot", role = "roles/cloudfunctions.serviceAgent" }
+    cloudscheduler   = { account = "gcp-sa-cloudscheduler", role = "roles/cloudscheduler.serviceAgent" }
+    pubsub           = { account = "gcp-sa-pubsub", role = "roles/pubsub.serviceAgent" }
+    run              = { account = "serverless-robot-prod", role = "roles/run.serviceAgent" }
+    secretmanager    = { account = "gcp-sa-secretmanager", role = null }
+    sqladmin         = { account = "gcp-sa-cloud-sql", role = "roles/cloudsql.serviceAgent" }
+    workflows        = { account = "gcp-sa-workflows", role = "roles/workflows.serviceAgent" }
+  }
+  agent_members = {
+    for service, agent in local.agents :
+    service => "serviceAccount:service-${local.project_number}@${agent.account}.iam.gserviceaccount.com"
+  }
+}
+
 # Google creates the account of a service (its service agent) when the service first needs the account. Until then
 # Google refuses a grant to the account, and a workflow fails with "Workflows service agent does not exist".
 resource "google_project_service_identity" "agents" {
@@ -72,6 +91,15 @@ resource "google_project_service_identity" "agents" {
   project    = var.project
   service    = "${each.key}.googleapis.com"
   depends_on = [time_sleep.services]
+}
+
+# Google gives no role to an agent that is created on request: https://cloud.google.com/iam/docs/create-service-agents.
+# Other resources of the project use the same agents, so `make destroy` leaves these grants.
+resource "google_project_iam_member" "agents" {
+  for_each = toset([for service in keys(google_project_service_identity.agents) : service if local.agents[service].role != null])
+  project  = var.project
+  role     = local.agents[each.key].role
+  member   = local.agent_members[each.key]
 }
 
 locals {

@@ -31,7 +31,8 @@ locals {
     contains(var.features, "psc") ? ["roles/dns.admin"] : [],
   )
 
-  # The roles in the project that the deployment grants to its own accounts.
+  # The roles in the project that the deployment grants to its own accounts and to Google's service agents. Google refuses
+  # a condition with a list of more than ten roles, so there are two lists.
   granted_roles = [
     "roles/aiplatform.user",
     "roles/cloudsql.client",
@@ -39,6 +40,10 @@ locals {
     "roles/discoveryengine.viewer",
     "roles/logging.logWriter",
     "roles/storage.objectViewer",
+  ]
+  agent_roles = [
+    for service in ["artifactregistry", "cloudfunctions", "cloudscheduler", "cloudsql", "pubsub", "run", "workflows"] :
+    "roles/${service}.serviceAgent"
   ]
 }
 
@@ -72,8 +77,11 @@ resource "google_project_iam_member" "deploy_grants" {
 
   condition {
     title       = "granted roles"
-    description = "Only the roles that a deployment gives to its own accounts."
-    expression  = "api.getAttribute('iam.googleapis.com/modifiedGrantsByRole', []).hasOnly([${join(", ", formatlist("'%s'", local.granted_roles))}])"
+    description = "Only the roles that a deployment gives to its own accounts and to Google's service agents."
+    expression = join(" || ", [
+      for roles in [local.granted_roles, local.agent_roles] :
+      "api.getAttribute('iam.googleapis.com/modifiedGrantsByRole', []).hasOnly([${join(", ", formatlist("'%s'", roles))}])"
+    ])
   }
 }
 
