@@ -178,3 +178,31 @@ def test_each_service_agent_that_is_created_gets_its_role(complete: Applied) -> 
             f"serviceAccount:service-1@{account}.iam.gserviceaccount.com",
         )
         assert (grant and (grant["role"], re.sub(r"service-\d+@", "service-1@", grant["member"]))) == expected
+
+
+@pytest.mark.parametrize(
+    ("variable", "secret", "function"),
+    [
+        ("oauth_client_secret_version", "oauth_client[0]", 'serving["auth"]'),
+        ("owner_password_version", "owner_password", "migrate"),
+    ],
+)
+def test_the_version_of_a_secret_is_destroyed_after_a_function_uses_the_next_version(
+    complete: Applied, variable: str, secret: str, function: str
+) -> None:
+    """Google refuses the next version, for example, in a run that has no client secret."""
+    own, version = complete.restored(), f"google_secret_manager_secret_version.{secret}"
+    own.fail(google_secret_manager_secret_version="Secret Payload cannot be empty")
+    refused = own.try_apply(**PARTS | {variable: 2}).printed
+    assert "Secret Payload cannot be empty" in refused
+    assert not re.search(rf"{re.escape(version)}.*: Destroying", refused)
+    printed = complete.restored().apply(**PARTS | {variable: 2}).printed.splitlines()
+    created, used, destroyed = (
+        [number for number, line in enumerate(printed) if re.search(pattern, line)]
+        for pattern in (
+            rf"{re.escape(version)}: Creation complete",
+            rf"function\.{re.escape(function)}: Modifications complete",
+            rf"{re.escape(version)} .*: Destroying",
+        )
+    )
+    assert created < used < destroyed

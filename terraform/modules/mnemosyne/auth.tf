@@ -77,13 +77,18 @@ resource "google_secret_manager_secret" "oauth_client" {
 
 # The client secret is neither in a plan nor in the state. The provider refuses a plan without a secret, so a run
 # without oauth_client_secret passes an empty secret, which is written only if the version is new. A run that writes a
-# new version, but has no oauth_client_secret, fails with "Secret Payload cannot be empty".
+# new version, but has no oauth_client_secret, fails with "Secret Payload cannot be empty". The functions then keep the
+# present version, because it is destroyed last.
 resource "google_secret_manager_secret_version" "oauth_client" {
   count                  = length(local.auth)
   project                = var.project
   secret                 = google_secret_manager_secret.oauth_client[0].id
   secret_data_wo         = var.oauth_client_secret == null ? "" : var.oauth_client_secret
   secret_data_wo_version = var.oauth_client_secret_version
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_secret_manager_secret_iam_member" "oauth_client" {

@@ -44,12 +44,14 @@ resource "google_secret_manager_secret_version" "owner_password" {
   secret_data_wo         = ephemeral.random_password.owner.result
   secret_data_wo_version = var.owner_password_version
 
-  # A run writes the password to the database first and then to the secret. If the run is interrupted between the two,
-  # the migration fails with "password authentication failed". Then raise owner_password_version.
+  # A run writes the password to the database first, then to a new version of the secret, and destroys the old version
+  # after the function migrate uses the new one. If the run is interrupted between database and secret, the migration
+  # fails with "password authentication failed". Then raise owner_password_version.
   depends_on = [google_sql_user.owner]
 
   lifecycle {
-    replace_triggered_by = [terraform_data.owner]
+    create_before_destroy = true
+    replace_triggered_by  = [terraform_data.owner]
   }
 }
 
