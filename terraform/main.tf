@@ -24,6 +24,7 @@ module "mnemosyne" {
   gemini_api_key_secret       = var.gemini_api_key_secret
   gemini_api_key_version      = var.gemini_api_key_version
   iap                         = var.iap
+  iap_clients                 = var.iap_clients
   invokers                    = var.invokers
   keep_traffic                = var.keep_traffic
   kms_key                     = var.kms_key

@@ -51,6 +51,10 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "gemini_api_key_secret": ({"gemini_api_key_secret": "key"}, ""),
     "gemini_api_key_version": ({"gemini_api_key_secret": "key", "gemini_api_key_version": "2"}, ""),
     "iap": ({"domain": "memory.example.com", "iap": True}, ""),
+    "iap_clients": (
+        {"domain": "memory.example.com", "iap": True, "iap_clients": ["123456789012-abc.apps.googleusercontent.com"]},
+        "",
+    ),
     "immutable_sources": ({"immutable_sources": ["crm"]}, ""),
     "invokers": ({"domain": "memory.example.com", "iap": True, "invokers": ["user:ada@example.com"]}, ""),
     "keep_traffic": ({"keep_traffic": ["mcp"]}, ""),

@@ -276,7 +276,15 @@ def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_r
     ("features", "roles"),
     [
         (["domain"], {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"}),
-        (["domain", "iap"], {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin", "roles/iap.admin"}),
+        (
+            ["domain", "iap"],
+            {
+                "roles/compute.loadBalancerAdmin",
+                "roles/compute.securityAdmin",
+                "roles/iap.admin",
+                "roles/iap.settingsAdmin",
+            },
+        ),
         (["psc"], {"roles/dns.admin"}),
     ],
 )

@@ -240,6 +240,11 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         ({"oidc_audience": ","}, 'must be set with auth_mode oidc, and only then, got ","'),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs domain"),
+        (
+            {"domain": "memory.example.com", "iap": True, "iap_clients": ["123456789012"]},
+            "such as 123456789012-abc.apps.googleusercontent.com, got 123456789012.",
+        ),
+        ({"iap_clients": ["a-b.apps.googleusercontent.com"]}, "only with iap, got a-b.apps.googleusercontent.com."),
         ({"keep_traffic": ["dead_letter"]}, "keep_traffic must be from mcp, ingest, dead-letter"),
         (
             {"keep_traffic": ["auth"]},

@@ -146,6 +146,19 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   labels                = local.labels
 }
 
+# The proxy's own OAuth client, which Google manages, refuses programs. Programs use other clients, or a JWT that a service
+# account signs: https://cloud.google.com/iap/docs/custom-oauth-configuration
+resource "google_iap_settings" "mcp" {
+  count = length(var.iap_clients) == 0 ? 0 : local.with_domain
+  name  = "projects/${local.project_number}/iap_web/compute/services/${google_compute_backend_service.mcp[0].name}"
+
+  access_settings {
+    oauth_settings {
+      programmatic_clients = var.iap_clients
+    }
+  }
+}
+
 # Identity-Aware Proxy admits the invokers. An invoker sends the token for the proxy in the header Proxy-Authorization,
 # and the token for mcp in the header Authorization.
 resource "google_iap_web_backend_service_iam_member" "mcp" {

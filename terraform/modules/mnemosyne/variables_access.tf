@@ -58,6 +58,21 @@ variable "iap" {
   }
 }
 
+variable "iap_clients" {
+  description = "Ids of OAuth clients from which Identity-Aware Proxy accepts the ID tokens of people, such as 123456789012-abc.apps.googleusercontent.com. Service accounts need no client."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for client in var.iap_clients : can(regex("^[a-z0-9-]+\\.apps\\.googleusercontent\\.com$", client))])
+    error_message = "iap_clients must be ids of OAuth clients, such as 123456789012-abc.apps.googleusercontent.com, got ${join(", ", var.iap_clients)}."
+  }
+  validation {
+    condition     = length(var.iap_clients) == 0 || var.iap
+    error_message = "iap_clients must be set only with iap, got ${join(", ", var.iap_clients)}."
+  }
+}
+
 locals {
   # Members of IAM with their kind: https://cloud.google.com/iam/docs/principal-identifiers. allUsers and
   # allAuthenticatedUsers are here because the variables refuse them with errors of their own.

@@ -27,7 +27,7 @@ locals {
     # A build writes its own log, and reads the result of the tests from Cloud Build.
     var.runner == "cloud_build" ? ["roles/cloudbuild.builds.viewer", "roles/logging.logWriter"] : [],
     contains(var.features, "domain") || contains(var.features, "iap") ? ["roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"] : [],
-    contains(var.features, "iap") ? ["roles/iap.admin"] : [],
+    contains(var.features, "iap") ? ["roles/iap.admin", "roles/iap.settingsAdmin"] : [],
     contains(var.features, "psc") ? ["roles/dns.admin"] : [],
   )
 

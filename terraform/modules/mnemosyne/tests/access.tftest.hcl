@@ -147,8 +147,9 @@ run "iap_closes_the_run_app_address" {
   command = plan
 
   variables {
-    domain = "memory.example.com"
-    iap    = true
+    domain      = "memory.example.com"
+    iap         = true
+    iap_clients = ["123456789012-abc.apps.googleusercontent.com"]
   }
 
   assert {
@@ -162,6 +163,13 @@ run "iap_closes_the_run_app_address" {
   assert {
     condition     = google_compute_backend_service.mcp[0].iap[0].enabled
     error_message = "Identity-Aware Proxy is on."
+  }
+  assert {
+    condition = (
+      google_iap_settings.mcp[0].name == "projects/123456789012/iap_web/compute/services/mnemosyne-mcp" &&
+      google_iap_settings.mcp[0].access_settings[0].oauth_settings[0].programmatic_clients[0] == "123456789012-abc.apps.googleusercontent.com"
+    )
+    error_message = "Without the clients, the proxy refuses the tokens of people that MCP clients send."
   }
 }
 
