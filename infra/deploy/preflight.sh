@@ -64,6 +64,34 @@ check_public_access() {
 If $PROJECT has an exception that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
 }
 
+allows() { # POLICY VALUE; a policy that cannot be read allows everything
+    case $1 in
+        *'"denyAll": true'*) return 1 ;;
+        *'"allowedValues"'*) grep -qE "\"(is:)?$2\"" <<<"$1" ;;
+        *'"deniedValues"'*) ! grep -qE "\"(is:)?$2\"" <<<"$1" ;;
+    esac
+}
+
+# Both policies would refuse mcp and auth only after the database was created.
+check_ingress() {
+    [ -z "${SKIP_POLICY_CHECK:-}" ] || return 0
+    local run=all functions=ALLOW_ALL run_policy functions_policy refusing advice
+    if [ "$(configured auth_mode api_key)" = oauth ]; then
+        advice="With auth_mode = \"oauth\", the function auth needs this policy to allow all calls, so use another auth_mode or ask for an exception."
+    elif [ "$(configured iap false)" = true ] || [ "$(configured domain_only false)" = true ]; then
+        run=internal-and-cloud-load-balancing functions=ALLOW_INTERNAL_AND_GCLB
+        advice="Ask for an exception that allows calls through a load balancer."
+    else
+        advice="Set domain with domain_only = true, or with iap = true, so that calls pass a load balancer (docs/deployment.md, Domain), or ask for an exception."
+    fi
+    run_policy=$(effective_policy run.allowedIngress || true)
+    functions_policy=$(effective_policy cloudfunctions.allowedIngressSettings || true)
+    if ! allows "$run_policy" "$run"; then refusing="run.allowedIngress, which does not allow $run"
+    elif ! allows "$functions_policy" "$functions"; then refusing="cloudfunctions.allowedIngressSettings, which does not allow $functions"
+    else return 0; fi
+    fail "An organization policy refuses the ingress setting of a function in $PROJECT: $refusing. $advice An administrator of organization policies makes exceptions. If $PROJECT has one that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
+}
+
 # With auth_mode = "iam", mcp trusts each token, because Cloud Run has checked it. open_by = "no_invoker_check" turned this
 # check off in an earlier deployment, and no apply turns it on again.
 turn_on_invoker_check() {

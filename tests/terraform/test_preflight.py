@@ -115,7 +115,7 @@ def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_an
         # The body of a function is indented, and runs later.
         (runs, *_) = [number for number, line in enumerate(lines) if re.match(r"(\S.*)?terraform -chdir", line)]
         assert lines.index("check_owner_of_state") < runs
-        checks_of_deploy = ("check_public_access", "check_scheduler_region")
+        checks_of_deploy = ("check_public_access", "check_ingress", "check_scheduler_region")
         assert name != "deploy" or max(lines.index(check) for check in checks_of_deploy) < runs
 
 
@@ -211,6 +211,38 @@ def test_a_deployment_without_public_access_does_not_read_policies(checks: Check
 def test_an_operator_can_skip_the_check_of_policies(checks: Checks) -> None:
     assert checks.run("check_public_access", SKIP_POLICY_CHECK="1").returncode == 0
     assert checks.apis.calls == []
+
+
+INTERNAL = {"run.allowedIngress": [{"values": {"allowedValues": ["is:internal"]}}]}
+BALANCED = {"run.allowedIngress": [{"values": {"allowedValues": ["internal", "internal-and-cloud-load-balancing"]}}]}
+NOT_ALL = {"cloudfunctions.allowedIngressSettings": [{"values": {"deniedValues": ["ALLOW_ALL"]}}]}
+NOTHING = {"cloudfunctions.allowedIngressSettings": [{"denyAll": True}]}
+OAUTH = 'auth_mode = "oauth"\niap = true\n'
+
+
+@pytest.mark.parametrize(
+    ("policies", "variables", "sentence"),
+    [
+        (INTERNAL, "", "run.allowedIngress, which does not allow all. Set domain with domain_only = true"),
+        (INTERNAL, "iap = true\n", "which does not allow internal-and-cloud-load-balancing. Ask for an exception"),
+        (BALANCED, "domain_only = true\n", ""),
+        (BALANCED, "iap = true\n", ""),
+        (BALANCED, OAUTH, "does not allow all. With auth_mode = \"oauth\", the function auth needs"),
+        (NOT_ALL, "", "cloudfunctions.allowedIngressSettings, which does not allow ALLOW_ALL. Set domain"),
+        (NOT_ALL, "iap = true\n", ""),
+        (NOTHING, "iap = true\n", "which does not allow ALLOW_INTERNAL_AND_GCLB. Ask for an exception"),
+        ({}, "", ""),
+    ],
+)
+def test_a_policy_that_refuses_the_ingress_of_a_function_stops_the_deployment(
+    checks: Checks, policies: dict[str, Any], variables: str, sentence: str
+) -> None:
+    checks.apis.org_policies |= policies
+    checks.tfvars.write_text(variables)
+    completed = checks.run("check_ingress")
+    assert (completed.returncode != 0) is bool(sentence)
+    assert sentence in completed.stderr
+    assert checks.run("check_ingress", SKIP_POLICY_CHECK="1").returncode == 0
 
 
 def test_a_region_without_cloud_scheduler_is_refused_with_the_regions_that_have_it(checks: Checks) -> None:
