@@ -142,7 +142,7 @@ ROLES_ON_STATE = {
     "mnemosyne/default.tfstate": {"roles/storage.objectUser"},
     "mnemosyne.tfvars": {"roles/storage.objectViewer"},
     "mnemosyne-us.tfvars": set(),
-    "pipeline/default.tfstate": set(),
+    "mnemosyne_pipeline/default.tfstate": set(),
     "mnemosyne-us/default.tfstate": set(),
 }
 
@@ -158,6 +158,16 @@ def test_the_account_that_deploys_may_change_the_state_of_its_deployment_only(
         if f'resource.name == "{object_name}"' in expression or object_name.startswith(tuple(beginnings)):
             roles.add(grant["role"])
     assert roles == ROLES_ON_STATE[name]
+
+
+def test_no_deployment_can_have_the_name_under_which_the_state_of_a_pipeline_is_stored() -> None:
+    """Otherwise the deployment would replace the pipeline's state, and its account could change it."""
+    variables = (TERRAFORM / "modules/pipeline/variables.tf").read_text()
+    (name,) = re.findall(r'regex\("(.+)", var\.deployment\)', variables)
+    texts = [(ROOT / "docs/deployment.md").read_text(), (EXAMPLE / "main.tf").read_text()]
+    prefixes = [prefix for text in texts for prefix in re.findall(r'"prefix=(\w+)"', text)]
+    assert prefixes == ["mnemosyne_pipeline", "mnemosyne_pipeline"]
+    assert not re.fullmatch(name, prefixes[0])
 
 
 def test_the_account_that_deploys_may_create_each_resource_of_a_deployment(cloud_build: Resources) -> None:

@@ -11,7 +11,7 @@ terraform {
     }
   }
 
-  # terraform init -backend-config="bucket=PROJECT-terraform" -backend-config="prefix=pipeline"
+  # terraform init -backend-config="bucket=PROJECT-terraform" -backend-config="prefix=mnemosyne_pipeline"
   backend "gcs" {}
 }
 
