@@ -306,6 +306,20 @@ def test_a_feature_adds_the_roles_that_it_needs(features: list[str], roles: set[
     assert added == roles
 
 
+def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_of_the_deployment() -> None:
+    """An organization can refuse other regions (gcp.resourceLocations) and Google's keys."""
+    key = "projects/keys/locations/europe-west3/keyRings/r/cryptoKeys/k"
+    with workspace(TERRAFORM / "modules" / "pipeline") as own:
+        own.apply(repository=REPOSITORY, region="europe-west3", kms_key=key)
+        values = {one["address"]: one["values"] for one in own.shown()["root_module"]["resources"]}
+        refused = own.plan(repository=REPOSITORY, kms_key=key)
+    (replica,) = values["google_secret_manager_secret.smoke_key[0]"]["replication"][0]["user_managed"][0]["replicas"]
+    assert replica["location"] == "europe-west3"
+    assert replica["customer_managed_encryption"][0]["kms_key_name"] == key
+    assert values["google_pubsub_topic.builds[0]"]["kms_key_name"] == key
+    assert f"the region of kms_key, which is {key}, got europe-west1" in " ".join(refused.printed.split())
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [

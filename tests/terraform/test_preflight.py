@@ -14,7 +14,7 @@ from tests.fakes_wire.google.apis import PROJECT, GoogleApis
 from tests.fakes_wire.google.base import Call
 from tests.fakes_wire.google.buckets import Bucket
 from tests.fakes_wire.google.environment import gcloud_environment
-from tests.fakes_wire.google.errors import Answer, enabling_denied, refused
+from tests.fakes_wire.google.errors import Answer, enabling_denied, refused, refused_of_old
 from tests.fakes_wire.google.organization import ORGANIZATION
 from tests.terraform.gcloud_operator import BUCKET, Operator
 from tests.terraform.workspace import ROOT
@@ -93,18 +93,44 @@ def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(operator: Op
     assert not operator.apis.buckets.known
 
 
-def test_if_the_state_bucket_cannot_be_created_the_error_names_the_missing_role(operator: Operator) -> None:
+@pytest.mark.parametrize(
+    ("status", "message", "advice"),
+    [
+        (403, "storage.buckets.create denied", "You need roles/storage.admin in my-project."),
+        (409, "The requested bucket name is not available.", "STATE_BUCKET=another-name make deploy"),
+        (
+            412,
+            "'europe-west1' violates constraint 'constraints/gcp.resourceLocations'",
+            "Set region or kms_key in terraform/terraform.tfvars",
+        ),
+        (403, "Permission denied on Cloud KMS key.", "run make deploy again"),
+    ],
+)
+def test_if_the_state_bucket_cannot_be_created_the_error_says_what_to_do(
+    operator: Operator, status: int, message: str, advice: str
+) -> None:
     def refuse(call: Call) -> Answer | None:
-        return (
-            refused(403, "storage.buckets.create denied")
-            if (call.method, call.path) == ("POST", "/storage/v1/b")
-            else None
-        )
+        created = (call.method, call.path) == ("POST", "/storage/v1/b")
+        return refused_of_old(status, message, "refused") if created else None
 
     operator.apis.faults = refuse
     completed = operator.deploy()
     assert completed.returncode != 0
-    assert "roles/storage.admin" in completed.stderr
+    assert message in completed.stderr
+    assert advice in completed.stderr
+    others = {"roles/storage.admin", "STATE_BUCKET", "Set region", "run make deploy again"}
+    assert [other for other in others if other in completed.stderr and other not in advice] == []
+
+
+def test_the_state_bucket_is_encrypted_with_the_key_of_the_deployment(operator: Operator) -> None:
+    key = "projects/keys/locations/europe-west1/keyRings/r/cryptoKeys/k"
+    (operator.clone / "terraform/terraform.tfvars").write_text(f'kms_key = "{key}"\n')
+    completed = operator.preflight()
+    assert completed.returncode == 0, completed.stderr
+    assert operator.apis.buckets.known[BUCKET].settings["encryption"] == {"defaultKmsKeyName": key}
+    agent = "serviceAccount:service-123456789012@gs-project-accounts.iam.gserviceaccount.com"
+    (grant,) = operator.apis.key_grants
+    assert grant == {"role": "roles/cloudkms.cryptoKeyEncrypterDecrypter", "members": [agent]}
 
 
 def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_and_region_before_terraform_runs() -> (

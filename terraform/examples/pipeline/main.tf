@@ -24,6 +24,12 @@ variable "project" {
   type        = string
 }
 
+variable "region" {
+  description = "Region of the deployment."
+  type        = string
+  default     = "europe-west1"
+}
+
 variable "repository" {
   description = "GitHub repository, as OWNER/REPOSITORY."
   type        = string
@@ -39,6 +45,7 @@ module "pipeline" {
   source = "../../modules/pipeline"
 
   project    = var.project
+  region     = var.region
   repository = var.repository
   runner     = var.runner
 }

@@ -23,8 +23,21 @@ resource "google_secret_manager_secret" "smoke_key" {
   project   = var.project
   secret_id = "${var.deployment}-smoke-key"
 
+  # An organization can require this place and this key. The deployment has given the service agents the right to use the
+  # key.
   replication {
-    auto {}
+    user_managed {
+      replicas {
+        location = var.region
+
+        dynamic "customer_managed_encryption" {
+          for_each = var.kms_key == null ? [] : [var.kms_key]
+          content {
+            kms_key_name = customer_managed_encryption.value
+          }
+        }
+      }
+    }
   }
 
   depends_on = [google_project_service.this]
@@ -41,11 +54,12 @@ resource "google_secret_manager_secret_iam_member" "smoke_key" {
 # Cloud Build publishes the end of each build to the topic with this name:
 # https://cloud.google.com/build/docs/subscribe-build-notifications
 resource "google_pubsub_topic" "builds" {
-  #checkov:skip=CKV_GCP_83: The messages describe builds and contain no memories.
-  count      = var.create_topic ? local.on_cloud_build : 0
-  project    = var.project
-  name       = "cloud-builds"
-  depends_on = [google_project_service.this]
+  #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
+  count        = var.create_topic ? local.on_cloud_build : 0
+  project      = var.project
+  name         = "cloud-builds"
+  kms_key_name = var.kms_key
+  depends_on   = [google_project_service.this]
 }
 
 resource "google_cloudbuild_trigger" "test" {

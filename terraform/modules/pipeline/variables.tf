@@ -81,6 +81,21 @@ variable "project" {
   }
 }
 
+variable "region" {
+  description = "Region of the deployment: the value of its variable `region`."
+  type        = string
+  default     = "europe-west1"
+
+  validation {
+    condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
+    error_message = "region must be a region, such as europe-west1, got ${var.region}."
+  }
+  validation {
+    condition     = var.kms_key == null || strcontains(coalesce(var.kms_key, "-"), "/locations/${var.region}/")
+    error_message = "region must be the region of kms_key, which is ${coalesce(var.kms_key, "nothing")}, got ${var.region}."
+  }
+}
+
 variable "repository" {
   description = "GitHub repository, as OWNER/REPOSITORY."
   type        = string

@@ -37,6 +37,8 @@ class GoogleApis(OrganizationApis, ServiceApis):
         self.buckets = Buckets(self.url)
         self.enabled: set[str] = set()
         self.identities: set[str] = set()
+        self.key_grants: list[dict[str, Any]] = []
+        """Bindings of the policy of each key."""
         self.workflows: dict[str, Callable[[str | None], dict[str, Any]]] = {}
         """Workflows by name. Each is a function that gets the argument (JSON text) and returns the end of the
         execution: the result of `succeeded` or `failed`."""
@@ -92,6 +94,22 @@ class GoogleApis(OrganizationApis, ServiceApis):
             return refused(403, "The caller does not have permission")
         project_fields = {"projectNumber": NUMBER, "projectId": project, "lifecycleState": "ACTIVE", "name": project}
         return 200, project_fields | {"createTime": NOW}
+
+    # Cloud Storage and Cloud KMS: https://cloud.google.com/kms/docs/reference/rest/v1/projects.locations.keyRings.cryptoKeys
+
+    @route("GET", "/storage/v1/projects/{project}/serviceAccount")
+    def _storage_agent(self, body: Any, project: str) -> Answer:
+        agent = f"service-{NUMBER}@gs-project-accounts.iam.gserviceaccount.com"
+        return 200, {"kind": "storage#serviceAccount", "email_address": agent}
+
+    @route("GET", "/v1/projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{key}:getIamPolicy")
+    def _key_policy(self, body: Any, **key: str) -> Answer:
+        return 200, {"version": 1, "etag": "BwX=", "bindings": self.key_grants}
+
+    @route("POST", "/v1/projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{key}:setIamPolicy")
+    def _grant_on_key(self, body: Any, **key: str) -> Answer:
+        self.key_grants = body["policy"]["bindings"]
+        return 200, body["policy"]
 
     # Workflow Executions: https://cloud.google.com/workflows/docs/reference/executions/rest
 

@@ -7,6 +7,7 @@ from tests.forks import forked_gcloud
 
 ENDPOINTS = {
     "ARTIFACTREGISTRY": "/",
+    "CLOUDKMS": "/",
     "CLOUDRESOURCEMANAGER": "/",
     "CLOUDSCHEDULER": "/",
     "COMPUTE": "/compute/v1/",
