@@ -28,6 +28,7 @@ module "mnemosyne" {
   invokers                    = var.invokers
   keep_traffic                = var.keep_traffic
   kms_key                     = var.kms_key
+  kms_protection_level        = var.kms_protection_level
   labels                      = var.labels
   max_connections             = var.max_connections
   max_delivery_attempts       = var.max_delivery_attempts

@@ -59,6 +59,7 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "invokers": ({"domain": "memory.example.com", "iap": True, "invokers": ["user:ada@example.com"]}, ""),
     "keep_traffic": ({"keep_traffic": ["mcp"]}, ""),
     "kms_key": ({"kms_key": KEY}, FIXED),
+    "kms_protection_level": ({"kms_protection_level": "HSM"}, ""),
     "labels": ({"labels": {"team": "memory"}}, ""),
     "max_connections": ({"max_connections": 90}, ""),
     "max_delivery_attempts": ({"max_delivery_attempts": 50}, ""),
@@ -195,6 +196,25 @@ def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_delete
     own.plan("-refresh=false", **PARTS | {"domain": "other.example.com"})
     changed = {address: actions for address, actions in own.changes().items() if "certificate" in address}
     assert list(changed.values()) == [["create", "delete"]]
+
+
+def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_keys_are_destroyed(
+    complete: Applied,
+) -> None:
+    """A key ring keeps the names of its deleted keys, and Google keeps the names of key rings."""
+    own = complete.restored()
+    own.apply(**PARTS | {"kms_protection_level": "HSM"})
+    rings = {name: own.values()[f"google_kms_key_ring.{name}"]["name"] for name in ("receipts", "tokens[0]")}
+    (template,) = own.values()["google_kms_crypto_key.receipts"]["version_template"]
+    assert template["protection_level"] == "HSM"
+    own.plan("-refresh=false", **PARTS)
+    changed = {address.removeprefix("module.mnemosyne."): actions for address, actions in own.changes().items()}
+    for name in rings:
+        assert changed[f"google_kms_crypto_key.{name}"] == ["create", "delete"]
+        assert changed[f"google_kms_key_ring.{name}"] == ["create", "delete"]
+    assert all(actions == ["create", "delete"] for address, actions in changed.items() if "crypto_key_iam" in address)
+    own.apply(**PARTS)
+    assert not {name for name, ring in rings.items() if own.values()[f"google_kms_key_ring.{name}"]["name"] == ring}
 
 
 def test_a_second_plan_with_each_optional_part_is_empty_and_needs_no_client_secret(complete: Applied) -> None:

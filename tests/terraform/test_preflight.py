@@ -253,7 +253,7 @@ OAUTH = 'auth_mode = "oauth"\niap = true\n'
         (INTERNAL, "iap = true\n", "which does not allow internal-and-cloud-load-balancing. Ask for an exception"),
         (BALANCED, "domain_only = true\n", ""),
         (BALANCED, "iap = true\n", ""),
-        (BALANCED, OAUTH, "does not allow all. With auth_mode = \"oauth\", the function auth needs"),
+        (BALANCED, OAUTH, 'does not allow all. With auth_mode = "oauth", the function auth needs'),
         (NOT_ALL, "", "cloudfunctions.allowedIngressSettings, which does not allow ALLOW_ALL. Set domain"),
         (NOT_ALL, "iap = true\n", ""),
         (NOTHING, "iap = true\n", "which does not allow ALLOW_INTERNAL_AND_GCLB. Ask for an exception"),

@@ -158,6 +158,7 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("sql_tier", "db-n1-standard-1", "or db-perf-optimized-N-CPUS with 2 to 128 CPUs, got db-n1-standard-1"),
     ("subnetwork_cidr", "169.254.0.0/24", "169.254.0.0/16, 199.36.153.0/28 or 224.0.0.0/4, which Google Cloud refuses"),
     ("buckets", {"exports": {"bucket": "b" * 64, "namespace": "archive"}}, f"without gs://, got {'b' * 64}"),
+    ("kms_protection_level", "EXTERNAL", "SOFTWARE or HSM, got EXTERNAL"),
     ("otlp_endpoint", "http://", "starts with http:// or https://, got http://"),
     ("oauth_upstream_issuer", "accounts.google.com", "starts with https://, got accounts.google.com"),
 ]

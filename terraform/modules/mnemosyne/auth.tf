@@ -15,6 +15,7 @@ locals {
 resource "random_id" "tokens" {
   count       = length(local.auth)
   byte_length = 3
+  keepers     = local.key_keepers
 }
 
 resource "google_kms_key_ring" "tokens" {
@@ -38,7 +39,11 @@ resource "google_kms_crypto_key" "tokens" {
 
   version_template {
     algorithm        = "EC_SIGN_P256_SHA256"
-    protection_level = "SOFTWARE"
+    protection_level = var.kms_protection_level
+  }
+
+  lifecycle {
+    create_before_destroy = true # a function uses the old key until it is updated
   }
 }
 
@@ -49,6 +54,10 @@ resource "google_kms_crypto_key_iam_member" "auth" {
   crypto_key_id = google_kms_crypto_key.tokens[0].id
   role          = each.key
   member        = google_service_account.functions["auth"].member
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_secret_manager_secret" "oauth_client" {

@@ -1,9 +1,15 @@
 # The key that signs receipts of forgettings. See docs/retention.md.
 
+# Google never changes the protection level of a key, so another level needs other keys in other key rings.
+locals {
+  key_keepers = var.kms_protection_level == "SOFTWARE" ? {} : { protection_level = var.kms_protection_level }
+}
+
 # The name has a random part, because Google never lets the name of a deleted key ring be used again:
 # https://cloud.google.com/kms/docs/resource-hierarchy
 resource "random_id" "receipts" {
   byte_length = 3
+  keepers     = local.key_keepers
 }
 
 resource "google_kms_key_ring" "receipts" {
@@ -24,7 +30,11 @@ resource "google_kms_crypto_key" "receipts" {
 
   version_template {
     algorithm        = "EC_SIGN_P256_SHA256"
-    protection_level = "SOFTWARE"
+    protection_level = var.kms_protection_level
+  }
+
+  lifecycle {
+    create_before_destroy = true # a function uses the old key until it is updated
   }
 }
 
@@ -34,4 +44,8 @@ resource "google_kms_crypto_key_iam_member" "migrate" {
   crypto_key_id = google_kms_crypto_key.receipts.id
   role          = each.key
   member        = google_service_account.functions["migrate"].member
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }

@@ -128,6 +128,17 @@ variable "kms_key" {
   }
 }
 
+variable "kms_protection_level" {
+  description = "Where Cloud KMS keeps the keys that sign receipts and access tokens: SOFTWARE, or HSM (in a hardware security module). A change creates new keys: the tokens of the old key end, and clients refresh them."
+  type        = string
+  default     = "SOFTWARE"
+
+  validation {
+    condition     = contains(["SOFTWARE", "HSM"], var.kms_protection_level)
+    error_message = "kms_protection_level must be SOFTWARE or HSM, got ${var.kms_protection_level}."
+  }
+}
+
 variable "migrate_by" {
   description = "How an apply runs the migration. job: as a Cloud Run job. gcloud: with gcloud and bash on the machine that runs Terraform."
   type        = string

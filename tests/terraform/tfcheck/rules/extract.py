@@ -37,7 +37,7 @@ FOLDERS = {
     "compute_subnetwork compute_target_https_proxy compute_url_map",
     "dns": "dns_managed_zone dns_record_set",
     "iap": "iap_web_backend_service_iam_member",
-    "kms": "kms_crypto_key_iam_member",
+    "kms": "kms_crypto_key kms_crypto_key_iam_member kms_key_ring",
     "logging": "logging_metric",
     "monitoring": "monitoring_alert_policy monitoring_dashboard monitoring_notification_channel "
     "monitoring_uptime_check_config",
