@@ -10,6 +10,7 @@ ALLOW_DESTROY=terraform/modules/mnemosyne/allow_destroy_override.tf
 rm -f "$ALLOW_DESTROY"
 
 [ -n "${PROJECT:-}" ] || fail "PROJECT is not set: make deploy PROJECT=my-project-id"
+case $PROJECT in *:*) fail "PROJECT must be a project id without the domain of an organization, got $PROJECT. Ids such as example.com:project are not supported." ;; esac
 
 # Terraform reads terraform.tfvars itself; the environment's file comes after it and overrides it.
 TFVARS=terraform/terraform.tfvars

@@ -323,6 +323,7 @@ def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_o
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
+        ({"project": "example.com:memory"}, "got example.com:memory: an id with the domain of an organization"),
         ({"runner": "jenkins"}, "runner must be cloud_build or github_actions, got jenkins"),
         ({"repository": "https://github.com/acme/memory"}, "repository must be OWNER/REPOSITORY, got https://"),
         ({"state_bucket": "gs://acme-states"}, "must be the name of a bucket, without gs://, got gs://acme-states"),

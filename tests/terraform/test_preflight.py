@@ -83,6 +83,12 @@ def checks(tmp_path: Path) -> Iterator[Checks]:
         yield Checks(tmp_path, apis)
 
 
+def test_a_project_id_with_the_domain_of_an_organization_is_refused(checks: Checks) -> None:
+    completed = checks.run("true", PROJECT="example.com:memory")
+    assert completed.returncode != 0
+    assert "PROJECT must be a project id without the domain of an organization" in completed.stderr
+
+
 def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(operator: Operator) -> None:
     operator.apis.faults = lambda call: (
         enabling_denied("cloudresourcemanager.googleapis.com") if "batchEnable" in call.path else None

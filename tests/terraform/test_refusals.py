@@ -256,6 +256,7 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
             "which exists only with buckets, got import-object: remove import-object",
         ),
         ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),
+        ({"project": "example.com:memory"}, "got example.com:memory: an id with the domain of an organization"),
         ({"project": LONG_PROJECT, "name": "sixteen-letters1"}, "at most 44 characters together, got 46"),
         ({"project": LONG_PROJECT, "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),
         (people(who="*", scopes=[]), "one or more of read, write and operate"),

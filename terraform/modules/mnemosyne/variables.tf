@@ -63,7 +63,7 @@ variable "project" {
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
-    error_message = "project must be a project id, not a name or a number, got ${var.project}."
+    error_message = "project must be a project id, not a name or a number, got ${var.project}${strcontains(var.project, ":") ? ": an id with the domain of an organization is not supported" : ""}."
   }
 }
 

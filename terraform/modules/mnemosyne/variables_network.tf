@@ -56,7 +56,7 @@ variable "subnetwork_cidr" {
 }
 
 variable "vpc_egress" {
-  description = "Traffic that the functions send through the network: PRIVATE_RANGES_ONLY; or ALL_TRAFFIC, so that the network can control all outgoing traffic. With ALL_TRAFFIC, the network needs a NAT gateway for addresses outside Google."
+  description = "Traffic that the functions send through the network: PRIVATE_RANGES_ONLY; or ALL_TRAFFIC, so that the network can control all outgoing traffic. With ALL_TRAFFIC, the network needs a NAT gateway for addresses outside Google, and an existing subnetwork needs Private Google Access."
   type        = string
   default     = "PRIVATE_RANGES_ONLY"
 
