@@ -173,6 +173,14 @@ def test_vectors_of_each_dimension_are_normalised(
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-30, 1.0, 1e30, 1e200, 1e308])
+def test_a_vector_of_any_length_is_normalised(gemini: GeminiServer, vertex: VertexAi | None, scale: float) -> None:
+    values = [scale, -scale, *[0.0] * 62]
+    gemini.fault = lambda server: (200, {"embeddings": [{"values": values}]})
+    vector = GeminiEmbedder("gemini-embedding-001", 64).embed_query("tea")
+    assert vector[:2] == pytest.approx([0.5**0.5, -(0.5**0.5)], abs=1e-3)
+
+
 def test_gemini_embedding_2_gets_its_task_as_a_prefix_of_the_text(
     gemini: GeminiServer, vertex: VertexAi | None
 ) -> None:

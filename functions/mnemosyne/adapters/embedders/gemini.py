@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemosyne.adapters import service_errors
 from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_deadline, http_options
@@ -281,7 +282,7 @@ class GeminiEmbedder:
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
             raise self._unusable_answer(f"{len(embeddings)} vectors for {count} texts")
-        vectors = [np.asarray(embedding.values or [], dtype=np.float32) for embedding in embeddings]
+        vectors = [np.asarray(embedding.values or [], dtype=np.float64) for embedding in embeddings]
         for vector in vectors:
             if not np.isfinite(vector).all() or not vector.any():
                 raise self._unusable_answer("a vector that is empty, not finite or zero")
@@ -293,5 +294,6 @@ class GeminiEmbedder:
         return [_normalise(vector) for vector in vectors]  # the API normalises only vectors of full dimension
 
 
-def _normalise(vector: Vector) -> Vector:
-    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+def _normalise(vector: NDArray[np.floating[Any]]) -> Vector:
+    scaled = vector / np.abs(vector).max()  # otherwise the squares in the norm could be infinite or zero
+    return np.asarray(scaled / np.linalg.norm(scaled), dtype=np.float32)
