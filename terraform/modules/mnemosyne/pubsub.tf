@@ -1,6 +1,6 @@
 locals {
   # How long Pub/Sub keeps a message. The topics keep stored messages as long, so that a subscription can be moved back
-  # in time after a restore. `RETENTION` in functions/mnemosyne/service/ingest.py has the same value: until
+  # in time after a restore. `RETENTION` in functions/mnemosyne/service/request_status.py has the same value: until
   # then a request without an outcome is reported as `queued`.
   retention      = "604800s"
   pubsub_agent   = local.agent_members["pubsub"]
