@@ -7,6 +7,7 @@ import click
 
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.domain.parsing import SOURCE_LIMIT
+from mnemosyne.domain.pubsub_message import namespace_name
 from mnemosyne.domain.visible import first_invisible
 
 Command = Callable[..., Any]
@@ -19,8 +20,10 @@ NAME_LIMIT = 200
 
 def check_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Check the length and the characters of a name. This is a callback for click. Raises BadParameter."""
-    if value is not None and (not value.strip() or len(value) > NAME_LIMIT or not value.isprintable()):
-        raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
+    if value is not None and not (namespace_name(value) and value.isprintable()):
+        raise click.BadParameter(
+            f"must be 1 to {NAME_LIMIT} printable characters, without spaces at its ends, got {value!r}"
+        )
     return value
 
 

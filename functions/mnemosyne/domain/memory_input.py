@@ -62,8 +62,9 @@ class Defaults:
     """Source of a record without a source."""
     key: str = ""
     """Key of a record without a key."""
+    source_problem: str = ""
     key_problem: str = ""
-    """Error for a record without a key, if the default key is invalid."""
+    """Errors for a record without a source or key, if the default source or key is invalid."""
     place: ExternalId | None = None
     """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
@@ -214,8 +215,9 @@ class MemoryInput(Input):
         if namespace and self.namespace is not None and (wrong := namespace_problem(self.namespace, namespace)):
             raise InvalidRequest(wrong)
         source, key = self.source or defaults.source, self.key or defaults.key
-        if not self.key and defaults.key_problem:
-            raise InvalidRequest(defaults.key_problem)
+        problems = ("" if self.source else defaults.source_problem, "" if self.key else defaults.key_problem)
+        if any(problems):
+            raise InvalidRequest("; ".join(filter(None, problems)))
         if key and not source:
             raise InvalidRequest("key needs a source: the system in which the key is unique")
         external_id = ExternalId(source, key) if source and key else None

@@ -15,10 +15,11 @@ import orjson
 from mnemosyne.domain.failed_request import CONTENT_HASH, failed_request
 from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRequest, IngestRequest, Reading, Request
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, schema_version
+from mnemosyne.domain.message_body import MessageBody, is_batch, unwrap
 from mnemosyne.domain.message_mistakes import fix_of_fields, fix_of_text, with_fix
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.provenance import Publisher, read_provenance
-from mnemosyne.domain.pubsub_message import MessageBody, Published, unwrap
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
@@ -156,7 +157,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
 
 def _misplaced_fields(body: Mapping[str, Any]) -> str:
     """Return an error if a batch has fields that only its memories may have; otherwise an empty text."""
-    names = [name for name in FIELDS_OF_EACH if body.get(name)] if "memories" in body else []
+    names = [name for name in FIELDS_OF_EACH if body.get(name)] if is_batch(body) else []
     return f"{' and '.join(names)} must be in each memory, and not beside memories" if names else ""
 
 
@@ -173,7 +174,7 @@ def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:
     body = unwrapped.body
     if unwrapped.problem:
         return [], unwrapped.problem
-    if "memories" not in body:
+    if not is_batch(body):
         if not body.keys() & {*MemoryInput.model_fields, REFUSED}:
             wrong = "message data must be a memory with content and timestamp, or have memories"
             return [], with_fix(wrong, fix_of_fields(body))
@@ -203,12 +204,14 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
         return derived_id(_TRANSPORT, f"{message.first_published}/{hashlib.sha256(message.data).hexdigest()}{place}")
 
     published = message.first_published_at
+    key, key_problem = unwrapped.key_at(place)
     return Defaults(
         new_id=transport_id,
         namespace=namespace,
         source=unwrapped.source,
-        key=f"{unwrapped.key}{place}" if unwrapped.key else "",
-        key_problem=unwrapped.key_problem,
+        key=key,
+        source_problem=unwrapped.source_problem,
+        key_problem=key_problem,
         deleted_at=published,
         published=published,
     )

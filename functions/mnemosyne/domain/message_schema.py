@@ -23,6 +23,7 @@ _INVISIBLE = (
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
 )
 _NAME = f"^[^{_INVISIBLE}]*[^{_INVISIBLE}{_SPACE}][^{_INVISIBLE}]*$"
+_NAMESPACE = f"^[^{_INVISIBLE}{_SPACE}]+(?: +[^{_INVISIBLE}{_SPACE}]+)*$"
 _DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 
@@ -71,7 +72,7 @@ _RULES: dict[str, dict[str, Any]] = {
     "source": {"pattern": _NAME},
     "key": {"pattern": _NAME},
     "op": {"type": "string", "pattern": "^(?:[Uu][Pp][Ss][Ee][Rr][Tt]|[Dd][Ee][Ll][Ee][Tt][Ee])$(?!\\n)"},
-    "namespace": {"maxLength": NAMESPACE_CHARACTERS, "pattern": _NOT_BLANK},
+    "namespace": {"maxLength": NAMESPACE_CHARACTERS, "pattern": _NAMESPACE},
     "schema_version": {"enum": [SCHEMA_VERSION, str(SCHEMA_VERSION)]},
 }
 _TAG = f"[^\\u0000,]{{0,{TAG_LIMIT}}}"
@@ -129,7 +130,7 @@ def message_schema() -> dict[str, Any]:
         "description": "The data of a Pub/Sub message to the topic: one memory, or up to 100. Other fields are "
         "allowed, but not stored.",
         "oneOf": [
-            {"title": "One memory", "not": {"required": ["memories"]}, "allOf": [{"$ref": "#/$defs/Record"}]},
+            {"title": "One memory", "properties": {"memories": _BLANK}, "allOf": [{"$ref": "#/$defs/Record"}]},
             {
                 "title": "Several memories",
                 "type": "object",

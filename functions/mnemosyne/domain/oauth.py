@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from mnemosyne.domain.principal import Scope, scopes_of
+from mnemosyne.domain.pubsub_message import namespace_name
 from mnemosyne.domain.redirect_uris import is_same, split_uri
 
 REQUEST_SECONDS = 600
@@ -195,8 +196,9 @@ class PeopleRule:
         if not scopes or len(scopes) != len(names) or not scopes <= set(SUPPORTED_SCOPES):
             raise ValueError(f"scopes must be some of {', '.join(SUPPORTED_SCOPES)}, got {names!r}")
         namespace = fields.get("namespace", "")
-        if not isinstance(namespace, str) or len(namespace) > 200 or namespace.startswith("user:"):
-            raise ValueError(f"namespace must be at most 200 characters and not start with user:, got {namespace!r}")
+        if not isinstance(namespace, str) or namespace_name(namespace) != namespace or namespace.startswith("user:"):
+            wanted = "at most 200 visible characters without spaces at its ends, and not start with user:"
+            raise ValueError(f"namespace must be {wanted}, got {namespace!r}")
         return cls(who=who, namespace=namespace, scopes=scopes)
 
 

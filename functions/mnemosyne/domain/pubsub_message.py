@@ -1,9 +1,5 @@
-"""Pub/Sub messages, the limits of their attributes, and CloudEvents in their data. Pure.
+"""Pub/Sub messages, the limits of their attributes, and outcomes encoded as CloudEvents. Pure."""
 
-If the data of a message is invalid, `unwrap` does not raise an error. Instead, its result contains the error.
-"""
-
-import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +9,9 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.message_mistakes import fix_of_bytes, fix_of_value, with_fix
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json
+from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.text_checks import surrogate_problem
+from mnemosyne.domain.visible import first_invisible
 from mnemosyne.errors import InvalidRequest
 
 COUNT_LIMIT = 100
@@ -134,105 +130,19 @@ class Published:
         return list(ids)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MessageBody:
-    """The parsed data of a message, with the namespaces, schema version, source and key that the message names.
-
-    The message can name them in its attributes or in its data. If it is a CloudEvent, it can also name the namespace
-    and the source in attributes of the CloudEvent, and the CloudEvent's id is the key.
-    """
-
-    body: Mapping[str, Any]
-    problem: str
-    """Error if the body could not be parsed; else empty."""
-    namespaces: tuple[object, ...]
-    """All namespaces that the message names. The namespace in the attribute is first."""
-    version: object
-    source: str
-    key: str
-    """Source and key of the message, for memories that have none. Empty if absent or invalid."""
-    key_problem: str = ""
-    """Error for memories without a key, if the key of the message is invalid; else empty."""
-
-    def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
-        """Return the namespace that the message is for, and an error. The error is empty if there is no problem.
-
-        If `allowed_namespace` is given, it is the only namespace that the publisher is allowed to write to. The result
-        is then this namespace, even if the message names none, and it is an error if the message names another.
-        Without `allowed_namespace`, the message must name a valid namespace; else the returned namespace is empty. It
-        is also an error if the message names two different namespaces.
-        """
-        if not allowed_namespace and not self.namespaces:
-            return "", "attribute namespace is required"
-        namespace = allowed_namespace or storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
-        if not namespace:
-            return "", f"namespace cannot be {excerpt(self.namespaces[0])}"
-        return namespace, next(filter(None, (namespace_problem(name, namespace) for name in self.namespaces)), "")
-
-
 def namespace_problem(name: object, namespace: str) -> str:
     """Return an error if the message names another namespace than `namespace`; else an empty string."""
-    is_same = storable_name(name, characters=NAMESPACE_CHARACTERS) == namespace
-    return "" if is_same else f"namespace must be {excerpt(namespace)}, got {excerpt(name)}"
+    return "" if namespace_name(name) == namespace else f"namespace must be {excerpt(namespace)}, got {excerpt(name)}"
 
 
-def unwrap(message: Published) -> MessageBody:
-    """Parse the data of a message: a JSON object, or a CloudEvent 1.0 in binary or structured mode.
+def namespace_name(value: object) -> str:
+    """Return the namespace that a message names; empty if it is invalid.
 
-    In binary mode, the context attributes are message attributes that begin with `ce-`:
-    https://github.com/googleapis/google-cloudevents/blob/main/docs/spec/pubsub.md.
-    If the data cannot be parsed, the result has a problem and an empty body.
+    A namespace is one line of visible characters without white space at its ends. Otherwise a line break at the end of
+    an attribute would select another namespace, which nobody can read.
     """
-    attributes = message.attributes
-    event: Mapping[str, Any] = {}
-    if "ce-specversion" in attributes:
-        event = {name.removeprefix("ce-"): value for name, value in attributes.items() if name.startswith("ce-")}
-    problem = ""
-    try:
-        body = _read_data(message.data)
-        if isinstance(body, dict) and "specversion" in body:
-            event = body
-            body = _event_data(event)
-        if not isinstance(body, dict):
-            wrong = f"message data must be a JSON object, a memory or its memories, got {_json_type(body)}"
-            problem = with_fix(wrong, fix_of_value(body))
-    except InvalidRequest as exc:
-        problem = str(exc)
-    if problem or not isinstance(body, dict):
-        body = {}
-    # In a batch (data with `memories`), the fields source and key apply to all its memories. In other data, they are
-    # fields of the only memory, and are not read here.
-    batch = body if "memories" in body else {}
-    versions = (attributes.get("schema_version"), body.get("schema_version"))
-    namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
-    key, key_problem = _first_key(attributes.get("key"), batch.get("key"), event.get("id"))
-    return MessageBody(
-        body=body,
-        problem=problem,
-        namespaces=tuple(name for name in namespaces if name not in (None, "")),
-        version=next((version for version in versions if version not in (None, "")), None),
-        source=_first_text(SOURCE_LIMIT, attributes.get("source"), batch.get("source"), event.get("source")),
-        key=key,
-        key_problem=key_problem,
-    )
-
-
-def _first_key(*values: object) -> tuple[str, str]:
-    """Return the first value that is not empty as the key, and an empty error. The key is empty if all values are.
-
-    If the first such value is not a valid key, return an empty key and an error. Without the error, the memory would be
-    stored without a key, and its next version would become a second memory.
-    """
-    for value in values:
-        if key := storable_name(value, characters=KEY_LIMIT):
-            return key, ""
-        if value not in (None, ""):
-            return "", f"key must have 1 to {KEY_LIMIT} characters, got {excerpt(value)}"
-    return "", ""
-
-
-def _first_text(characters: int, *values: object) -> str:
-    return next((name for value in values if (name := storable_name(value, characters=characters))), "")
+    name = storable_name(value, characters=NAMESPACE_CHARACTERS)
+    return "" if name != name.strip() or first_invisible(name) else name
 
 
 def cloud_event(
@@ -266,24 +176,3 @@ def storable_name(value: object, *, characters: int) -> str:
     if not isinstance(text, str) or not text.strip() or len(text) > characters:
         return ""
     return "" if "\x00" in text or surrogate_problem(text) else text
-
-
-def _event_data(event: Mapping[str, Any]) -> Any:
-    if isinstance(encoded := event.get("data_base64"), str):
-        try:
-            return _read_data(base64.b64decode(encoded, validate=True))
-        except ValueError as exc:
-            raise InvalidRequest(f"the event's data_base64 must be base64: {exc}") from exc
-    data = event.get("data")
-    return _read_data(data.encode(errors="surrogatepass")) if isinstance(data, str) else data
-
-
-def _read_data(data: bytes) -> Any:
-    try:
-        return read_json(data, of="message data")
-    except InvalidRequest as exc:
-        raise InvalidRequest(with_fix(str(exc), fix_of_bytes(data))) from exc
-
-
-def _json_type(value: object) -> str:
-    return {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(type(value), "a number")

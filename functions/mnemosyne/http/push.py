@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.domain.pubsub_message import Published, namespace_name
 from mnemosyne.errors import InvalidRequest, ServiceError, Unauthorized, Unavailable
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.health import deep_health, health_routes
@@ -55,13 +55,13 @@ class _Envelope(BaseModel):
 def read_push(body: bytes, path: str) -> Push:
     """Parse a push: a raw push of Pub/Sub, or a CloudEvent in binary or structured mode.
 
-    A CloudEvent in binary mode has the same body as a raw push. The path names the namespace and the kind of message:
-    `/namespaces/NAMESPACE` for memories of a publisher, `/objects/NAMESPACE` for notifications of a bucket. Raises
-    InvalidRequest if the push or the path is invalid.
+    A CloudEvent in binary mode has the same body as a raw push. `path` is the decoded path of the URL. It names the
+    namespace and the kind of message: `/namespaces/NAMESPACE` for memories of a publisher, `/objects/NAMESPACE` for
+    notifications of a bucket. Raises InvalidRequest if the push or the path is invalid.
     """
     endpoint = _ENDPOINT.fullmatch(path)
-    if endpoint and not endpoint[2].strip():
-        raise InvalidRequest(f"the endpoint must name a namespace, got {path}")
+    if endpoint and not namespace_name(endpoint[2]):
+        raise InvalidRequest(f"the endpoint must name a namespace, got {path!r}")
     try:
         payload: Any = orjson.loads(body)
     except orjson.JSONDecodeError as exc:
@@ -136,7 +136,7 @@ def build_app(
             return _retry(408, f"the push did not arrive within {bodies.BODY_SECONDS} s")
         if body is None:
             return JSONResponse({"error": f"a push may have at most {PUSH_BYTES:,} bytes"}, status_code=413)
-        return await anyio.to_thread.run_sync(_answer, handle, body, request.url.path, services, limiter=limiter)
+        return await anyio.to_thread.run_sync(_answer, handle, body, request.scope["path"], services, limiter=limiter)
 
     app = Starlette(
         routes=[*health_routes(deep_health(examine, identify)), Route("/{path:path}", push, methods=["POST"])]

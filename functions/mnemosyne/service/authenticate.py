@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeGuard
 
 from mnemosyne.domain.oauth import verified_email
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, hash_secret, scopes_of
+from mnemosyne.domain.pubsub_message import namespace_name
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier
@@ -26,8 +27,6 @@ log = EventLog(__name__)
 SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
 """Cloud Run reads this header instead of Authorization if a request has both:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
-NAME_LENGTH = 200
-"""Maximum number of characters of a namespace or subject."""
 FRESH_SECONDS = 30.0
 """Seconds for which the result of looking up a key is cached. While the database responds, a revoked key is refused
 after this time at the latest."""
@@ -249,8 +248,8 @@ class CloudRunIamAuthenticator:
 
 
 def is_usable(name: object) -> TypeGuard[str]:
-    """Whether a name in a token can be a namespace or subject: 1 to 200 printable characters, not only white space."""
-    return isinstance(name, str) and 1 <= len(name) <= NAME_LENGTH and name.isprintable() and not name.isspace()
+    """Whether a name in a token can be a namespace or subject: 1 to 200 printable characters, without outer spaces."""
+    return isinstance(name, str) and name.isprintable() and namespace_name(name) != ""
 
 
 def bearer(authorization: str | None) -> str:

@@ -201,7 +201,7 @@ def test_the_error_about_an_unknown_mistake_gives_no_advice(data: bytes) -> None
     assert ";" not in _read(data).dead_letter_reason
 
 
-@pytest.mark.parametrize("namespace", [None, "", " ", "a\x00b", "n" * 201])
+@pytest.mark.parametrize("namespace", [None, "", " ", "a\x00b", "n" * 201, "team\n", "team ", "te\u200bam"])
 def test_a_message_without_a_valid_namespace_becomes_a_dead_letter_for_the_operator(namespace: str | None) -> None:
     message = _read(GOOD, {} if namespace is None else {"namespace": namespace})
     assert (message.namespace, message.request_ids) == ("", [])
@@ -300,8 +300,10 @@ def test_the_error_about_a_missing_field_names_the_field_that_probably_has_its_v
 
 
 def test_a_field_with_null_is_treated_as_absent() -> None:
-    nothing = dict.fromkeys(("title", "tags", "metadata", "request_id", "source", "key"))
+    nothing = dict.fromkeys(("title", "tags", "metadata", "request_id", "source", "key", "memories", "specversion"))
     assert len(_read({**GOOD, **nothing}).requests) == 1
+    assert len(_read({**GOOD, "memories": ""}).requests) == 1
+    assert len(_read({**dict.fromkeys(GOOD), "memories": [GOOD]}).requests) == 1
 
 
 def test_the_memories_of_a_message_after_the_hundredth_are_rejected() -> None:
@@ -399,18 +401,36 @@ KEYED = {**IN_NS, "source": "s", "key": LONG}
 @pytest.mark.parametrize(
     ("data", "attributes", "error"),
     [
-        (GOOD, KEYED, "key must have 1 to 300 characters, got "),
-        (GOOD, {**IN_NS, "source": "s", "key": "a\x00"}, "key must have 1 to 300 characters, got "),
+        (GOOD, KEYED, "key must have at most 300 characters, got 301"),
+        (GOOD, {**IN_NS, "source": "s", "key": "a\x00"}, "key must not contain NUL"),
+        (GOOD, {**IN_NS, "source": "s", "key": "4711\n"}, "key must contain visible characters on one line"),
+        (GOOD, {**IN_NS, "source": "s", "key": "47\u200b11"}, "key must contain visible characters on one line"),
+        (GOOD, {**IN_NS, "source": "crm\n", "key": "k"}, "source must contain visible characters on one line"),
+        (GOOD, {**IN_NS, "source": "s" * 1501, "key": "k"}, "source must have at most 1,500 characters, got 1,501"),
+        (GOOD, {**IN_NS, "source": "s\t"}, "source must contain visible characters on one line"),
+        ({"source": "s\u2060", "memories": [{**GOOD, "key": "k"}]}, IN_NS, "source must contain visible characters"),
+        ({"source": 5, "memories": [{**GOOD, "key": "k"}]}, IN_NS, "source must be a string, got 5"),
+        ({"memories": [GOOD]}, {**IN_NS, "source": "s", "key": "k" * 299}, "key must have at most 298 characters"),
+        (
+            {"specversion": "1.0", "source": "//event", "data": {"source": "s" * 1501, "memories": [GOOD]}},
+            IN_NS,
+            "source must have at most 1,500 characters, got 1,501",
+        ),
+        (
+            {"specversion": "1.0", "source": "//event\n", "id": "1", "data": GOOD},
+            IN_NS,
+            "source must contain visible characters on one line",
+        ),
         (GOOD, {**IN_NS, "key": "k"}, "key needs a source"),
-        ({"memories": [GOOD]}, KEYED, "key must have 1 to 300 characters, got "),
+        ({"memories": [GOOD]}, KEYED, "key must have at most 300 characters, got 301"),
         (
             GOOD,
             {**IN_NS, "ce-specversion": "1.0", "ce-source": "s", "ce-id": LONG},
-            "key must have 1 to 300 characters",
+            "key must have at most 300 characters",
         ),
     ],
 )
-def test_a_memory_is_not_stored_without_the_key_of_its_message(
+def test_a_memory_is_not_stored_without_the_source_and_key_of_its_message(
     data: object, attributes: dict[str, str], error: str
 ) -> None:
     """Its next version would be a second memory, and no deletion would find it."""
@@ -422,6 +442,14 @@ def test_a_memory_is_not_stored_without_the_key_of_its_message(
 def test_a_memory_with_a_key_of_its_own_does_not_need_the_key_of_its_message() -> None:
     (read,) = _read({**GOOD, "key": "1"}, KEYED).requests
     assert read.external_id == ExternalId("s", "1")
+
+
+def test_a_key_is_as_long_with_its_number_as_the_key_of_a_record() -> None:
+    attributes = {**IN_NS, "source": "s", "key": "k" * 298}
+    message = _read({"memories": [GOOD] * 11}, attributes)
+    assert {len(read.external_id.key) for read in message.requests if read.external_id} == {300}
+    (error,) = _errors(message)
+    assert error == "key must have at most 297 characters, because #10 is added, got 298"
 
 
 def test_the_memories_of_a_batch_with_one_key_are_numbered() -> None:

@@ -95,6 +95,8 @@ def _body(pick: random.Random) -> Any:
     if pick.random() < 0.2:
         verdicts["namespace"] = pick.choice(["ns", None, "", 5, " "])
     if len(memories) == 1 and pick.random() < 0.5:
+        if pick.random() < 0.2:
+            verdicts["memories"] = pick.choice([None, "", [], {}, False])
         return {**memories[0], **verdicts} if isinstance(memories[0], dict) else memories[0]
     if pick.random() < 0.03:
         several: Any = pick.choice([[], None, memories * 101, {"0": memories}])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -117,6 +118,17 @@ def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(
     recorded = shared_database.owner.run("SELECT namespace, state FROM ingest_requests")
     assert {row["namespace"] for row in recorded} == {"a/b c"}
     assert sorted(row["state"] for row in recorded) == [IngestState.DUPLICATE, IngestState.FAILED, IngestState.STORED]
+
+
+@pytest.mark.parametrize("namespace", ["team#1", "a?b", "a/b", "50%", "a\\b", "a+b", "tëam"])
+def test_the_namespace_in_the_path_is_decoded_once(
+    client: TestClient, shared_database: SharedDatabase, namespace: str
+) -> None:
+    memory = {"content": "green tea", "timestamp": "2026-05-20T12:00:00Z", "namespace": namespace}
+    path = f"/namespaces/{quote(namespace, safe='')}"
+    assert client.post(path, json=_envelope(json.dumps(memory).encode(), {})).status_code == 204
+    (row,) = shared_database.owner.run("SELECT namespace, state FROM ingest_requests")
+    assert (row["namespace"], row["state"]) == (namespace, IngestState.STORED)
 
 
 def test_a_message_of_a_newer_schema_version_is_redelivered_until_it_is_dead_lettered(
@@ -291,7 +303,17 @@ def test_another_content_under_a_used_id_is_dead_lettered_and_reported(
     assert [dead_letter.has_unreported_part for dead_letter in services.memories.dead_letters(100)] == [True]
 
 
-@pytest.mark.parametrize("path", ["/namespaces/", "/namespaces/%20", "/objects/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/namespaces/",
+        "/namespaces/%20",
+        "/objects/",
+        "/namespaces/team%0A",
+        "/namespaces/team%20",
+        "/namespaces/%E2%80%8B",
+    ],
+)
 def test_an_endpoint_path_without_a_namespace_gets_400(client: TestClient, services: FakeServices, path: str) -> None:
     assert client.post(path, json=_envelope(*encode("ns", [request("a")], ""))).status_code == 400
     assert not list_memories(services.memories)

@@ -264,6 +264,7 @@ def test_during_an_outage_the_database_is_queried_at_most_once_every_few_seconds
     [
         ({"namespace": ["a", "b"]}, "must be 1 to 200 printable characters"),
         ({"namespace": ""}, "must be 1 to 200 printable characters"),
+        ({"namespace": "team "}, "must be 1 to 200 printable characters"),
         ({"namespace": "user:someone-else"}, "must not begin with user:"),
         ({"email": "victim@example.com", "email_verified": False}, "the e-mail address of the token is not verified"),
     ],

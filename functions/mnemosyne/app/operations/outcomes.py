@@ -9,9 +9,9 @@ from mnemosyne.app.operations.operation import Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
+from mnemosyne.domain.message_body import unwrap
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.parsing import Text
-from mnemosyne.domain.pubsub_message import unwrap
 
 PAGE = 1000
 Row = dict[str, Any]
