@@ -7,7 +7,7 @@ from uuid import UUID
 from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from tests.model.memories import Memory, key_of, version_of
-from tests.model.requests import FINAL, AgainError, Requests
+from tests.model.requests import FINAL, AgainError, Requests, is_same_request
 
 SLICE = 2
 """Maximum number of requests in a slice."""
@@ -68,6 +68,8 @@ class Delivery:
             if message.retry_reason:
                 raise AgainError(message.retry_reason, of_item=True)
             self.model.record_unstored(message.rejected, "failed")
+            if not message.dead_letter_reason:
+                self.stored.conflicting |= self.model.have_others(message.rejected)
             if message.deletions:
                 busy, conflicting = self.model.delete_records(message.deletions)
                 self.stored.busy |= busy
@@ -130,7 +132,7 @@ class Delivery:
             row = self.model.requests.get(version.request_id)
             memory = self.model.with_content(version.content_hash)
             if row and row.state in FINAL:
-                self.stored.conflicting |= row.content_hash != version.content_hash
+                self.stored.conflicting |= not is_same_request(row, version.content_hash, _key(version))
             elif version.request_id not in settled:
                 if memory and not version.external_id:
                     self._record(version, "duplicate", memory)
@@ -177,10 +179,16 @@ class Delivery:
         return bool(row and row.state in FINAL)
 
     def _record(self, request: IngestRequest, event: str, memory: Memory | None) -> None:
-        version = {"key": key_of(request), "version": version_of(request)} if request.external_id else {}
+        version = (key_of(request), version_of(request)) if request.external_id else (None, None)
         number = memory.number if memory and event in ("stored", "duplicate") else None
         self.model.record(
-            request.request_id, event, memory=number, content_hash=request.content_hash, error=None, **version
+            request.request_id,
+            event,
+            memory=number,
+            content_hash=request.content_hash,
+            error=None,
+            key=version[0],
+            version=version[1],
         )
 
     def _within_quota(self, new: Sequence[IngestRequest]) -> tuple[list[IngestRequest], list[IngestRequest]]:
@@ -247,6 +255,10 @@ def comparable(error: str | None) -> str:
     `give_up` compares HINDERED and NEWER with the error of the next attempt.
     """
     return error if error and (error in (HINDERED, REFUSED) or error.startswith(NEWER)) else ""
+
+
+def _key(request: IngestRequest) -> UUID | None:
+    return key_of(request) if request.external_id else None
 
 
 def _names(request: IngestRequest) -> set[object]:

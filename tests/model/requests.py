@@ -94,6 +94,15 @@ class Requests(Memories):
             if self.record(ingest_request.request_id, event, error=ingest_request.error) and ingest_request.external_id:
                 self.requests[ingest_request.request_id].key = key_of(ingest_request)
 
+    def have_others(self, rejected: Sequence[FailedRequest]) -> bool:
+        """Whether the id of an invalid request belongs to another, final request."""
+        rows = [(row, request) for request in rejected if (row := self.requests.get(request.request_id))]
+        return any(
+            row.state in FINAL
+            and (row.content_hash, row.key) != (request.content_hash, key_of(request) if request.external_id else None)
+            for row, request in rows
+        )
+
     def delete_records(self, deletions: Sequence[Deletion]) -> tuple[bool, bool]:
         """Delete records by key.
 
@@ -136,4 +145,4 @@ def is_same_request(row: Request, content_hash: str | None, key: UUID | None) ->
     """Whether a row belongs to the request with this content: "" for a deletion, None for an unreadable one."""
     if content_hash is None:
         return True
-    return row.content_hash is None and row.key == key if content_hash == "" else row.content_hash == content_hash
+    return row.key == key and row.content_hash == (content_hash or None)

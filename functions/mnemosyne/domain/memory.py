@@ -205,11 +205,11 @@ class IngestStatus:
     content_hash: str | None = field(default=None, compare=False)
     """The hash of the request's content; None if it is unknown. Only the store's method `statuses` sets this field."""
 
-    def belongs_to(self, request: Request) -> bool:
-        """Return whether this is the status of `request`, and not of another request with the same id."""
-        if isinstance(request, IngestRequest):
-            return self.content_hash == request.content_hash
-        return self.content_hash is None and self.external_id == request.external_id
+    def belongs_to(self, request: Reading) -> bool:
+        """Return whether this is the status of `request`, by the rule of the SQL function is_same_request."""
+        content = None if isinstance(request, Deletion) else request.content_hash
+        names = {request.external_id, None if content and self.state is IngestState.DELETED else request.external_id}
+        return self.content_hash == content and self.external_id in names
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -281,12 +281,12 @@ def first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
 def identity(reading: Reading) -> object:
     """Return the identity of a record in a message. Records with the same request id must have the same identity.
 
-    A memory is identified by its content hash, a deletion by the external id and timestamp. A record that failed has no
-    identity (None).
+    A memory is identified by its content hash and external id, a deletion by the external id and timestamp. A record
+    that failed has no identity (None).
     """
     match reading:
         case IngestRequest():
-            return reading.content_hash
+            return reading.content_hash, reading.external_id
         case Deletion():
             return reading.external_id, reading.timestamp
         case FailedRequest():

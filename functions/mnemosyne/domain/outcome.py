@@ -15,7 +15,9 @@ from mnemosyne.domain.rfc3339 import rfc3339
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
 
 _REPEATABLE = {IngestState.FAILED, IngestState.DEAD_LETTERED}
-"""States that a request can have several times. The other states are final."""
+"""States that a request can have several times."""
+FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
+"""States that no later delivery of the request changes."""
 NO_REQUEST = UUID(int=0)
 """Smallest UUID. A list of the outcomes after this request id begins with the first outcome."""
 

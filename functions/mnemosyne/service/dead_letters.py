@@ -101,8 +101,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "Memor
     the dead letter, or None if there is no new dead letter, for example because all valid requests are already stored
     with the same content.
     """
-    if not message.retry_reason:
-        reject_invalid(message, memories=memories)
+    invalid = () if message.retry_reason else reject_invalid(message, memories=memories)
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if remaining is None:
         return None
@@ -115,7 +114,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "Memor
     letter = memories.give_up(remaining, waiting, contents=message.contents, forgettings=forgettings)
     if letter:
         _log_dead_letter(replace(dead_letter, message_id=letter.message_id), memories.namespace)
-    return letter
+    return replace(letter or remaining, has_unreported_part=True) if invalid else letter
 
 
 def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: "MemoryStore") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.domain.memory import IngestRequest, IngestStatus, Reading
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestStatus, Reading
 from mnemosyne.domain.message import FORGOTTEN, IngestMessage, as_failed, without_text
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -49,7 +49,9 @@ class Stored:
     busy: set[UUID] = field(default_factory=set)
     """Requests that must wait, because another delivery is storing a request with the same id, key or content."""
     conflicting: list[UUID] = field(default_factory=list)
-    """Requests whose id already belongs to different content."""
+    """Requests whose id already belongs to different content, or to another record."""
+    invalid: Sequence[FailedRequest] = ()
+    """Invalid requests whose id already belongs to another request with an outcome."""
     undeleted: Sequence[UUID] = ()
     """Deletions that were not carried out, because their request id already belongs to another request with an
     outcome."""
@@ -93,14 +95,20 @@ class Stored:
         the memory or deletion cannot be recorded under this id, so only the dead letter reports the failure.
         """
 
-        def name(ids: Sequence[UUID]) -> str:
+        def name(ids: Sequence[object]) -> str:
             return f"(request {ids[0]}" + (f" and {len(ids) - 1} more)" if len(ids) > 1 else ")")
 
         conflicts = []  # each reason ends with the ids, so that reasons with the same beginning can be grouped
         if ids := self.conflicting:
-            conflicts.append(f"another content has this request's id: publish it under a new key or id {name(ids)}")
+            conflicts.append(f"another content or record has this request's id: publish it under a new id {name(ids)}")
         if ids := list(self.undeleted):
             conflicts.append(f"another request has this deletion's id: publish it under a new id {name(ids)}")
+        if self.invalid:
+            about = name([f"{self.invalid[0].request_id}: {self.invalid[0].error}", *self.invalid[1:]])
+            conflicts.append(
+                "another request has the id of an invalid memory or deletion: correct it, and publish it under a new "
+                f"id {about}"
+            )
         return "; ".join(conflicts)
 
 
@@ -130,7 +138,7 @@ def store(
     try:
         if message.retry_reason:
             raise ItemUnavailable(message.retry_reason)
-        reject_invalid(message, memories=memories)
+        invalid = reject_invalid(message, memories=memories)
         deleted = memories.delete_records(message.deletions) if message.deletions else None
         result = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
         if result.postponed:
@@ -138,6 +146,7 @@ def store(
     except ServiceError as exc:
         _note_attempt(message, str(exc), memories)
         raise
+    result.invalid = invalid
     if deleted:
         result.outcomes |= deleted.outcomes
         result.busy |= deleted.busy

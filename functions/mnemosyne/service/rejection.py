@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from mnemosyne.domain.chunking import ChunkLimit, chunks
 from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.message import FORGOTTEN, IngestMessage, as_failed, without_text
+from mnemosyne.domain.outcome import FINAL
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, TextTooLong
 from mnemosyne.observability import EventLog
@@ -42,20 +43,34 @@ def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause:
         log.warning("ingest_failed", **about, cause=cause, next_step=_SEE_STATUS)
 
 
-def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> None:
-    """Record the invalid requests of a message as failed.
+def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> Sequence[FailedRequest]:
+    """Record the invalid requests of a message as failed, and return those that could not be recorded.
+
+    The id of such a request belongs to another request with a final outcome. Only a dead letter can report the failure.
+    The result is empty if the whole message becomes a dead letter, because it cannot be parsed.
 
     If all memories of the namespace were forgotten (deleted for good) after the message was published, record the
     requests as deleted instead.
     """
     if not message.rejected:
-        return
+        return ()
     effects = memories.forgetting_effects([])
     if is_before(message.published, effects.all_before):
         memories.record_deleted([without_text(as_failed(request, FORGOTTEN)) for request in message.rejected])
-    else:
-        failures = without_old_texts(message.rejected, message.published, effects.latest)
-        reject(failures, memories=memories, cause=INVALID_RECORD)
+        return ()
+    failures = without_old_texts(message.rejected, message.published, effects.latest)
+    reject(failures, memories=memories, cause=INVALID_RECORD)
+    if message.dead_letter_reason:
+        return ()
+    statuses = memories.statuses([request.request_id for request in failures])
+    return [
+        request
+        for request in failures
+        if request.error != FORGOTTEN
+        and (status := statuses.get(request.request_id))
+        and status.state in FINAL
+        and not status.belongs_to(request)
+    ]
 
 
 def cause_of(error: InvalidRequest) -> str:

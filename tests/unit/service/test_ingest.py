@@ -160,7 +160,7 @@ def test_another_content_under_the_id_of_a_stored_request_is_reported(services: 
     message = IngestMessage("ns", (other,))
     outcome = ingest.store(message, memories=services.memories, embedder=services.embedder)
     assert outcome.dead_letter_reason == (
-        f"another content has this request's id: publish it under a new key or id (request {first.request_id})"
+        f"another content or record has this request's id: publish it under a new id (request {first.request_id})"
     )
     assert services.embedder.embedded == ["a"]
 

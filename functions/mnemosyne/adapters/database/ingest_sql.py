@@ -64,6 +64,7 @@ WITH space AS (
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = next_request_state(i.state, EXCLUDED.state), memory_id = EXCLUDED.memory_id,
         content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = NULL, note = EXCLUDED.note,
+        source = NULL, key = NULL, version_at = NULL, version_published = NULL,
         provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(),
         announced_at = NULL
     WHERE next_request_state(i.state, EXCLUDED.state) IS NOT NULL
@@ -125,7 +126,8 @@ ON CONFLICT (namespace, request_id) DO UPDATE
 SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1,
     error = EXCLUDED.error,
     announced_at = CASE WHEN i.error = EXCLUDED.error THEN i.announced_at END,
-    source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key),
+    source = CASE WHEN :event = 'deleted' THEN EXCLUDED.source ELSE coalesce(EXCLUDED.source, i.source) END,
+    key = CASE WHEN :event = 'deleted' THEN EXCLUDED.key ELSE coalesce(EXCLUDED.key, i.key) END,
     provenance = nullif(coalesce(CASE WHEN :event = 'deleted' THEN i.provenance - ARRAY['first_words', 'dead_letter']
         ELSE i.provenance END, '{}') || coalesce(EXCLUDED.provenance, '{}'), '{}'),
     updated_at = clock_timestamp()

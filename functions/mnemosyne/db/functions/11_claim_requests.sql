@@ -11,7 +11,7 @@
 --   busy           requests that another delivery has locked or has just stored
 --   already_final  requests in a final state (stored, duplicate or deleted), and requests whose outcome this call has
 --                  recorded
---   conflicting    requests whose id was used earlier for another content
+--   conflicting    requests whose id was used earlier for another content or record (see is_same_request)
 --
 -- The caller must store the requests that are in none of these lists. This includes requests in the states failed and
 -- dead_lettered, because these states are not final.
@@ -73,12 +73,12 @@ BEGIN
     -- If several deliveries have the same content at the same time, only one of them updates last_seen_at of the stored
     -- memory. If all of them updated it, two deliveries with several common contents could deadlock.
     WITH request AS (
-        SELECT r.request_id, r.content_hash, r.key_id, r.labels, r.provenance
-        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb,
-            provenance jsonb)
+        SELECT r.request_id, r.content_hash, r.source, r.key, r.key_id, r.labels, r.provenance
+        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, source text, key text, key_id uuid,
+            labels jsonb, provenance jsonb)
         WHERE r.request_id <> ALL (busy)
     ), final AS (
-        SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, encode(i.content_hash, 'hex') AS content_hash
+        SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, i AS stored
         FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
             AND i.state IN ('stored', 'duplicate', 'deleted')
@@ -86,7 +86,7 @@ BEGIN
         SELECT request.request_id
         FROM request
         JOIN final USING (request_id)
-        WHERE final.content_hash IS DISTINCT FROM request.content_hash  -- the content hash of a deletion is null
+        WHERE NOT is_same_request(final.stored, decode(request.content_hash, 'hex'), request.source, request.key)
     ), seen AS (
         SELECT m.id, m.content_hash, m.superseded_by
         FROM memories m
@@ -110,6 +110,7 @@ BEGIN
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = next_request_state(i.state, 'duplicate'), memory_id = EXCLUDED.memory_id,
             content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = NULL, note = EXCLUDED.note,
+            source = NULL, key = NULL, version_at = NULL, version_published = NULL,
             provenance = known_provenance(EXCLUDED.provenance, i.provenance),
             updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, 'duplicate') IS NOT NULL

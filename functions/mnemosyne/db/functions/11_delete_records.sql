@@ -153,7 +153,8 @@ $$;
 -- and p_key describe the delivered request.
 --
 -- There are three cases:
---   * The delivered request stores a content: the result is true if p_request has the content hash p_content_hash.
+--   * The delivered request stores a content: the result is true if p_request has the content hash p_content_hash, and
+--     the same source and key (or none). The source and key of a request that was forgotten may be unknown.
 --   * The delivered request deletes a record (p_content_hash is empty): the result is true if p_request is a deletion
 --     of the same record.
 --   * The delivered content could not be read (p_content_hash is null): the result is true, because there is no content
@@ -166,6 +167,8 @@ RETURN CASE
     WHEN p_content_hash = '' THEN (p_request).content_hash IS NULL
         AND ((p_request).source, (p_request).key) IS NOT DISTINCT FROM (p_source, p_key)
     ELSE (p_request).content_hash IS NOT DISTINCT FROM p_content_hash
+        AND (((p_request).source, (p_request).key) IS NOT DISTINCT FROM (p_source, p_key)
+            OR ((p_request).state = 'deleted' AND (p_request).source IS NULL))
 END;
 
 -- Return the versions of a record that have a stored memory. Versions with a superseded memory are included.

@@ -12,6 +12,7 @@ from mnemosyne.domain.event_time import event_time
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState, Request
 from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import identity
+from mnemosyne.domain.outcome import FINAL
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.provenance import Publisher
@@ -32,8 +33,6 @@ TICK = timedelta(microseconds=1)
 stores."""
 UNFINISHED = (IngestState.QUEUED, IngestState.UNKNOWN)
 """States of a request without an outcome."""
-FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
-"""States that no later delivery of the request changes."""
 
 
 class MemoryArguments(MemoryInput):

@@ -1,0 +1,111 @@
+"""A request id belongs to one content of one record: another record under this id becomes a dead letter."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.service import deliveries
+from mnemosyne.service.deliveries import Push
+from tests.fakes import FakeServices
+from tests.memories import list_memories, status_of
+
+ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
+TEA: dict[str, Any] = {"content": "green tea", "timestamp": "2026-05-20T12:00:00Z", "request_id": ID}
+A, B = {**TEA, "source": "crm", "key": "a"}, {**TEA, "source": "crm", "key": "b"}
+DELETION = {"op": "delete", "source": "crm", "key": "a", "request_id": ID, "timestamp": "2026-05-20T12:00:00Z"}
+DIFFERENT = {
+    "another key": (A, B),
+    "another source": (A, {**A, "source": "shop"}),
+    "no key": (A, TEA),
+    "a key": (TEA, A),
+    "a source without a key": (A, {**A, "key": None}),
+    "another session": (A, {**A, "session": "s"}),
+    "a deletion": (A, DELETION),
+    "a deletion first": (DELETION, A),
+    "a deletion of another record": (DELETION, {**DELETION, "key": "b"}),
+}
+INVALID = {
+    "without a time": (A, {**A, "timestamp": None, "content": "black tea"}),
+    "without content": (A, {**A, "content": ""}),
+    "of another record": (A, {**B, "tags": 5}),
+    "deletion": (A, {**DELETION, "key": None}),
+    "deletion after a memory without a key": (TEA, {**DELETION, "timestamp": "tomorrow"}),
+}
+SAME = {
+    "the same": (A, A),
+    "other labels": (A, {**A, "title": "Tea", "tags": ["x"]}),
+    "invalid labels": (A, {**A, "tags": 5}),
+    "no key": (TEA, TEA),
+    "the same deletion": (DELETION, DELETION),
+    "failed under another key before": ({**B, "timestamp": ""}, TEA),
+}
+
+
+def _push(services: FakeServices, *records: dict[str, Any], number: int = 1, is_late: bool = False) -> None:
+    body = records[0] if len(records) == 1 else {"memories": records}
+    age = timedelta(days=6.5) if is_late else timedelta()
+    message = Published(
+        message_id=str(number),
+        data=json.dumps(body).encode(),
+        attributes={"first_published": "2026-05-20T12:00:00Z"},
+        publish_time=(datetime.now(UTC) - age).isoformat(),
+    )
+    (deliveries.give_up if is_late else deliveries.store)(Push(message, 1, "ns"), services)
+
+
+def _states(services: FakeServices) -> tuple[IngestState, int, int]:
+    state = status_of(services.memories, UUID(ID)).state
+    return state, len(list_memories(services.memories)), len(services.memories.dead_letters(10))
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["", "late"])
+@pytest.mark.parametrize(("first", "second"), DIFFERENT.values(), ids=DIFFERENT)
+def test_another_record_under_a_used_id_is_a_dead_letter(
+    services: FakeServices, first: dict[str, Any], second: dict[str, Any], is_late: bool
+) -> None:
+    _push(services, first)
+    state, memories, _ = _states(services)
+    _push(services, second, number=2, is_late=is_late)
+    assert _states(services) == (state, memories, 1)
+    (letter,) = services.memories.dead_letters(10)
+    assert (letter.message_id, letter.has_unreported_part) == ("2", True)
+
+
+@pytest.mark.parametrize(("first", "second"), DIFFERENT.values(), ids=DIFFERENT)
+def test_another_record_under_an_id_of_the_same_message_is_a_dead_letter(
+    services: FakeServices, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    _push(services, first, second)
+    (letter,) = services.memories.dead_letters(10)
+    assert letter.cause == f"memories[1] has the request_id {ID} of another memory"
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["", "late"])
+@pytest.mark.parametrize(("first", "second"), INVALID.values(), ids=INVALID)
+def test_an_invalid_record_under_a_used_id_is_a_dead_letter(
+    services: FakeServices, first: dict[str, Any], second: dict[str, Any], is_late: bool
+) -> None:
+    _push(services, first)
+    _push(services, second, number=2, is_late=is_late)
+    assert _states(services) == (IngestState.STORED, 1, 1)
+    (letter,) = services.memories.dead_letters(10)
+    assert letter.has_unreported_part
+    assert letter.cause.startswith("given up" if is_late else "another request has the id of an invalid memory")
+
+
+@pytest.mark.parametrize(("first", "second"), SAME.values(), ids=SAME)
+def test_a_request_that_is_published_again_is_no_dead_letter(
+    services: FakeServices, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    _push(services, first)
+    for number in (2, 3):
+        _push(services, second, number=number)
+        state, memories, letters = _states(services)
+        assert (state, memories, letters) == (
+            (IngestState.DELETED, 0, 0) if "op" in second else (IngestState.STORED, 1, 0)
+        )
