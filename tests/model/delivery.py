@@ -250,10 +250,7 @@ class Delivery:
 
 
 def comparable(error: str | None) -> str:
-    """Return an error that the model and the functions put in the same words, and "" for any other.
-
-    `give_up` compares HINDERED and NEWER with the error of the next attempt.
-    """
+    """Return an error that the model and the functions put in the same words, and "" for any other."""
     return error if error and (error in (HINDERED, REFUSED) or error.startswith(NEWER)) else ""
 
 

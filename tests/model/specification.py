@@ -36,12 +36,11 @@ class Model(Requests):
         read = decode(message)
         cause = ""
         if not late:
-            earlier = {self.requests[id_].error for id_ in read.request_ids if id_ in self.requests}
             try:
                 self.ingest(message, faults, meanwhile)
                 return
             except AgainError as exc:
-                if not exc.of_item or exc.error not in earlier:
+                if not exc.of_item:
                     raise
                 cause = exc.error
         if not read.retry_reason:
@@ -137,6 +136,7 @@ class Model(Requests):
 
     def _give_up(self, message: Published, read: IngestMessage, cause: str) -> Letter | None:
         waiting = read.waiting(cause or "given up")
+        is_latest = bool(read.retry_reason or (cause and not read.dead_letter_reason))
         self.commit()
         same = {
             ingest_request.request_id: is_same_request(
@@ -153,7 +153,7 @@ class Model(Requests):
             self.record(
                 ingest_request.request_id,
                 "given_up",
-                error=(waiting_request.error if waiting_request else None) or ingest_request.error,
+                error=(waiting_request.error if waiting_request and not is_latest else None) or ingest_request.error,
                 **external_id,
             )
         if all(same.get(ingest_request.request_id) for ingest_request in waiting):

@@ -36,6 +36,11 @@ class DeadLetterKind(StrEnum):
         return self in (self.UNREADABLE, self.CONFLICT, self.NOTIFICATION)
 
     @property
+    def has_latest_error(self) -> bool:
+        """Whether the cause of the dead letter is the error of this delivery, and not of an earlier one."""
+        return self in (self.CRASHED, self.UNSTORABLE, self.NEWER)
+
+    @property
     def meaning(self) -> str:
         """Meaning of this kind of dead letter in one sentence, for the log."""
         return _ABOUT[self][0]

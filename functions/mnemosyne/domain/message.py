@@ -37,6 +37,7 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
 _ERROR_CHARACTERS = 1_000
+_UNKNOWN_HASH = "00"
 FORGOTTEN = "its memory was forgotten: to store it, ingest it again; a record needs a later timestamp"
 """Error of a request that was published before its memory was forgotten."""
 
@@ -73,7 +74,13 @@ class IngestMessage:
 
     @property
     def contents(self) -> dict[UUID, str]:
-        """The content hash of each valid request, by request id. The hash is empty for a deletion."""
+        """The content hash of each valid request, by request id. The hash is empty for a deletion.
+
+        If the message has a newer schema version, each request has a hash that no content has: Mnemosyne cannot know
+        whether the request stores the same as an earlier request.
+        """
+        if self.retry_reason:
+            return dict.fromkeys(self.request_ids, _UNKNOWN_HASH)
         deletions = {deletion.request_id: "" for deletion in self.deletions}
         return {request.request_id: request.content_hash for request in self.requests} | deletions
 

@@ -98,25 +98,20 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 def give_up(push: Push, services: SubscriberServices) -> None:
     """Handle a push to the service `dead_letter`: store the memories of a message that `ingest` could not store.
 
-    If the message cannot be stored here either, the result depends on the cause:
+    `ingest` has failed at the message `max_delivery_attempts` times. If the message cannot be stored here either, the
+    result depends on the cause:
 
-    - The message itself has caused two failures in a row: the message becomes a dead letter.
+    - The message itself is the cause: the message becomes a dead letter.
     - Another service fails: the message is delivered again, so that an outage makes no dead letters.
     - Pub/Sub will delete the message within LAST_DAY: the message becomes a dead letter.
     - An internal error occurs: the message becomes a dead letter, because no other service handles it afterwards.
     """
-    cause, kind, earlier = "", DeadLetterKind.EXPIRED, set[str | None]()
+    cause, kind = "", DeadLetterKind.EXPIRED
     if not push.expires_soon:
         try:
-            message = push.decode()
-            if message.namespace:
-                statuses = services.memories_of(message.namespace).statuses(message.request_ids)
-                earlier = {status.error for status in statuses.values()}
             store(push, services)
         except ItemUnavailable as exc:
             cause, kind = str(exc), DeadLetterKind.UNSTORABLE
-            if cause not in earlier:
-                raise
         except ServiceError:
             raise
         except Exception as exc:

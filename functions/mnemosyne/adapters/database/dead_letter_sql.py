@@ -40,8 +40,9 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # content, store no dead letter.
 #
 # The dead letter gets the error of the last attempt as its cause, because this error tells why the requests could not
-# be stored. Pub/Sub reports only that it has delivered the message too often. After a crash (:crashed), the cause is
-# the `error` in :requests, because a crash is not recorded as an attempt.
+# be stored. Pub/Sub reports only that it has delivered the message too often. If :has_latest_error is true, the last
+# attempt is this delivery, and its error is the `error` in :requests. The row of a request may have an older error,
+# because a crash is not recorded as an attempt, and because attempts do not change requests that failed before.
 #
 # The column `provenance` of each request names the dead letter by the message id under which the dead letter is stored.
 # This id is longer than the id of the message if another dead letter has the message's id.
@@ -73,7 +74,8 @@ WITH name AS (
     FROM request
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = next_request_state(i.state, 'given_up'),
-        error = CASE WHEN CAST(:crashed AS boolean) THEN EXCLUDED.error ELSE coalesce(i.error, EXCLUDED.error) END,
+        error = CASE WHEN CAST(:has_latest_error AS boolean) THEN EXCLUDED.error
+            ELSE coalesce(i.error, EXCLUDED.error) END,
         content_hash = EXCLUDED.content_hash, provenance = EXCLUDED.provenance, updated_at = clock_timestamp(),
         announced_at = NULL
     WHERE next_request_state(i.state, 'given_up') IS NOT NULL

@@ -23,7 +23,6 @@ from mnemosyne.domain.dead_letter import (
     DeadLetter,
     DeadLetterCause,
     DeadLetterChoice,
-    DeadLetterKind,
     DeadLetterSummary,
 )
 from mnemosyne.domain.memory import FailedRequest, KeysetCursor
@@ -124,7 +123,7 @@ class DeadLetters(NamespaceStore):
                 namespace=self.namespace,
                 requests=unstored_json(waiting, contents),
                 letter_id=dead_letter.letter_id,
-                crashed=dead_letter.kind is DeadLetterKind.CRASHED,
+                has_latest_error=dead_letter.kind.has_latest_error,
                 **dead_letter_values(dead_letter),
             )
         return next((DeadLetter(**row.by_name) for row in letter_rows), None)

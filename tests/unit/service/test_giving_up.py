@@ -1,0 +1,78 @@
+"""The function `dead_letter` gives a message up if the message itself fails there, whatever the texts of the errors."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.errors import ItemUnavailable, Unavailable
+from mnemosyne.service import deliveries
+from mnemosyne.service.deliveries import Push
+from tests.fakes import FakeServices
+from tests.memories import status_of
+
+ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
+TEA: dict[str, Any] = {"content": "green tea", "timestamp": "2026-05-20T12:00:00Z", "request_id": ID}
+
+
+def _push(record: dict[str, Any], number: int) -> Push:
+    data = json.dumps(record).encode()
+    return Push(Published(message_id=str(number), data=data, attributes={"namespace": "ns"}), 1)
+
+
+def _fail_at(services: FakeServices, error: str) -> None:
+    services.embedder.fault = ItemUnavailable(error)
+
+
+def _without_a_row(services: FakeServices) -> None:
+    pass
+
+
+def _waiting(services: FakeServices) -> None:
+    services.embedder.fault = Unavailable("the service is away")
+    with pytest.raises(Unavailable):
+        deliveries.store(_push(TEA, 1), services)
+
+
+def _hindered(services: FakeServices) -> None:
+    _fail_at(services, "the model fails (Request id: 17)")
+    with pytest.raises(Unavailable):
+        deliveries.store(_push(TEA, 1), services)
+
+
+def _failed(services: FakeServices) -> None:
+    deliveries.store(_push({**TEA, "timestamp": "tomorrow"}, 1), services)
+
+
+def _dead_lettered(services: FakeServices) -> None:
+    _fail_at(services, "an obsolete cause")
+    deliveries.give_up(_push({**TEA, "tags": ["first"]}, 1), services)
+    services.memories.drop_dead_letters(["1"])
+
+
+@pytest.mark.parametrize("prepare", [_without_a_row, _waiting, _hindered, _failed, _dead_lettered])
+def test_a_message_that_fails_here_is_a_dead_letter_with_the_latest_cause(services: FakeServices, prepare: Any) -> None:
+    prepare(services)
+    _fail_at(services, "the model fails (Request id: 18)")
+    deliveries.give_up(_push(TEA, 2), services)
+    (letter,) = services.memories.dead_letters(10)
+    assert (letter.message_id, letter.cause) == ("2", "the model fails (Request id: 18)")
+    if prepare is not _failed:
+        assert status_of(services.memories, UUID(ID)).error == letter.cause
+
+
+@pytest.mark.parametrize("record", [TEA, {**TEA, "content": "black tea"}, {"op": "delete", "request_id": ID}])
+def test_a_message_of_a_newer_version_is_a_dead_letter_even_if_its_requests_are_final(
+    services: FakeServices, record: dict[str, Any]
+) -> None:
+    deliveries.store(_push(TEA, 1), services)
+    newer = _push({**record, "schema_version": 2}, 2)
+    with pytest.raises(Unavailable):
+        deliveries.store(newer, services)
+    for _ in range(2):
+        deliveries.give_up(newer, services)
+    (letter,) = services.memories.dead_letters(10)
+    assert letter.cause == "schema_version 2 is newer than this reader, which knows 1"
+    assert letter.has_unreported_part
