@@ -14,7 +14,7 @@ import pytest
 
 from mnemosyne.adapters.database.change_feed import ChangeFeeds
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
-from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterKind
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import ExternalId, IngestRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -24,7 +24,7 @@ from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
 from mnemosyne.mcp import cursors
-from mnemosyne.service import forgetting, redrives
+from mnemosyne.service import dead_letters, forgetting, redrives
 from mnemosyne.service.deliveries import Push, give_up
 from mnemosyne.service.deliveries import store as deliver
 from tests.fakes import NOW, FakeServices, request
@@ -301,6 +301,53 @@ def test_a_dead_letter_keeps_only_what_is_not_forgotten(letters: Letters, when: 
     assert titles(letters) == ["a cup of coffee"]
     assert status_of(letters.memories, tea.request_id).state is IngestState.DELETED
     assert status_of(letters.memories, coffee.request_id).state is IngestState.STORED
+
+
+PARTLY = "a part of the message was forgotten"
+TWICE = "01932c07-8000-7000-8000-000000000001"
+QUOTA = "the namespace's quota of 0 memories is used up: delete some"
+NEWER = "schema_version 2 is newer than this reader, which knows 1"
+CONFLICT = "another content or record has this request's id: publish it under a new id"
+INVALID = "another request has the id of an invalid memory or deletion: correct it"
+CAUSES = {
+    QUOTA: QUOTA,
+    NEWER: NEWER,
+    f"{CONFLICT} (request 1)": CONFLICT,
+    f"{INVALID} (request 1: tags must be an array, got a pot)": INVALID,
+    "the embedding service answered 500: a pot of tea": "",
+}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("cause", "kept"), CAUSES.items())
+def test_a_partly_forgotten_dead_letter_keeps_the_part_of_its_cause_that_quotes_no_memory(
+    letters: Letters, cause: str, kept: str, when: str
+) -> None:
+    texts = ("tea", "a pot of tea"), ("green", "green tea"), ("coffee", "a cup of coffee")
+    sent = push(*(request(text, tags=(tag,)) for tag, text in texts))
+    letter = sent.dead_letter(cause, DeadLetterKind.OVER_QUOTA)
+    steps: list[Callable[[], object]] = [
+        lambda: dead_letters.store_over_quota(letter, memories=letters.memories),
+        lambda: forget(letters, TEA),
+    ]
+    for step in steps if when == "before" else reversed(steps):
+        step()
+    forget(letters, Selection(filters=Filters(tags=("green",), include_superseded=True)))
+    (remaining,) = letters.memories.dead_letters(10)
+    assert remaining.cause == (f"{kept}; {PARTLY}" if kept else PARTLY)
+
+
+@pytest.mark.parametrize("tag", ["tea", "coffee"])
+def test_the_cause_of_a_partly_forgotten_message_is_read_from_its_remaining_part(letters: Letters, tag: str) -> None:
+    tea = {"content": "green tea", "timestamp": BEFORE.isoformat(), "tags": ["tea"]}
+    twice = {**tea, "tags": [tag], "request_id": TWICE}
+    body = {"memories": [tea, {**twice, "content": "a"}, {**twice, "content": "b"}, {"content": "x"}]}
+    attributes = {"namespace": "ns", FIRST_PUBLISHED: BEFORE.isoformat()}
+    deliver(Push(Published(message_id="1", data=json.dumps(body).encode(), attributes=attributes), 1), letters)
+    forget(letters, TEA)
+    (remaining,) = letters.memories.dead_letters(10)
+    conflict = f"memories[2] has the request_id {TWICE} of another memory; {PARTLY}"
+    assert remaining.cause == (PARTLY if tag == "tea" else conflict)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

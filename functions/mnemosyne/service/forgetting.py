@@ -3,6 +3,7 @@
 A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters.
 """
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,13 @@ log = EventLog(__name__)
 LETTERS_AT_ONCE = 10
 """Number of dead letters that are read at a time. The number is low, because the message of a dead letter can have 10
 MB."""
+_PARTLY_FORGOTTEN = "a part of the message was forgotten"
+_WITHOUT_TEXTS = re.compile(
+    "the namespace's quota of |another (content or record|request) has |schema_version |given up after |"
+    "a bug in Mnemosyne"
+)
+"""Beginnings of causes that quote no text of the message before their first parenthesis. Errors of services may quote a
+text."""
 
 
 def begin(selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore") -> UUID:
@@ -88,7 +96,7 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: "Memory
     while letter:
         forgotten = _find_forgotten(letter, memories, forgetting_id)
         if not forgotten.any_forgotten or memories.forget_in_letter(
-            forgetting_id, letter, forgotten.data, forgotten.requests
+            forgetting_id, letter, forgotten.data, forgotten.cause, forgotten.requests
         ):
             return
         # Another forgetting has changed the dead letter in the meantime: read the dead letter again.
@@ -101,6 +109,8 @@ class _ForgottenRequests:
 
     data: bytes | None
     """The data of the dead letter without the forgotten memories; None if nothing is left."""
+    cause: str
+    """The cause of the dead letter without forgotten texts."""
     requests: Sequence[Reading]
     """The forgotten requests, to be recorded as deleted, one for each request id. A request whose id also belongs to a
     kept request is left out."""
@@ -132,16 +142,21 @@ def _find_forgotten(
     forgotten = {covered.int for covered in effects.covered}
     if is_before(message.first_published_at, effects.all_before):
         if unreadable:
-            return _ForgottenRequests(None, [], effects.forgettings, any_forgotten=True)
+            return _ForgottenRequests(None, letter.cause, [], effects.forgettings, any_forgotten=True)
         forgotten |= {index for index, (_, reading) in enumerate(entries) if isinstance(reading, FailedRequest)}
     if not forgotten:
-        return _ForgottenRequests(letter.data, [], effects.forgettings, any_forgotten=False)
+        return _ForgottenRequests(letter.data, letter.cause, [], effects.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
     deleted = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
     # If several forgotten records have the same request id, keep the first valid record, as `decode` does.
     valid_first = sorted(deleted, key=lambda reading: isinstance(reading, FailedRequest))
     requests = tuple(first_of_each_id(valid_first).values())
-    return _ForgottenRequests(redact(entries, forgotten), requests, effects.forgettings, any_forgotten=True)
+    data = redact(entries, forgotten)
+    cause = letter.cause.partition(" (")[0] if _WITHOUT_TEXTS.match(letter.cause) else ""
+    if data and parsed_message.dead_letter_reason:
+        cause = decode(replace(message, data=data), allowed_namespace=memories.namespace).dead_letter_reason
+    cause = "; ".join(filter(None, [cause.removesuffix(f"; {_PARTLY_FORGOTTEN}"), _PARTLY_FORGOTTEN]))
+    return _ForgottenRequests(data, cause, requests, effects.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:
@@ -160,7 +175,7 @@ def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[D
         memories.record_deleted([without_text(as_failed(reading, FORGOTTEN)) for reading in forgotten.requests])
     if forgotten.data is None:
         return None, forgotten.forgettings
-    return replace(letter, data=forgotten.data, cause="a part of the message was forgotten"), forgotten.forgettings
+    return replace(letter, data=forgotten.data, cause=forgotten.cause), forgotten.forgettings
 
 
 def without_old_texts(

@@ -38,7 +38,8 @@ SELECT begin_forgetting(:namespace, CAST(:id AS uuid), CAST(:selection AS jsonb)
 _FORGET_SOME: Final = "SELECT forget_some(:namespace, CAST(:id AS uuid), CAST(:limit AS integer)) AS memories"
 _FORGET_IN_LETTER: Final = """
 SELECT forget_in_letter(
-    :namespace, CAST(:id AS uuid), :message_id, CAST(:message AS bytea), CAST(:data AS bytea), CAST(:requests AS jsonb)
+    :namespace, CAST(:id AS uuid), :message_id, CAST(:message AS bytea), CAST(:data AS bytea), :cause,
+    CAST(:requests AS jsonb)
 ) AS changed
 """
 _RECORD_CHECKED_LETTER: Final = """
@@ -119,12 +120,13 @@ class ForgettingStore(NamespaceStore):
         return memories
 
     def forget_in_letter(
-        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, requests: Sequence[Reading]
+        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, cause: str, requests: Sequence[Reading]
     ) -> bool:
         """Remove the texts of forgotten memories from a dead letter, and record `requests` as deleted.
 
-        `data` replaces the data of the dead letter. If `data` is None, the dead letter is deleted. If the dead letter
-        in the database has changed since `letter` was read, the method changes nothing and returns false.
+        `data` and `cause` replace the data and the cause of the dead letter. If `data` is None, the dead letter is
+        deleted. If the dead letter in the database has changed since `letter` was read, the method changes nothing and
+        returns false.
         """
         entries = [
             {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
@@ -136,6 +138,7 @@ class ForgettingStore(NamespaceStore):
             message_id=letter.message_id,
             message=sha256(letter.data).digest(),
             data=data,
+            cause=cause,
             requests=json_text(entries),
         )
         is_changed: bool = row["changed"]

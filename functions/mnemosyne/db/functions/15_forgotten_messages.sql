@@ -109,7 +109,7 @@ END
 $$;
 
 -- Remove forgotten memories from a dead letter. p_data is the message without these memories, and replaces the message
--- of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted.
+-- of the dead letter. p_cause has no texts of these memories, and replaces the cause of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted.
 --
 -- p_requests has the requests of these memories: [{"request_id": …, "content_hash": …}, …]. These requests get the
 -- state 'deleted', except requests whose state is 'stored' or 'duplicate'.
@@ -117,7 +117,8 @@ $$;
 -- p_message is the SHA-256 of the message from which p_data was made. If the dead letter has another message by now,
 -- the function returns false and changes nothing. Otherwise the function returns true.
 CREATE OR REPLACE FUNCTION forget_in_letter(
-    p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_requests jsonb
+    p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_cause text,
+    p_requests jsonb
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -129,7 +130,7 @@ BEGIN
         DELETE FROM dead_letters d
         WHERE d.namespace = p_namespace AND d.message_id = p_message_id AND sha256(d.data) = p_message;
     ELSE
-        UPDATE dead_letters d SET data = p_data, cause = 'a part of the message was forgotten'
+        UPDATE dead_letters d SET data = p_data, cause = p_cause
         WHERE d.namespace = p_namespace AND d.message_id = p_message_id AND sha256(d.data) = p_message;
     END IF;
     GET DIAGNOSTICS changed = ROW_COUNT;
@@ -149,7 +150,7 @@ BEGIN
 END
 $$;
 
-GRANT EXECUTE ON FUNCTION forget_in_letter(text, uuid, text, bytea, bytea, jsonb) TO mnemosyne_runtime, mnemosyne_mcp;
+GRANT EXECUTE ON FUNCTION forget_in_letter(text, uuid, text, bytea, bytea, text, jsonb) TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION forget_for(text, jsonb) TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION forgotten_requests(text, jsonb, uuid), summarize_forgettings(text)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
