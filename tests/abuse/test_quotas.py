@@ -139,6 +139,31 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     assert len(store_of(store, "ada").dead_letters(10)) == 1  # dead letters count towards the quota
 
 
+def test_the_log_says_for_each_delivery_over_the_quota_whether_the_message_is_kept(
+    store: MemoryStore, keeper: Quotas, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mnemosyne.service.dead_letters.OVER_QUOTA_LIMIT", 1)
+    caplog.set_level("INFO")
+    services = FakeServices(store)
+    keeper.set("ada", {"memories": 0})
+    messages = {}
+    for message_id in ("kept", "lost"):
+        data, attributes = encode("ada", [request(message_id)], "")
+        messages[message_id] = Published(message_id=message_id, data=data, attributes=attributes)
+    for message_id in ("kept", "lost", "kept", "lost"):
+        deliveries.store(deliveries.Push(messages[message_id], 1), services)
+    redrives.redrive("kept", memories=store_of(store, "ada"), queue=services.queue)
+    data, redriven = services.queue.messages[0]
+    deliveries.store(deliveries.Push(Published(message_id="again", data=data, attributes=redriven), 1), services)
+    logged = [vars(record)["fields"] for record in caplog.records if record.msg == "beyond_quota"]
+    assert [(fields["message_id"], fields["kept"]) for fields in logged] == [
+        ("kept", True), ("lost", False), ("kept", True), ("lost", False), ("kept", True)
+    ]  # fmt: skip
+    assert ["redrive --cause quota" in fields["next_step"] for fields in logged] == [True, False, True, False, True]
+    steps = {vars(record)["fields"]["next_step"] for record in caplog.records if record.msg == "quota_exceeded"}
+    assert not any("redrive" in step for step in steps)
+
+
 def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,7 +8,7 @@ from mnemosyne.domain.dead_letter import NEXT_STEP_WITHOUT_LETTER, DeadLetter, D
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.observability import EventLog
 from mnemosyne.service.forgetting import without_forgotten
-from mnemosyne.service.rejection import reject, reject_invalid
+from mnemosyne.service.rejection import OVER_QUOTA, reject, reject_invalid
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
@@ -25,7 +25,12 @@ UNREADABLE_LIMIT = 10_000
 """If a namespace has this number of dead letters, further messages that cannot be read, or have a newer schema version,
 are not stored. The limit is higher than CONFLICT_LIMIT, because no request reports the contents of such a message, and
 because an operator can redrive a message without a namespace into a namespace."""
-_NOT_KEPT = "the message is not kept, because the namespace has too many dead letters: publish it again"
+_TOO_MANY_LETTERS = "the message is not kept, because the namespace has too many dead letters"
+_NOT_KEPT = f"{_TOO_MANY_LETTERS}: publish it again"
+_RAISE_AND_PUBLISH_AGAIN = (
+    "raise the quota with `mnemosyne quota set --namespace NAMESPACE --project MY-PROJECT`, and ask the publisher to "
+    "publish the failed memories again; a redrive cannot store them"
+)
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> DeadLetter:
@@ -38,14 +43,28 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: "MemoryStore") -> De
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
         return dead_letter
-    limit = _limit(dead_letter.kind)
-    message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
-    # If `message_id` is not the id of the given message, an existing dead letter was updated, and has the message now.
-    # A look-up cannot always find this dead letter, because `memories` cannot read a dead letter in the namespace ''.
-    is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
+    message_id, is_new, is_kept = _store(remaining, forgettings, _limit(dead_letter.kind), memories)
     if is_new or not is_kept:
         _log_dead_letter(remaining, memories.namespace, is_kept=is_kept)
     return replace(dead_letter, message_id=message_id)
+
+
+def _store(
+    dead_letter: DeadLetter,
+    forgettings: int,
+    limit: int | None,
+    memories: "MemoryStore",
+    *,
+    has_unreported_part: bool = True,
+) -> tuple[str, bool, bool]:
+    """Store a dead letter. Return its message id, whether it is new, and whether the message is kept."""
+    message_id, is_new = memories.store_dead_letter(
+        dead_letter, forgettings=forgettings, unless=limit, has_unreported_part=has_unreported_part
+    )
+    # If `message_id` is not the id of the given message, an existing dead letter was updated, and has the message now.
+    # A look-up cannot always find this dead letter, because `memories` cannot read a dead letter in the namespace ''.
+    is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
+    return message_id, is_new, is_kept
 
 
 def _limit(kind: DeadLetterKind) -> int | None:
@@ -85,12 +104,15 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: "MemoryStore") -> Non
     `failed` and report the reason.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
-    message_id, newly = dead_letter.message_id, False
-    if remaining:
-        message_id, newly = memories.store_dead_letter(
-            remaining, forgettings=forgettings, unless=OVER_QUOTA_LIMIT, has_unreported_part=False
-        )
-    log.info("beyond_quota", namespace=memories.namespace, message_id=message_id, newly_kept=newly)
+    if not remaining:
+        return
+    message_id, _, is_kept = _store(remaining, forgettings, OVER_QUOTA_LIMIT, memories, has_unreported_part=False)
+    about = {"namespace": memories.namespace, "message_id": message_id, "kept": is_kept}
+    if is_kept:
+        log.info("beyond_quota", **about, next_step=DeadLetterKind.OVER_QUOTA.next_step)
+    else:
+        about |= {"cause": OVER_QUOTA, "error": _TOO_MANY_LETTERS, "next_step": _RAISE_AND_PUBLISH_AGAIN}
+        log.warning("beyond_quota", **about)
 
 
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "MemoryStore") -> DeadLetter | None:

@@ -21,8 +21,8 @@ log = EventLog(__name__)
 INVALID_RECORD: Final = "the record is invalid"
 OVER_QUOTA: Final = "the namespace has reached its quota"
 _RAISE_QUOTA: Final = (
-    "raise it with `mnemosyne quota set --namespace NAMESPACE --memories NUMBER --project MY-PROJECT`, then run "
-    "`mnemosyne redrive --cause quota --namespace NAMESPACE --project MY-PROJECT`"
+    "raise it with `mnemosyne quota set --namespace NAMESPACE --memories NUMBER --project MY-PROJECT`; then do the "
+    "`next_step` of the event `beyond_quota`, which says whether the message is kept"
 )
 _SEE_STATUS: Final = (
     "none for an operator: the sender reads the error in the status of the request, and sends a corrected memory"
@@ -30,17 +30,16 @@ _SEE_STATUS: Final = (
 
 
 def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause: str) -> None:
-    """Record requests that can never be stored as failed, each with its error.
+    """Record requests that can never be stored as failed, each with its error, and log their number.
 
     `cause` is logged, so it must not quote the contents of requests.
     """
     if not requests:
         return
     memories.record_failures(requests)
-    for request in requests:
-        # Do not log the error, because it may quote the request. The status of the request has the error.
-        about = {"namespace": memories.namespace, "request_id": request.request_id}
-        log.warning("ingest_failed", **about, cause=cause, next_step=_SEE_STATUS)
+    # Do not log the errors, because they may quote the requests. The status of each request has its error.
+    about = {"namespace": memories.namespace, "request_id": requests[0].request_id, "count": len(requests)}
+    log.warning("ingest_failed", **about, cause=cause, next_step=_SEE_STATUS)
 
 
 def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> Sequence[FailedRequest]:
