@@ -1,7 +1,4 @@
-"""The versioned message from a publisher to `ingest`. Pure.
-
-`docs/ingestion.md` describes the message, and the module `message_schema` generates its JSON Schema.
-"""
+"""The versioned message from a publisher to `ingest`, which docs/ingestion.md describes. Pure."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +26,7 @@ MESSAGE_BYTES = 9_000_000
 envelope."""
 MAX_OUTCOMES = 10_000
 """Maximum memories of a message that are read. Only the first BATCH_LIMIT can be stored, and the others fail. A larger
-message becomes a dead letter, and only its memories with a request id get an outcome."""
+message becomes a dead letter, and only this number of its request ids get an outcome."""
 FIELDS_OF_EACH = ("op", "timezone", "session", "tags", "expires_at", "ttl", "pinned")
 """Fields that a batch must not have. If they were ignored as unknown fields, the memories would not be stored as the
 publisher wants, for example without their expiry."""
@@ -133,7 +130,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     """Decode a message. An invalid memory does not affect the other memories.
 
     `allowed_namespace` is the only namespace that the publisher may write to. Errors are returned in the result, and
-    never raised. The result has every request id in the message, unless the message has no valid namespace.
+    never raised. The result has up to MAX_OUTCOMES request ids, or none if the message has no valid namespace.
     """
     unwrapped, published = unwrap(message), message.first_published_at
     namespace, wrong = unwrapped.destination(allowed_namespace)
@@ -141,8 +138,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     if not namespace:
         return IngestMessage("", (), dead_letter_reason="; ".join(filter(None, [wrong, unreadable])))
     if unreadable:
-        failed = _fail_ids(message, unwrapped, unreadable)
-        return IngestMessage(namespace, (), failed, dead_letter_reason=unreadable, published=published)
+        return _unreadable(namespace, message, unwrapped, unreadable)
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
         wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
@@ -168,12 +164,16 @@ def _misplaced_fields(body: Mapping[str, Any]) -> str:
     return f"{' and '.join(names)} must be in each memory, and not beside memories" if names else ""
 
 
-def _fail_ids(message: Published, unwrapped: MessageBody, why: str) -> tuple[FailedRequest, ...]:
-    """Return a failed request for each request id that is found in a message that cannot be parsed."""
-    requests = [FailedRequest(request_id=request_id, error=why) for request_id in message.visible_request_ids]
+def _unreadable(namespace: str, message: Published, unwrapped: MessageBody, why: str) -> IngestMessage:
+    """Return a message that cannot be parsed, with a failed request for each of its first MAX_OUTCOMES request ids."""
+    ids = message.visible_request_ids
+    requests = [FailedRequest(request_id=request_id, error=why) for request_id in ids[:MAX_OUTCOMES]]
     if unwrapped.source and unwrapped.key:
         requests.append(failed_request(why, _defaults("", unwrapped, message, "")))
-    return tuple({request.request_id: request for request in requests}.values())
+    rest = len(ids) - MAX_OUTCOMES
+    reason = f"{why}; {rest:,} of its {len(ids):,} request ids have no outcome" if rest > 0 else why
+    failed = tuple(first_of_each_id(requests).values())
+    return IngestMessage(namespace, (), failed, dead_letter_reason=reason, published=message.first_published_at)
 
 
 def _split_items(unwrapped: MessageBody) -> tuple[list[Any], str]:

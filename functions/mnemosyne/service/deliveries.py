@@ -75,8 +75,11 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
     An invalid request is recorded as failed. An unreadable message becomes a dead letter.
     """
     message = push.decode()
-    reason, is_over_quota = message.dead_letter_reason, False
+    reason, is_over_quota, letter = message.dead_letter_reason, False, None
     memories = services.memories_of(message.namespace)
+    if reason and not message.contents:
+        # Store the dead letter first, so that it is kept even if the outcomes of very many requests cannot be recorded.
+        letter = dead_letters.store_dead_letter(push.dead_letter(reason, DeadLetterKind.UNREADABLE), memories=memories)
     if message.namespace:
         result = ingest.store(
             message,
@@ -89,8 +92,10 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
         if is_over_quota and not reason:
             dead_letter = push.dead_letter(next(iter(result.over_quota.values())), DeadLetterKind.OVER_QUOTA)
             dead_letters.store_over_quota(dead_letter, memories=memories)
-    kind = DeadLetterKind.UNREADABLE if message.dead_letter_reason else DeadLetterKind.CONFLICT
-    _finish(push, message, push.dead_letter(reason, kind) if reason else None, services)
+    if reason and not letter:
+        kind = DeadLetterKind.UNREADABLE if message.dead_letter_reason else DeadLetterKind.CONFLICT
+        letter = dead_letters.store_dead_letter(push.dead_letter(reason, kind), memories=memories)
+    _announce(push, message, letter, services)
     if not reason and not is_over_quota:
         dead_letters.conclude(message, push.message.letter_id, memories=memories)
 
@@ -146,12 +151,10 @@ def _make_dead_letter(push: Push, services: SubscriberServices, cause: str, kind
         if message.request_ids
         else None
     )
-    _finish(
-        push,
-        message,
-        dead_letter if message.dead_letter_reason or (letter and letter.has_unreported_part) else None,
-        services,
-    )
+    is_unreported = message.dead_letter_reason or (letter and letter.has_unreported_part)
+    if is_unreported:
+        dead_letter = dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
+    _announce(push, message, dead_letter if is_unreported else None, services)
     if not message.dead_letter_reason and not letter:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories_of(message.namespace))
 
@@ -179,10 +182,8 @@ def import_object(push: Push, services: ImportServices) -> None:
         object_import.import_object(push.allowed_namespace, stored_object, services, message_id=push.message.message_id)
 
 
-def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
-    """Store the dead letter, if there is one, and publish the outcomes of the message's requests."""
-    if dead_letter:
-        dead_letter = dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
+def _announce(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
+    """Publish the outcomes of the message's requests and, if there is one, of its dead letter."""
     if services.outcome_topic:
         outcomes.announce(
             message.request_ids,

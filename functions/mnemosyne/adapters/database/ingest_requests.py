@@ -26,6 +26,9 @@ DELETED_AT_ONCE: Final = 1_000
 """Maximum number of memories that one transaction deletes when a publisher deletes records. Each statement
 timeout reduces the number to a tenth."""
 
+RECORDED_AT_ONCE: Final = 1_000
+"""Maximum number of requests without a memory that one statement records."""
+
 
 class IngestRequests(NamespaceStore):
     """The methods of MemoryStore that record the states of ingest requests and return their outcomes."""
@@ -43,7 +46,9 @@ class IngestRequests(NamespaceStore):
         self._record_unstored(requests, "failed")
 
     def _record_unstored(self, requests: Sequence[FailedRequest], event: str) -> None:
-        self._run(ingest_sql.RECORD_UNSTORED, requests=unstored_json(requests), event=event)
+        for start in range(0, len(requests), RECORDED_AT_ONCE):
+            recorded = unstored_json(requests[start : start + RECORDED_AT_ONCE])
+            self._run(ingest_sql.RECORD_UNSTORED, requests=recorded, event=event)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Carry out deletions of records, and return the recorded outcomes.
