@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterKind
 from mnemosyne.domain.memory import Cursor, ExternalId, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import DeletedMemory, MemoryChange
 from mnemosyne.domain.metadata_filter import Operator, condition
@@ -411,7 +411,7 @@ def _unreported_letters(memories: MemoryStore) -> Sequence[DeadLetter]:
 def test_a_dead_letter_is_stored_completely_and_once(memories: MemoryStore) -> None:
     waiting = request("a")
     memories.record_attempt([unstored(waiting, "why")])
-    dead_letter = make_dead_letter("1")
+    dead_letter = replace(make_dead_letter("1"), kind=DeadLetterKind.EXPIRED)
     assert memories.give_up(dead_letter, [unstored(waiting, "given up")], contents={})
     assert memories.give_up(dead_letter, [unstored(waiting, "given up")], contents={}) is None
     (letter,) = memories.dead_letters(100)

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 import time_machine
 
-from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterKind
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.errors import InvalidRequest, Unavailable
@@ -126,7 +126,10 @@ def test_an_unreadable_memory_fails_and_the_others_are_stored(services: FakeServ
 
 def _dead_letter(*requests: IngestRequest) -> DeadLetter:
     data, attributes = encode("ns", requests, "")
-    return DeadLetter(message_id="m1", data=data, attributes=attributes, cause="given up", dead_lettered_at=NOW)
+    kind = DeadLetterKind.EXPIRED
+    return DeadLetter(
+        message_id="m1", data=data, attributes=attributes, cause="given up", dead_lettered_at=NOW, kind=kind
+    )
 
 
 def _bury(services: FakeServices, *requests: IngestRequest) -> None:
