@@ -22,8 +22,8 @@ _INVISIBLE = (
     "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u200b\\u200e\\u200f\\u2028-\\u202e"
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
 )
-_NAME = f"^[^{_INVISIBLE}]*[^{_INVISIBLE}{_SPACE}][^{_INVISIBLE}]*$"
-_NAMESPACE = f"^[^{_INVISIBLE}{_SPACE}]+(?: +[^{_INVISIBLE}{_SPACE}]+)*$"
+_NAME = f"^[^{_INVISIBLE}]*[^{_INVISIBLE}{_SPACE}][^{_INVISIBLE}]*$(?!\\n)"
+_NAMESPACE = f"^[^{_INVISIBLE}{_SPACE}]+(?: +[^{_INVISIBLE}{_SPACE}]+)*$(?!\\n)"
 _DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 

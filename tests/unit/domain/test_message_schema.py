@@ -18,8 +18,8 @@ VALIDATOR = jsonschema.Draft202012Validator(message_schema())
 # A key needs a source, which may be an attribute: a schema of the data cannot express this.
 ATTRIBUTES = {"namespace": "ns", "source": "test"}
 TEXTS = [
-    "tea", "é🜚", " ", "", "\x00", "a\x00b", "\u2003", "\ufeff", "\x1c", "\x85", "x" * 100, "x" * 101, "x" * 501,
-    "x" * 1501,
+    "tea", "é🜚", " ", "", "\x00", "a\x00b", "\u2003", "\ufeff", "\x1c", "\x85", "tea\n", "x" * 100, "x" * 101,
+    "x" * 501, "x" * 1501,
 ]  # fmt: skip
 WHENS: list[Any] = [
     "2026-05-20T12:00:00Z", "2026-05-20t12:00:00z", "2026-05-20 12:00:00+02:00", "2026-05-20T12:00:00.123456789Z",
@@ -93,7 +93,7 @@ def _body(pick: random.Random) -> Any:
     if pick.random() < 0.2:
         verdicts["schema_version"] = pick.choice([1, "1", 1.0, None, 0, "one", 1.5, True, "01", 2])
     if pick.random() < 0.2:
-        verdicts["namespace"] = pick.choice(["ns", None, "", 5, " "])
+        verdicts["namespace"] = pick.choice(["ns", None, "", 5, " ", "ns\n", "ns "])
     if len(memories) == 1 and pick.random() < 0.5:
         if pick.random() < 0.2:
             verdicts["memories"] = pick.choice([None, "", [], {}, False])

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.service import deliveries
 from mnemosyne.service.deliveries import Push
@@ -96,6 +97,18 @@ def test_an_invalid_record_under_a_used_id_is_a_dead_letter(
     (letter,) = services.memories.dead_letters(10)
     assert letter.has_unreported_part
     assert letter.cause.startswith("given up" if is_late else "another request has the id of an invalid memory")
+
+
+@pytest.mark.parametrize(("first", "second"), [*DIFFERENT.values(), *SAME.values()], ids=[*DIFFERENT, *SAME])
+def test_a_status_belongs_to_the_requests_that_are_no_conflict(
+    services: FakeServices, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    _push(services, first)
+    status = status_of(services.memories, UUID(ID))
+    message = decode(Published(message_id="2", data=json.dumps(second).encode(), attributes={}), allowed_namespace="ns")
+    (request,) = (*message.requests, *message.deletions, *message.rejected)
+    is_same = (first, second) in SAME.values() and status.state is not IngestState.FAILED
+    assert status.belongs_to(request) == is_same
 
 
 @pytest.mark.parametrize(("first", "second"), SAME.values(), ids=SAME)
