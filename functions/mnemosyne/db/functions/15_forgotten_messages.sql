@@ -109,7 +109,8 @@ END
 $$;
 
 -- Remove forgotten memories from a dead letter. p_data is the message without these memories, and replaces the message
--- of the dead letter. p_cause has no texts of these memories, and replaces the cause of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted.
+-- of the dead letter. p_cause has no texts of these memories, and replaces the cause of the dead letter. If p_data is
+-- null, nothing is left of the message, and the dead letter is deleted.
 --
 -- p_requests has the requests of these memories: [{"request_id": …, "content_hash": …}, …]. These requests get the
 -- state 'deleted', except requests whose state is 'stored' or 'duplicate'.
