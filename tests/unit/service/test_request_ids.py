@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.memory import IngestState, Reading
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.service import deliveries
@@ -106,7 +106,8 @@ def test_a_status_belongs_to_the_requests_that_are_no_conflict(
     _push(services, first)
     status = status_of(services.memories, UUID(ID))
     message = decode(Published(message_id="2", data=json.dumps(second).encode(), attributes={}), allowed_namespace="ns")
-    (request,) = (*message.requests, *message.deletions, *message.rejected)
+    readings: list[Reading] = [*message.requests, *message.deletions, *message.rejected]
+    (request,) = readings
     is_same = (first, second) in SAME.values() and status.state is not IngestState.FAILED
     assert status.belongs_to(request) == is_same
 
