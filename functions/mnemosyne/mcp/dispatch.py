@@ -82,7 +82,7 @@ def _run(
         return _handle_error(exc, tool, principal)
     if tool.scope is not Scope.READ:
         _log_change(tool, reply, principal)
-    return "done", success(reply, has_stored_text=tool.returns_stored_text)
+    return "done", success(reply)
 
 
 def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str, mcp_types.CallToolResult]:
@@ -150,17 +150,16 @@ def _trace_id() -> str:
     return trace.trace_id if trace else "none"
 
 
-def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
+def success(reply: Reply) -> mcp_types.CallToolResult:
     """Build the MCP result from a reply. The MCP result has the reply's text and its structured content.
 
-    If `has_stored_text` is true, a second block of text follows. The second block warns the agent that the first block
-    has text that others stored. The second block also has the server's notes.
+    If the reply has stored text, a second block warns the agent that others stored text of the first block. The second
+    block also has the server's notes.
     """
     structured_content = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured_content).decode()
-    blocks = [text]
-    if has_stored_text:
-        blocks.append("\n".join([stored_text_notice(text), *reply.notes]))
+    notes = [stored_text_notice(text), *reply.notes] if reply.has_stored_text else reply.notes
+    blocks = [text, "\n".join(notes)] if notes else [text]
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],
         structured_content=structured_content,

@@ -159,7 +159,7 @@ def _tool_handlers(services: Services, database: ThreadLimiter, principal: Princ
             accepted = result.structured_content or {}
             report = context.session.report_progress
             reply = await outcome_within(seconds, tool.outcome, accepted, database, caller, services, report)
-            return success(reply, has_stored_text=True) if reply else result
+            return success(reply) if reply else result
 
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 

@@ -74,6 +74,10 @@ class Reply:
     text: str | None = None
     notes: tuple[str, ...] = ()
     """Notes of the server, in a separate block that stored text cannot imitate."""
+    has_stored_text: bool = True
+    """Whether the text can contain text that somebody stored: contents, titles, tags, or errors that quote them. If so,
+    a notice to the model follows the text. False for texts of the server, and for texts that contain their own
+    notice."""
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
@@ -98,8 +102,6 @@ class ToolOptions:
     needs_database: bool = True
     """Whether the tool needs the database. Other tools only publish messages. They run in separate threads, so that
     they do not wait for the database."""
-    returns_stored_text: bool = False
-    """Whether the tool's answers contain text of memories. If so, a notice to the model follows each answer."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
     """Function that computes the cost of a call in units of the rate limit, in addition to the cost of the request
     itself. Its arguments are not validated yet."""

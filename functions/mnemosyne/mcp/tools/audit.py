@@ -64,7 +64,6 @@ class AuditPage(Result):
     title="Audit trail",
     description="List who did what in this namespace, the latest first: calls of tools and operators' operations.",
     result=AuditPage,
-    returns_stored_text=True,
     units=lambda arguments: rate_limit.COUNTING if arguments.get("person") or arguments.get("action") else 0.0,
     read_only=True,
     operates=True,
@@ -78,4 +77,4 @@ def list_audit(arguments: AuditArguments, principal: Principal, services: Servic
         after=cursors.read_number(arguments.cursor),
     )
     page, next_cursor = cursors.page(events, arguments.limit)
-    return Reply(AuditPage(events=page, next_cursor=next_cursor))
+    return Reply(AuditPage(events=page, next_cursor=next_cursor), has_stored_text=bool(page))

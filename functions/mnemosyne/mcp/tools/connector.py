@@ -74,7 +74,7 @@ def search(arguments: ConnectorQuery, principal: Principal, services: Services) 
     response = search_response(SearchArguments(query=arguments.query), principal, services)
     results = [ConnectorHit(**vars(hit), url=page_of(hit.id)) for hit in response.memories]
     notes = (STORED if results else None, response.nothing_close)
-    return Reply(ConnectorHits(results=results, note=" ".join(filter(None, notes)) or None))
+    return Reply(ConnectorHits(results=results, note=" ".join(filter(None, notes)) or None), has_stored_text=False)
 
 
 @tool(
@@ -93,4 +93,5 @@ def fetch(arguments: ConnectorId, principal: Principal, services: Services) -> R
         metadata["superseded_by"] = str(memory.superseded_by)
     if memory.expires_at:
         metadata["expires_at"] = memory.expires_at.isoformat()
-    return Reply(Document(id=memory.id, title=title, text=memory.content, url=page_of(memory.id), metadata=metadata))
+    document = Document(id=memory.id, title=title, text=memory.content, url=page_of(memory.id), metadata=metadata)
+    return Reply(document, has_stored_text=False)

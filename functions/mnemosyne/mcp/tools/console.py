@@ -54,7 +54,6 @@ class SimilarResult(Result):
     title="Similar memories",
     description="The memory that has a content already, and memories about the same. Stores nothing.",
     result=SimilarResult,
-    returns_stored_text=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     read_only=True,
 )
@@ -72,7 +71,8 @@ def similar_memories(arguments: SimilarArguments, principal: Principal, services
         for hit in hits
         if (same is None or hit.id != same.id) and hit.confidence is not Confidence.WEAK
     ]
-    return Reply(SimilarResult(same=same and MemoryLine.of(same), similar=similar[:SIMILAR_LIMIT]))
+    result = SimilarResult(same=same and MemoryLine.of(same), similar=similar[:SIMILAR_LIMIT])
+    return Reply(result, has_stored_text=bool(same or similar))
 
 
 class NoArguments(Input):
@@ -101,7 +101,8 @@ class Credential(Result):
 def who_am_i(arguments: NoArguments, principal: Principal, services: Services) -> Reply:
     scopes = [scope.value for scope in Scope if principal.may(scope)]
     name = principal.name or principal.id
-    return Reply(Credential(**vars(principal) | {"scopes": scopes, "name": name}, kind=principal.kind))
+    credential = Credential(**vars(principal) | {"scopes": scopes, "name": name}, kind=principal.kind)
+    return Reply(credential, has_stored_text=False)
 
 
 CONSOLE_TOOLS: tuple[Tool[Any], ...] = (

@@ -58,7 +58,7 @@ def memory_timeline(arguments: TimelineArguments, principal: Principal, services
     timeline = services.memories_of(principal.namespace).timeline(filters, arguments.per, arguments.timezone)
     buckets = [Bucket(start=start, memories=count) for start, count in timeline.buckets]
     window = Window.of(span, arguments.timezone) if span else None
-    return Reply(TimelineResult(per=timeline.per, buckets=buckets, window=window))
+    return Reply(TimelineResult(per=timeline.per, buckets=buckets, window=window), has_stored_text=False)
 
 
 class FacetArguments(ListFilterArguments):
@@ -105,7 +105,6 @@ class FacetsResult(Result):
     title="Tags and sessions within filters",
     description="The most frequent tags and the latest sessions of the memories within the filters of memory_search.",
     result=FacetsResult,
-    returns_stored_text=True,
     units=lambda arguments: rate_limit.COUNTING,
     read_only=True,
 )
@@ -114,7 +113,8 @@ def memory_facets(arguments: FacetArguments, principal: Principal, services: Ser
     facets = services.memories_of(principal.namespace).facets(filters, arguments.limit, prefix=arguments.prefix)
     tags = [TagFacet(**vars(facet), tag=facet.name) for facet in facets.tags]
     sessions = [SessionFacet(**vars(facet), session=facet.name) for facet in facets.sessions]
-    return Reply(FacetsResult(**vars(facets) | {"tags": tags, "sessions": sessions}))
+    result = FacetsResult(**vars(facets) | {"tags": tags, "sessions": sessions})
+    return Reply(result, has_stored_text=bool(tags or sessions))
 
 
 class HistoryArguments(Input):
@@ -154,7 +154,6 @@ class HistoryResult(Result):
     title="A memory's history",
     description="The memories that a memory supersedes, those that supersede it, similar memories, and its ratings.",
     result=HistoryResult,
-    returns_stored_text=True,
     units=lambda arguments: rate_limit.SEARCH["semantic"],
     read_only=True,
 )
@@ -164,16 +163,14 @@ def memory_history(arguments: HistoryArguments, principal: Principal, services: 
     if history is None:
         raise no_memory(arguments.id)
     neighbours = memories.neighbours(arguments.id)
-    return Reply(
-        HistoryResult(
-            id=arguments.id,
-            supersedes=list(map(MemoryLine.of, history.supersedes)),
-            superseded_by=list(map(MemoryLine.of, history.superseded_by)),
-            similar=list(map(MemoryLine.of, neighbours.similar)),
-            may_replace=list(map(MemoryLine.of, neighbours.may_replace)),
-            ratings=[
-                RatingResult(**vars(rating), by=rating.rater_name, mine=rating.rated_by == principal.id)
-                for rating in history.ratings
-            ],
-        )
-    )
+    lists = {
+        "supersedes": list(map(MemoryLine.of, history.supersedes)),
+        "superseded_by": list(map(MemoryLine.of, history.superseded_by)),
+        "similar": list(map(MemoryLine.of, neighbours.similar)),
+        "may_replace": list(map(MemoryLine.of, neighbours.may_replace)),
+        "ratings": [
+            RatingResult(**vars(rating), by=rating.rater_name, mine=rating.rated_by == principal.id)
+            for rating in history.ratings
+        ],
+    }
+    return Reply(HistoryResult(id=arguments.id, **lists), has_stored_text=any(lists.values()))

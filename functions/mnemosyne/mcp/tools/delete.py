@@ -109,7 +109,6 @@ ASK_BEFORE_DELETING = Tool(
     title="Delete a memory",
     description="Delete one memory for good. Supersede an outdated one with update_memory.",
     result=Deleted,
-    returns_stored_text=True,
     units=rate_limit.cost_of_changes,
     unlisted=("source", "key", "ids"),
     asks_first=ASK_BEFORE_DELETING,
@@ -124,7 +123,7 @@ def delete_memory(arguments: DeleteArguments, principal: Principal, services: Se
     if memory is None:
         raise NotFound(f"no memory has the id {arguments.id}; nothing was deleted")
     if not principal.may(Scope.READ):
-        return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
+        return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}", has_stored_text=False)
     notes: tuple[str, ...] = ()
     if memory.superseded:
         superseded_ids = ", ".join(map(str, memory.superseded))
@@ -143,7 +142,8 @@ def _delete_many(ids: Sequence[UUID], principal: Principal, services: Services) 
     return Reply(
         DeletedMemories(
             deleted=len(deleted.ids), ids=list(deleted.ids), missing=missing, still_superseded=superseded or None
-        )
+        ),
+        has_stored_text=False,
     )
 
 
@@ -160,4 +160,5 @@ def _delete_record(external_id: ExternalId, principal: Principal, services: Serv
         Deleted(id=outcome.memory_id, request_id=outcome.request_id, note=outcome.note),
         text=f"{text}. Versions that were published before now will not be stored.",
         notes=(outcome.note,) if outcome.note else (),
+        has_stored_text=False,
     )

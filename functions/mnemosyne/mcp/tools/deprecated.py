@@ -110,7 +110,8 @@ def _deprecated_tool(
 
     def run(old: Any, principal: Principal, services: Services) -> Reply:
         response = search_response(translate(old, services), principal, services)
-        return Reply(response, notes=(note,))  # the note is not added to the reply's text, because this text is JSON
+        # The note is not added to the reply's text, because this text is JSON.
+        return Reply(response, notes=(note,), has_stored_text=bool(response.memories))
 
     return Tool(
         name=name,
@@ -118,7 +119,6 @@ def _deprecated_tool(
         description=note,
         arguments=arguments,
         result=SearchResponse,
-        returns_stored_text=True,
         units=lambda arguments: rate_limit.SEARCH["exact" if name == "exact_match_retrieve" else "hybrid"],
         run=run,
         read_only=True,

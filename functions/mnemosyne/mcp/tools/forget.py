@@ -76,7 +76,6 @@ class Forgotten(Result):
     description="Delete memories with all their texts in the database. Earlier messages cannot store them again. "
     "The first call is a dry run, which returns a token.",
     result=Forgotten,
-    returns_stored_text=True,
     units=lambda arguments: rate_limit.FORGETTING,
     operates=True,
     destructive=True,
@@ -101,7 +100,7 @@ def forget_memories(arguments: ForgetArguments, principal: Principal, services: 
     result = Forgotten(forgetting_id=forgetting_id, memories=state.memories, left=state.left, finished=finished)
     count = quantity(state.memories - state.left, "memory", "memories")
     onward = "" if finished else f"; not finished: call again with forgetting_id {forgetting_id}"
-    return Reply(result, text=f"Forgot {count}{onward}")
+    return Reply(result, text=f"Forgot {count}{onward}", has_stored_text=False)
 
 
 def _split_token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeWindow | None]:
@@ -135,5 +134,6 @@ def _preview(
             page=preview.page,
             holds=preview.holds,
             next_cursor=cursors.encode(preview.after),
-        )
+        ),
+        has_stored_text=bool(preview.page or preview.holds),
     )

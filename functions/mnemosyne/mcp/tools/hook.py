@@ -77,7 +77,7 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
     text = arguments.prompt.strip()[:QUERY_LENGTH]
     zone(arguments.timezone)
     if text.isascii() and len(text.split()) < WORDS:
-        return Reply(HookOutput())
+        return Reply(HookOutput(), has_stored_text=False)
     query = SearchQuery(
         query=text,
         mode=SearchMode.HYBRID,
@@ -90,7 +90,7 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
     close = _leave_out_weak(run_search(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
     memories = search_hits(close, RESPONSE_CHARACTERS)
     context = _build_context(memories, text, near_duplicates_note(close), state_note(memories))
-    return Reply(HookOutput(hookSpecificOutput=context))
+    return Reply(HookOutput(hookSpecificOutput=context), has_stored_text=False)  # the context ends with the notice
 
 
 def _leave_out_weak(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:

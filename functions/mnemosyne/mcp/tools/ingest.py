@@ -107,7 +107,7 @@ def _look_up_outcome(queued: Mapping[str, Any], principal: Principal, services: 
     (status,) = statuses(principal, [UUID(queued["request_id"])], services)
     if not _is_outcome(status, queued):
         return None
-    return Reply(Outcome(**vars(status), status=status.state))
+    return Reply(Outcome(**vars(status), status=status.state), has_stored_text=status.has_stored_text)
 
 
 @tool(
@@ -136,7 +136,7 @@ def ingest_memory(arguments: IngestArguments, principal: Principal, services: Se
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
     ingest.accept(principal.namespace, [request], services, Publisher(client=principal.name))
-    return Reply(Queued(request_id=request.request_id, earlier_outcome_at=earlier))
+    return Reply(Queued(request_id=request.request_id, earlier_outcome_at=earlier), has_stored_text=False)
 
 
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
@@ -202,4 +202,4 @@ def ingest_memories(arguments: BatchInput, principal: Principal, services: Servi
         if identity(first.setdefault(requests[-1].request_id, requests[-1])) != identity(requests[-1]):
             raise InvalidRequest(f"memories[{index}].request_id must be unique: an earlier memory has it")
     ingest.accept(principal.namespace, requests, services, Publisher(client=principal.name))
-    return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
+    return Reply(BatchQueued(request_ids=[request.request_id for request in requests]), has_stored_text=False)

@@ -55,6 +55,11 @@ class RequestStatus(Result):
     similar: list[HintedMemory] | None = None
     may_replace: list[HintedMemory] | None = None
 
+    @property
+    def has_stored_text(self) -> bool:
+        """Whether the status can contain text of memories. Errors and notes can quote it."""
+        return bool(self.error or self.note or self.similar or self.may_replace)
+
 
 class Statuses(Result):
     """One status per requested id, in the same order."""
@@ -95,11 +100,11 @@ def _units_of_status(arguments: Mapping[str, Any]) -> float:
         "names memories that say nearly the same: update_memory can supersede them."
     ),
     result=Statuses,
-    returns_stored_text=True,
     units=_units_of_status,
     unlisted=("request_id",),
     read_only=True,
 )
 def ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
     request_ids = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
-    return Reply(Statuses(requests=statuses(principal, request_ids, services)))
+    requests = statuses(principal, request_ids, services)
+    return Reply(Statuses(requests=requests), has_stored_text=any(request.has_stored_text for request in requests))

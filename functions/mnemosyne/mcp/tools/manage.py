@@ -72,7 +72,8 @@ def rate_memory(arguments: RateArguments, principal: Principal, services: Servic
             rating=rating.rating,
             helped=rated.helped,
             misled=rated.misled,
-        )
+        ),
+        has_stored_text=False,
     )
 
 
@@ -108,7 +109,6 @@ class StatsResult(Result):
     title="The memory in figures",
     description="Counts of memories, tags and waiting requests; the quota.",
     result=StatsResult,
-    returns_stored_text=True,
     units=lambda arguments: rate_limit.COUNTING,
     read_only=True,
 )
@@ -125,5 +125,6 @@ def memory_stats(arguments: StatsArguments, principal: Principal, services: Serv
             warning=warning and f"{warning}: {REMEDY}",
             embedding_model=services.embedding_space.model,
             embedding_dimension=services.embedding_space.dimension,
-        )
+        ),
+        has_stored_text=bool(tags),
     )

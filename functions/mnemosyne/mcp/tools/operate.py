@@ -75,7 +75,6 @@ class RequestPage(Result):
     title="Outcomes of requests",
     description="List ingest requests with their states and errors, the latest change first.",
     result=RequestPage,
-    returns_stored_text=True,
     # A list of the requests in one state costs more than a list of all requests. If few requests are in this state, the
     # query reads all requests of the namespace.
     units=lambda arguments: rate_limit.COUNTING if arguments.get("state") else 0.0,
@@ -86,7 +85,8 @@ def list_requests(arguments: RequestsArguments, principal: Principal, services: 
     requests = memories.ingest_requests(arguments.state, arguments.limit + 1, after=after)
     page, next_cursor = cursors.page(requests, arguments.limit)
     counts = None if arguments.cursor else memories.request_counts()
-    return Reply(RequestPage(requests=list(map(_request_result, page)), counts=counts, next_cursor=next_cursor))
+    result = RequestPage(requests=list(map(_request_result, page)), counts=counts, next_cursor=next_cursor)
+    return Reply(result, has_stored_text=bool(page))
 
 
 def _request_result(request: ListedRequest) -> RequestResult:
@@ -139,7 +139,6 @@ class DeadLetterPage(Result):
     title="Dead letters",
     description="List messages that were given up or could not be read, with their causes; redrive republishes them.",
     result=DeadLetterPage,
-    returns_stored_text=True,
     read_only=True,
 )
 def list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
@@ -147,7 +146,8 @@ def list_dead_letters(arguments: DeadLettersArguments, principal: Principal, ser
     letters = memories.dead_letter_summaries(arguments.limit + 1, after=after)
     page, next_cursor = cursors.page(letters, arguments.limit)
     causes = None if arguments.cursor else memories.dead_letter_causes()
-    return Reply(DeadLetterPage(dead_letters=page, causes=causes, next_cursor=next_cursor))
+    result = DeadLetterPage(dead_letters=page, causes=causes, next_cursor=next_cursor)
+    return Reply(result, has_stored_text=bool(page or causes))
 
 
 MessageId = Annotated[Text, Field(min_length=1, max_length=200, description="From list_dead_letters.")]
@@ -198,7 +198,8 @@ def redrive(arguments: RedriveArguments, principal: Principal, services: Service
     memories, queue = services.memories_of(principal.namespace), services.queue
     if arguments.message_id is not None:
         ids = redrives.redrive(arguments.message_id, memories=memories, queue=queue)
-        return Reply(RedriveResult(letters=1, request_ids=list(ids), problems=[], remaining=0))
+        result = RedriveResult(letters=1, request_ids=list(ids), problems=[], remaining=0)
+        return Reply(result, has_stored_text=False)
     message_ids = tuple(arguments.message_ids) if arguments.message_ids else None
     due = DeadLetterChoice(message_ids=message_ids, cause=arguments.cause, redrivable=Redrivable.DUE)
     attempts = list(redrives.redrive_chosen(due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
@@ -209,7 +210,8 @@ def redrive(arguments: RedriveArguments, principal: Principal, services: Service
             request_ids=[request_id for attempt in attempts for request_id in attempt.request_ids],
             problems=problems,
             remaining=max(0, len(memories.dead_letter_ids(due)) - len(problems)),
-        )
+        ),
+        has_stored_text=bool(problems),
     )
 
 
@@ -251,5 +253,6 @@ def drop_dead_letters(arguments: DropArguments, principal: Principal, services: 
         raise InvalidRequest("give message_ids, cause or older_than_days, or all=true without them")
     ids = services.memories_of(principal.namespace).dead_letter_ids(choice)
     if arguments.dry_run:
-        return Reply(DropResult(dropped=0, would_drop=len(ids)))
-    return Reply(DropResult(dropped=services.memories_of(principal.namespace).drop_dead_letters(ids), would_drop=0))
+        return Reply(DropResult(dropped=0, would_drop=len(ids)), has_stored_text=False)
+    dropped = services.memories_of(principal.namespace).drop_dead_letters(ids)
+    return Reply(DropResult(dropped=dropped, would_drop=0), has_stored_text=False)

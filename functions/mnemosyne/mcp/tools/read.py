@@ -86,7 +86,6 @@ def read_memory(memory_id: UUID, memories: "MemoryStore", as_of: datetime | None
     description="One memory: its content as text, its record structured.",
     result=ReadMemory,
     unlisted=("neighbours", "as_of", "timezone"),
-    returns_stored_text=True,
     has_view=True,
     read_only=True,
 )
@@ -170,7 +169,6 @@ class Listing(Result):
     description="Newest memories by page, with superseded ones. Takes the filters of memory_search.",
     unlisted=(*LIST_FILTERS, "order", "preview"),
     result=Listing,
-    returns_stored_text=True,
     units=rate_limit.cost_of_list,
     read_only=True,
 )
@@ -193,7 +191,7 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
     )
     lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)
     more = (f"There are more: cursor {listing.next_cursor}",) if listing.next_cursor else ()
-    return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more)
+    return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more, has_stored_text=bool(memories))
 
 
 def _list_line(memory: ListedMemory) -> ListedMemoryResult:

@@ -45,7 +45,6 @@ class RetrieveArguments(FilterArguments):
         "Recall what answers a question: memory_search with whole contents instead of passages, and its filters."
     ),
     result=SearchHits,
-    returns_stored_text=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     unlisted=("min_confidence", "days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     read_only=True,
@@ -75,4 +74,5 @@ def retrieve_memories(arguments: RetrieveArguments, principal: Principal, servic
         truncated=truncation_note(memories, RESPONSE_CHARACTERS),
         folded=near_duplicates_note(result.hits),
     )
-    return Reply(response, text=hits.whole_contents(memories), notes=search_notes(response))
+    text = hits.whole_contents(memories)
+    return Reply(response, text=text, notes=search_notes(response), has_stored_text=bool(memories))

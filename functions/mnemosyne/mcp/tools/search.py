@@ -251,11 +251,17 @@ def _debug(
 
 def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
-    window_note = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
+    window_note = result.window and _window_note(result.window)
     versions = state_note(result.memories)
     as_of_note = result.as_of and f"As of {rfc3339(result.as_of)}."
     notes = (as_of_note, result.nothing_close, window_note, result.degraded, result.truncated, result.folded, versions)
     return tuple(note for note in notes if note)
+
+
+def _window_note(window: Window) -> str:
+    if window.after and window.before:
+        return f"Searched from {window.after} to {window.before}."
+    return f"Searched from {window.after} on." if window.after else f"Searched up to {window.before}."
 
 
 @tool(
@@ -265,7 +271,6 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
         'Example: {"query": "release decisions", "time_expr": "last month"}'
     ),
     result=SearchResponse,
-    returns_stored_text=True,
     has_view=True,
     units=rate_limit.cost_of_search,
     unlisted=(
@@ -282,4 +287,5 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
 )
 def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
     result = search_response(arguments, principal, services)
-    return Reply(result, text=hits.passages(result.memories, result.query or ""), notes=search_notes(result))
+    text = hits.passages(result.memories, result.query or "")
+    return Reply(result, text=text, notes=search_notes(result), has_stored_text=bool(result.memories))

@@ -150,7 +150,7 @@ def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Pri
         ids, added=unite_tags(arguments.add_tags or ()), removed=unite_tags(arguments.remove_tags or ())
     )
     missing = [memory_id for memory_id in ids if memory_id not in result.found]
-    return Reply(TagsResult(changed=result.changed, ids=list(result.found), missing=missing))
+    return Reply(TagsResult(changed=result.changed, ids=list(result.found), missing=missing), has_stored_text=False)
 
 
 @tool(
@@ -162,7 +162,6 @@ def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Pri
     result=RecordOrIds,
     unlisted=("expires_at", "timezone", "pinned", "ids", "add_tags", "remove_tags"),
     units=rate_limit.cost_of_changes,
-    returns_stored_text=True,
     destructive=True,  # labels are replaced
     idempotent=True,
 )
@@ -184,7 +183,7 @@ def update_memory(arguments: UpdateArguments, principal: Principal, services: Se
     if memory is None:
         raise no_memory(arguments.id)
     if not principal.may(Scope.READ):
-        return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
+        return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by), has_stored_text=False)
     return Reply(_shortened_record(memory), text=f"Changed memory {memory.id}: {memory.title}")
 
 
@@ -251,4 +250,4 @@ class ChangedTagResult(Result):
 def change_tag(arguments: ChangeTagArguments, principal: Principal, services: Services) -> Reply:
     new_tag = None if arguments.to is None else one_line(arguments.to).strip()
     result = services.memories_of(principal.namespace).change_tag(arguments.tag, new_tag, TAGGED_AT_ONCE)
-    return Reply(ChangedTagResult(changed=result.changed, remaining=result.remaining))
+    return Reply(ChangedTagResult(changed=result.changed, remaining=result.remaining), has_stored_text=False)
