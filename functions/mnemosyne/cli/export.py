@@ -17,7 +17,7 @@ from mnemosyne.cli.options import check_name
 from mnemosyne.cli.private import private, replacement
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import lines_of, plain, say
+from mnemosyne.cli.terminal import INTERRUPTIONS, explained, lines_of, plain, say
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.writing import to_jsonl, to_markdown
@@ -41,8 +41,11 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
     """
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
+    is_replaced = output is not None and (output.is_file() or output.is_dir() or not output.exists())
+    incomplete = f"nothing was written to {output}" if is_replaced else "the output is incomplete"
     try:
-        count = _export(format_, output, namespace, target_values)
+        with explained(f"{incomplete}. Run the same command again.", INTERRUPTIONS):
+            count = _export(format_, output, namespace, target_values)
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
     summary = f"{quantity(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."

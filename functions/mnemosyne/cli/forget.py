@@ -15,7 +15,7 @@ from mnemosyne.cli.receipt import fetch_receipt
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import explained, plain, say
 from mnemosyne.cli.times import local_date
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import NotFound
@@ -69,12 +69,15 @@ def forget(
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**criteria, token=confirm or preview["token"]))["id"])
         count = _delete_memories(system, namespace, continued, target_options)
+        how_to_show = f"`mnemosyne receipt show {target_options} {continued}` writes the receipt."
         say(f"{quantity(count, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
         if receipt is not None:
-            with private(receipt) as file:
-                file.write(json.dumps(fetch_receipt(system, namespace, continued), indent=1) + "\n")
+            with explained(f"the memories are forgotten, but the receipt was not written. {how_to_show}"):
+                document = fetch_receipt(system, namespace, continued)
+                with private(receipt) as file:
+                    file.write(json.dumps(document, indent=1) + "\n")
     if receipt is None:
-        say(f"`mnemosyne receipt show {target_options} {continued}` writes the receipt.")
+        say(how_to_show)
 
 
 def _delete_memories(system: System, namespace: str, forgetting_id: UUID, target_options: str) -> int:

@@ -13,7 +13,7 @@ from mnemosyne.cli.options import NAMESPACE, refuse_empty
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import explained, plain, say
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import NotFound
 
@@ -56,15 +56,11 @@ def place_(reason: str, **options: Any) -> None:
     with owners_system(**target_values) as system:
         hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
         suspending = pages(system, SuspendExpiry(namespace=options["namespace"], id=hold_id))
-        try:
+        with explained(
+            f"the hold {hold_id} is in force, but the expiry of some memories may not be suspended. Release the hold "
+            "and place it again."
+        ):
             suspended = sum(page["suspended"] for page in suspending)
-        except BaseException:
-            say(
-                f"Interrupted: the hold {hold_id} is in force, but the expiry of some memories may not be suspended. "
-                "Release the hold and place it again.",
-                err=True,
-            )
-            raise
     say(f"Placed the hold {hold_id}. The expiry of {quantity(suspended, 'memory', 'memories')} is suspended.")
 
 
@@ -84,7 +80,8 @@ def release(hold: UUID, namespace: str, **target_values: Any) -> None:
         except NotFound as exc:
             # Continue, because an interrupted run may have released the hold without restoring the expiry of memories.
             missing = exc
-        count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+        with explained("the hold may be released. Run the same command again to give all memories their expiry again."):
+            count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     if missing and not count:
         raise missing
     say(f"The hold {hold} is released. {quantity(count, 'memory has', 'memories have')} an expiry again.")

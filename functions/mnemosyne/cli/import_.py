@@ -20,7 +20,7 @@ from mnemosyne.cli.options import check_name, check_source
 from mnemosyne.cli.private import FailuresFile
 from mnemosyne.cli.restore import restore_files
 from mnemosyne.cli.target import DATA_DIR, URL, target, tools_address
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import INTERRUPTIONS, explained, plain, say
 from mnemosyne.cli.times import timezone_option
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
@@ -28,6 +28,7 @@ from mnemosyne.formats.item import FAILURE
 from mnemosyne.formats.reading import unpacked_name
 from mnemosyne.service.seen_requests import SeenRequests
 
+INTERRUPTED = "memories that were already sent may be stored. Run the same command again to continue the import."
 RATE_SECONDS = 5.0
 NOTICES = 20
 """Maximum number of printed lines about omitted fields and files."""
@@ -82,8 +83,9 @@ def import_(
     has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
         journals = {path: Journal(path, destination.name) for path in listings}
-        _import(listings, sources, total, destination, journals)
-        post_import_updates.apply(list(journals.values()), destination)
+        with explained(INTERRUPTED, INTERRUPTIONS):
+            _import(listings, sources, total, destination, journals)
+            post_import_updates.apply(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
             has_failures |= _report(path, journal, listings[path])

@@ -10,6 +10,7 @@ from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import PROJECT, target
 from mnemosyne.cli.terminal import say
 from mnemosyne.cli.times import minute
+from mnemosyne.errors import ServiceError
 
 
 @click.command()
@@ -21,7 +22,13 @@ def migrate(status: bool, as_json: bool, **target_values: Any) -> None:
     with owners_system(**target_values) as system:
         if not status:
             system.run(Migrate())
-        files = system.run(ShowSchema())["files"]
+        try:
+            files = system.run(ShowSchema())["files"]
+        except ServiceError as exc:
+            if status:
+                raise
+            say(f"The migrations are applied, but cannot be listed now: {exc}", err=True)
+            return
     if as_json:
         say(json.dumps([{name: value for name, value in file.items() if name != "label"} for file in files]))
         return

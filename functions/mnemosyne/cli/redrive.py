@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -12,10 +13,12 @@ from mnemosyne.cli.dead_letters import choice, choice_options
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import explained, plain, say
 from mnemosyne.cli.times import minute
 from mnemosyne.domain.dead_letter import Redrivable
 from mnemosyne.domain.plurals import quantity
+
+INTERRUPTED = "some dead letters may have been published again. Run the same command again for the others."
 
 
 @click.command()
@@ -109,9 +112,9 @@ def _redrive(
     remaining = list(ids)
     while remaining:
         batch = next(slices(remaining))
-        answer = system.run(
-            RedriveDeadLetters(namespace=namespace, message_ids=batch, now=now, into=into, dry_run=dry_run)
-        )
+        operation = RedriveDeadLetters(namespace=namespace, message_ids=batch, now=now, into=into, dry_run=dry_run)
+        with nullcontext() if dry_run else explained(INTERRUPTED):
+            answer = system.run(operation)
         yield answer
         if answer["stopped"]:
             return

@@ -9,12 +9,12 @@ import click
 
 from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.target import DATA_DIR, URL, target, tool_client
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import INTERRUPTIONS, explained, plain, say
 from mnemosyne.cli.times import local_date, local_time, machine_zone, timezone_option
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.plurals import quantity
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, MnemosyneError
 from mnemosyne.formats.decoding import read_unicode
 
 WAIT = 10
@@ -50,7 +50,8 @@ def remember(
 
 
 def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
-    outcome = client.call("ingest_memory", arguments)
+    with explained("the memory may be stored. Run the same command again, which stores nothing twice.", INTERRUPTIONS):
+        outcome = client.call("ingest_memory", arguments)
     state = outcome["status"]
     if state in ("failed", "dead_lettered", "deleted"):
         raise InvalidRequest(f"{state}: {outcome.get('error')}")
@@ -63,7 +64,11 @@ def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
                 say(f"{label}: {memory['id']}  {plain(memory['title'])}")
         return
     say(f"Queued as request {outcome['request_id']}: the server stores it as soon as it can.")
-    (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
+    try:
+        (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
+    except MnemosyneError as exc:  # not a failure of this command, because the queue keeps the memory
+        say(f"Its state cannot be read now: {plain(exc)}", err=True)
+        return
     if error := status["error"]:
         say(f"The last of {quantity(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
 

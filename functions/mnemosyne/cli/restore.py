@@ -29,9 +29,14 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
     with _owners_system(data_dir) as system:
-        for batch in batches(_lines(files), itemgetter(1), most=LINES, largest=ITEM_BYTES):
-            answer = system.run(RestoreLines(namespace=namespace, lines=[fields for fields, _ in batch]))
-            totals = {name: count + answer[name] for name, count in totals.items()}
+        try:
+            for batch in batches(_lines(files), itemgetter(1), most=LINES, largest=ITEM_BYTES):
+                answer = system.run(RestoreLines(namespace=namespace, lines=[fields for fields, _ in batch]))
+                totals = {name: count + answer[name] for name, count in totals.items()}
+        except BaseException:
+            restored = quantity(totals["stored"], "memory", "memories")
+            say(f"Interrupted: {restored} restored so far; the same command continues and skips these.", err=True)
+            raise
     if as_json:
         say(json.dumps(totals))
         return

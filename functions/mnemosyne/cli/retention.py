@@ -17,7 +17,7 @@ from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.options import namespace_or_all
 from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import explained, plain, say
 from mnemosyne.cli.times import duration
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.plurals import quantity
@@ -93,7 +93,10 @@ def clear(namespace: str, **target_values: Any) -> None:
 
 
 def _apply_retention(system: System, namespace: str) -> None:
-    count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+    with explained(
+        "new memories get the new expiry, but not all stored memories have it. Run the same command again for these."
+    ):
+        count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
     say(f"Done: {quantity(count, 'stored memory has', 'stored memories have')} another expiry now.")
 
 

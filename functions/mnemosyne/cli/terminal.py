@@ -6,13 +6,16 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import click
 
 from mnemosyne.domain.visible import escape
 
+INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
+"""Exceptions of Ctrl-C and of the signals that end a command."""
 _CODE_POINTS = "mnemosyne.code_points"
 """Name of the error handler that `escape_unencodable` registers."""
 
@@ -33,6 +36,16 @@ def say(text: object, *, err: bool = False) -> None:
     Every command prints with this function, so that callers need not escape names, causes or contents.
     """
     click.echo(lines_of(text), err=err)
+
+
+@contextmanager
+def explained(note: str, on: type[BaseException] | tuple[type[BaseException], ...] = BaseException) -> Iterator[None]:
+    """Print a note if an error, Ctrl-C or a signal ends the `with` block: what was changed, and how to continue."""
+    try:
+        yield
+    except on:
+        say(f"Interrupted: {note}", err=True)
+        raise
 
 
 def open_standard_streams() -> None:

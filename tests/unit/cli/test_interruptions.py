@@ -1,0 +1,173 @@
+"""A command that ends after it has changed something says what was changed, and how to continue."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from mnemosyne.app.operations.dead_letters import RedriveDeadLetters
+from mnemosyne.app.operations.forgetting import IssueReceipt
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.retention import ApplyRetention
+from mnemosyne.app.operations.system import FillMove, Migrate, ShowSchema
+from mnemosyne.cli import export, forget, holds, import_, migrate, redrive, reembed, remember, restore, retention
+from mnemosyne.errors import Unavailable
+
+ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
+PROJECT = ("--project", "ours")
+AWAY = Unavailable("the database is not available")
+
+
+class FakeSystem:
+    """A system in which an operation of the type `stops_at` ends with `fault`."""
+
+    def __init__(self, fault: BaseException, stops_at: type[Operation], **answer: Any) -> None:
+        self._fault, self._stops_at, self._answer = fault, stops_at, answer
+        self.operations: list[type[Operation]] = []
+
+    def run(self, operation: Operation) -> dict[str, Any]:
+        self.operations.append(type(operation))
+        if isinstance(operation, self._stops_at):
+            raise self._fault
+        return self._answer
+
+
+def _invoke(
+    monkeypatch: pytest.MonkeyPatch, module: Any, command: click.Command, arguments: list[str], system: FakeSystem
+) -> Result:
+    for name in ("owners_system", "memory_system"):
+        monkeypatch.setattr(module, name, lambda **_: nullcontext(system), raising=False)
+    return CliRunner().invoke(command, [*arguments, *PROJECT])
+
+
+def _remember(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any]) -> Result:
+    def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(answer := answers[tool], BaseException):
+            raise answer
+        return dict(answer)
+
+    client = SimpleNamespace(call=call)
+    monkeypatch.setattr(remember, "tool_client", lambda *_, **__: nullcontext(client))
+    return CliRunner().invoke(remember.remember, ["tea", "--url", "http://127.0.0.1:9/mcp"])
+
+
+def test_a_queued_memory_whose_state_cannot_be_read_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    queued = {"status": "queued", "request_id": ID}
+    result = _remember(monkeypatch, {"ingest_memory": queued, "ingest_status": AWAY})
+    assert result.exit_code == 0
+    assert result.stdout == f"Queued as request {ID}: the server stores it as soon as it can.\n"
+    assert result.stderr == "Its state cannot be read now: the database is not available\n"
+
+
+def test_an_interrupted_remember_says_that_the_memory_may_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = _remember(monkeypatch, {"ingest_memory": KeyboardInterrupt()})
+    assert result.exit_code == 1
+    assert "the memory may be stored. Run the same command again, which stores nothing twice." in result.stderr
+
+
+def test_applied_migrations_that_cannot_be_listed_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = FakeSystem(AWAY, ShowSchema)
+    result = _invoke(monkeypatch, migrate, migrate.migrate, [], system)
+    assert (result.exit_code, system.operations) == (0, [Migrate, ShowSchema])
+    assert "The migrations are applied, but cannot be listed now" in result.stderr
+    assert _invoke(monkeypatch, migrate, migrate.migrate, ["--status"], system).exception is AWAY
+
+
+@pytest.mark.parametrize("fault", [AWAY, KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    ("module", "command", "arguments", "stops_at", "note"),
+    [
+        (retention, retention.set_, ["--default", "9d", "--namespace", "n"], ApplyRetention, "not all stored memories"),
+        (retention, retention.clear, ["--namespace", "n"], ApplyRetention, "Run the same command again"),
+        (holds, holds.release, [ID], ApplyRetention, "the hold may be released. Run the same command again"),
+        (
+            forget,
+            forget.forget,
+            ["--id", ID, "--yes", "--receipt", "receipt.json"],
+            IssueReceipt,
+            "the memories are forgotten, but the receipt was not written. `mnemosyne receipt show --namespace default",
+        ),
+        (redrive, redrive.redrive, [], RedriveDeadLetters, "may have been published again. Run the same command"),
+    ],
+    ids=["retention set", "retention clear", "holds release", "forget --receipt", "redrive"],
+)
+def test_a_change_that_was_made_in_part_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    fault: BaseException,
+    module: Any,
+    command: click.Command,
+    arguments: list[str],
+    stops_at: type[Operation],
+    note: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = {"expired": 0, "id": ID, "token": "t", "memories": 1, "holds": [], "page": [], "message_ids": ["7"]}
+    result = _invoke(monkeypatch, module, command, arguments, FakeSystem(fault, stops_at, **answer))
+    assert result.exit_code == 1
+    assert note in result.stderr
+
+
+def test_a_dry_run_of_a_redrive_says_nothing_of_published_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = FakeSystem(KeyboardInterrupt(), RedriveDeadLetters, message_ids=["7"])
+    assert "published" not in _invoke(monkeypatch, redrive, redrive.redrive, ["--dry-run"], system).output
+
+
+def test_an_interrupted_move_says_how_to_continue_or_abandon_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = FakeSystem(KeyboardInterrupt(), FillMove, missing=9)
+    result = _invoke(monkeypatch, reembed, reembed.reembed, ["--model", "m", "--dimension", "256"], system)
+    assert "Run the same command again to continue, or `mnemosyne reembed --abandon`" in result.stderr
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), SystemExit(143)])
+def test_an_interrupted_import_says_that_the_same_command_continues(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: BaseException
+) -> None:
+    def send(*_: Any) -> None:
+        raise fault
+
+    file = tmp_path / "notes.jsonl"
+    file.write_text(json.dumps({"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}))
+    monkeypatch.setattr(import_, "_destination", lambda *_: nullcontext(SimpleNamespace(name="here", namespace="n")))
+    monkeypatch.setattr("mnemosyne.cli.importer.send", send)
+    result = CliRunner().invoke(import_.import_, [str(file), "--data-dir", str(tmp_path)])
+    assert result.exit_code == (143 if isinstance(fault, SystemExit) else 1)
+    assert import_.INTERRUPTED in result.stderr
+
+
+def test_an_interrupted_restore_says_how_many_memories_are_restored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "export.jsonl"
+    file.write_text("{}\n" * (restore.LINES + 1))
+    answers: list[Any] = [{"memories": 7, "stored": 7, "rows": 0}]
+
+    def run(operation: Operation) -> Any:
+        if not answers:
+            raise KeyboardInterrupt
+        return answers.pop()
+
+    monkeypatch.setattr(restore, "_owners_system", lambda _: nullcontext(SimpleNamespace(run=run)))
+    result = CliRunner().invoke(import_.import_, [str(file), "--restore", "--data-dir", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "7 memories restored so far; the same command continues and skips these." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "note"), [("x.jsonl", "nothing was written to x.jsonl"), (None, "the output is incomplete")]
+)
+def test_an_interrupted_export_says_whether_something_was_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str | None, note: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    system = FakeSystem(KeyboardInterrupt(), Operation)
+    arguments = ["--output", output] if output else []
+    result = _invoke(monkeypatch, export, export.export, arguments, system)
+    assert result.exit_code == 1
+    assert note in result.stderr
+    assert not list(tmp_path.iterdir())
