@@ -69,10 +69,9 @@ def _print_events(*, since: str | None, timezone: str, as_json: bool, **values: 
 
 
 def _line(event: Mapping[str, Any]) -> str:
-    ids = [
-        *event["ids"][:SHOWN_IDS],
-        *([f"and {event['count'] - SHOWN_IDS:,} more"] if event["count"] > SHOWN_IDS else []),
-    ]
+    ids = event["ids"][:SHOWN_IDS]
+    if ids and event["count"] > len(ids):  # an event without ids has only a count, such as of contents that were sent
+        ids = [*ids, f"and {event['count'] - len(ids):,} more"]
     actor = " ".join(filter(None, [event["principal"], event["credential"], event["client"]]))
     count = f"{event['count']:,}" if event["count"] else ""
     parts = [event["at"][:19] + "Z", f"{event['action']:18}", f"{event['outcome']:8}", event["namespace"], actor, count]
