@@ -21,7 +21,7 @@ from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.options import options
 from mnemosyne.cli.system import memory_system, pages, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import ask_to_confirm, plain, say
 from mnemosyne.cli.times import duration, minute
 from mnemosyne.domain.plurals import quantity
 
@@ -151,9 +151,7 @@ def drop(
             say(f"{quantity(len(ids), 'dead letter')} would be dropped.")
             return
         if ids and not message_ids and not yes:
-            click.confirm(
-                f"Drop {quantity(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
-            )
+            ask_to_confirm(f"Drop {quantity(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", "--yes")
         dropped = 0
         try:
             for batch in slices(ids):

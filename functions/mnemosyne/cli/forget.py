@@ -15,7 +15,7 @@ from mnemosyne.cli.receipt import fetch_receipt
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
-from mnemosyne.cli.terminal import explained, plain, say
+from mnemosyne.cli.terminal import ask_to_confirm, explained, plain, say
 from mnemosyne.cli.times import local_date
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import NotFound
@@ -107,7 +107,7 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
         question = f"Forget {count} for good? Messages that were sent before will not store them again."
     else:  # no stored memory matches, but ask, because the queue may still have messages with matching memories
         question = "No stored memory matches. Forget the matching memories of messages that were sent before?"
-    click.confirm(question, abort=True)
+    ask_to_confirm(question, "--yes, or --confirm with the token of --dry-run")
 
 
 def _list(

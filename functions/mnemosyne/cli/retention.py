@@ -17,7 +17,7 @@ from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.options import namespace_or_all
 from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import explained, plain, say
+from mnemosyne.cli.terminal import ask_to_confirm, explained, plain, say
 from mnemosyne.cli.times import duration
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.plurals import quantity
@@ -74,7 +74,7 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
         expired = system.run(lifetimes)["expired"]
         if expired and not yes:
             count = quantity(expired, "stored memory is", "stored memories are")
-            click.confirm(f"{count} older than that and will be deleted. Continue?", abort=True)
+            ask_to_confirm(f"{count} older than that and will be deleted. Continue?", "--yes")
         system.run(SetRetention(**lifetimes.model_dump()))
         _apply_retention(system, namespace)
 

@@ -13,6 +13,7 @@ from types import FrameType
 import click
 
 from mnemosyne.domain.visible import escape
+from mnemosyne.errors import InvalidRequest
 
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
 """Exceptions of Ctrl-C and of the signals that end a command."""
@@ -46,6 +47,21 @@ def explained(note: str, on: type[BaseException] | tuple[type[BaseException], ..
     except on:
         say(f"Interrupted: {note}", err=True)
         raise
+
+
+def ask_to_confirm(question: str, otherwise: str) -> None:
+    """Ask a question, and end the command if the answer is no.
+
+    Raises InvalidRequest if standard input has no answer, as in a script. The error names the options in `otherwise`,
+    with which the command does not ask.
+    """
+    try:
+        click.confirm(question, abort=True)
+    except click.Abort as exc:
+        if not isinstance(exc.__context__, EOFError):
+            raise
+        say("", err=True)
+        raise InvalidRequest(f"standard input has no answer, so nothing was changed: give {otherwise}") from exc
 
 
 def open_standard_streams() -> None:
