@@ -87,7 +87,9 @@ def _standard_input() -> str:
 @click.option(
     "--tag", "tags", multiple=True, callback=_split_tags, metavar="TAGS", help="Only memories with one of these tags."
 )
-@click.option("--when", metavar="WORDS", help="Only memories of this time: 'last week', 'since May'.")
+@click.option(
+    "--when", metavar="WORDS", callback=refuse_empty, help="Only memories of this time: 'last week', 'since May'."
+)
 @timezone_option(machine_zone, help="Time zone of --when, the query and the printed dates; an IANA name.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="Most results.")
 @click.option(
@@ -113,12 +115,11 @@ def search(
     Without a query, list the newest memories that match --tag and --when. Notes on stderr say if no result is close to
     the query, and if the search used only words instead of meaning, and why.
     """
-    if not (query or tags or when):
+    text = " ".join(query)
+    if not (text.strip() or tags or when):
         raise click.UsageError("give a query, --tag or --when")
     filters = {"tags": list(tags) or None, "time_expr": when, "min_confidence": min_confidence}
-    arguments = {"query": " ".join(query), "limit": limit, "timezone": timezone} | {
-        k: v for k, v in filters.items() if v
-    }
+    arguments = {"query": text, "limit": limit, "timezone": timezone} | {k: v for k, v in filters.items() if v}
     with tool_client(url, data_dir) as client:
         answer = client.call("memory_search", arguments)
     if as_json:

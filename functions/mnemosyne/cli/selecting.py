@@ -70,7 +70,7 @@ def selection(
     """
     if sum((bool(ids), bool(tags or session or after or before or metadata), everything)) != 1:
         raise click.UsageError("give either --id, or --tag, --session, --after, --before and --metadata, or --all")
-    window = bounds(after, before, timezone=timezone) if after or before else None
+    window = bounds(after, before, timezone=timezone, names=("--after", "--before")) if after or before else None
     arguments = {
         "namespace": namespace,
         "ids": list(map(str, ids)),

@@ -13,9 +13,10 @@ from typing import Any
 
 import click
 
+from mnemosyne.cli.argument_names import with_options
 from mnemosyne.cli.open_services import data_directory, settings_of_a_system
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.errors import Misconfigured
+from mnemosyne.errors import InvalidRequest, Misconfigured
 
 URL, DATA_DIR, PROJECT = "url", "data_dir", "project"
 _NAMES = {URL: "--url URL", DATA_DIR: "--data-dir DIR", PROJECT: "--project PROJECT"}
@@ -36,6 +37,8 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
     are also an error. If `by_settings` is false, the command does not support the system that the settings in the
     environment name. Then it is an error if the environment has such settings and the user gives no option.
 
+    In errors about arguments of tools and operations, the names of the arguments are replaced by the command's options.
+
     If neither an option nor the settings name a target, the target is the local system in the user's data directory.
     The command raises Misconfigured if it does not support local systems, or if there is no such system.
     """
@@ -46,8 +49,12 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
         @functools.wraps(command)
         def checked(*, url: str | None, data_dir: str | None, project: str | None, **options: Any) -> None:
             values = {URL: url, DATA_DIR: data_dir, PROJECT: project}
-            _check_target(click.get_current_context(), values, usable)
-            command(**options, **{way: values[way] for way in ways})
+            context = click.get_current_context()
+            _check_target(context, values, usable)
+            try:
+                command(**options, **{way: values[way] for way in ways})
+            except InvalidRequest as exc:
+                raise with_options(exc, context.command) from exc
 
         if PROJECT in ways:
             checked = click.option(
@@ -88,6 +95,8 @@ def _check_target(context: click.Context, values: dict[str, str | None], usable:
         raise click.UsageError(f"`{context.command_path}` does not work with {options[0]}: use {' or '.join(usable)}")
     if ways and not values[ways[0]]:
         raise click.UsageError(f"{options[0]} must not be empty: give {_NAMES[ways[0]]}")
+    if (url := values[URL]) and not url.lower().startswith(("http://", "https://")):
+        raise click.UsageError(f"--url must begin with http:// or https://, got {url!r}")
     if not ways:
         _check_without_option(context, usable)
 

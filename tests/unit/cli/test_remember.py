@@ -33,7 +33,7 @@ def test_bytes_that_are_not_utf_8_are_named_in_the_error(data: bytes, message: s
     ("arguments", "message"),
     [
         (["caf\udce9"], " must be text in UTF-8, found the byte 0xe9"),
-        (["tea", "--tag", "caf\udce9"], "tags must be text in UTF-8, found the byte 0xe9"),
+        (["tea", "--tag", "caf\udce9"], "--tag must be text in UTF-8, found the byte 0xe9"),
         (["\udcff", "cup"], " must be text in UTF-8, found the byte 0xff"),
     ],
 )

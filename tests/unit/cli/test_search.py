@@ -91,8 +91,9 @@ def test_a_filter_without_a_query_lists_memories_without_a_confidence(search: Se
     assert len(search(*query, "--when", "May 2026").stdout.splitlines()) == 4
 
 
-def test_a_search_needs_a_query_or_a_filter(search: Search) -> None:
-    result = search()
+@pytest.mark.parametrize("query", [[], [""], [" ", ""]])
+def test_a_search_needs_a_query_or_a_filter(search: Search, query: list[str]) -> None:
+    result = search(*query)
     assert (result.exit_code, "give a query, --tag or --when" in result.stderr) == (2, True)
 
 
