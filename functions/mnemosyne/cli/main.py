@@ -11,6 +11,7 @@ import click
 
 import mnemosyne
 from mnemosyne.cli.command_group import FullHelpGroup, ImportedCommands
+from mnemosyne.cli.disk import is_disk_full
 from mnemosyne.cli.terminal import escape_unencodable, on_termination, open_standard_streams, say
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.extras import extra_of, how_to_install
@@ -98,7 +99,7 @@ def main() -> None:
         say(f"Error: {exc.format_message()}{_how_to_begin_with_a_hyphen(exc)}", err=True)
         sys.exit(exc.exit_code)
     except OSError as exc:
-        is_full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
+        is_full = is_disk_full(exc)
         is_output = exc.errno == errno.EBADF and fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
         if not (is_full or exc.filename or is_output):
             raise

@@ -27,6 +27,7 @@ import psutil
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memory_database import read_embedding_space
+from mnemosyne.cli.disk import is_disk_full
 from mnemosyne.cli.local import lock_files
 from mnemosyne.cli.local.data_dir import DataDir, is_root
 from mnemosyne.cli.local.traversal import grant_traversal
@@ -166,8 +167,15 @@ def _start_errors(directory: DataDir) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
-        log = directory.postgres / "log"
-        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}", next_step=f"read its log {log}") from exc
+        if is_disk_full(exc):
+            raise Misconfigured(
+                f"PostgreSQL did not start, because the disk of {directory.path} is full",
+                next_step="free some space, then run the command again",
+                detail=_summary(exc),
+            ) from exc
+        log = directory.postgres / "log"  # it is missing if the creation of the cluster fails
+        next_step = f"read its log {log}" if log.exists() else ""
+        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}", next_step=next_step) from exc
 
 
 def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
