@@ -175,10 +175,12 @@ test("an export restores tags and what supersedes a memory", async () => {
     '{"content_hash": "a", "tags": ["x"], "superseded_by_hash": "b"}',
     '{"content_hash": "b", "tags": []}',
     '{"content_hash": "c", "superseded_by_hash": "elsewhere"}',
+    '{"content_hash": "d", "tags": ["None"]}',
   ].join("\n"), server);
   assert.equal(await work.run(), true);
   assert.deepEqual(server.calls.slice(1).map(([, args]) => args), [
     { id: "m1", tags: ["x"] }, { id: "m1", superseded_by: "m2" }, { id: "m2", tags: ["none"] },
+    { id: "m4", tags: ["none"] }, { id: "m4", add_tags: ["None"] },
   ]);
   const incomplete = lines.filter(({ state }) => state === "incomplete");
   assert.deepEqual(incomplete.map(({ line: number }) => number), [3]);

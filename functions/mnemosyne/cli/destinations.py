@@ -16,7 +16,7 @@ from mnemosyne.cli.terminal import say
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.batches import batches
 from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, IngestState, IngestStatus
-from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
+from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange, removes_tags
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import VALUES, max_values
 from mnemosyne.domain.provenance import Publisher
@@ -149,6 +149,8 @@ class McpDestination(_PollingDestination):
         if change.tags is not None:
             arguments["tags"] = list(change.tags) or [NO_TAGS]
         self._client.call("update_memory", arguments)
+        if change.tags and removes_tags(change.tags):  # the word has removed all tags, and is also the only new tag
+            self._client.call("update_memory", {"id": str(memory_id), "add_tags": list(change.tags)})
 
 
 def _failure_fields(failure: FailedRequest) -> dict[str, str]:

@@ -31,6 +31,14 @@ NO_TAGS = "none"
 """Value that removes all tags. An empty list would leave the tags unchanged."""
 
 
+def removes_tags(tags: Sequence[str]) -> bool:
+    """Whether a list of new tags has only the word `none`, which removes all tags. Case is ignored.
+
+    Among other tags, the word is a tag, because a tag may have any name.
+    """
+    return len(tags) == 1 and tags[0].strip().casefold() == NO_TAGS
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryChange:
     """Changes to a memory. None leaves a field unchanged. The content cannot be changed."""

@@ -29,7 +29,7 @@ from tests.fakes import FakeServices
 from tests.memories import list_memories, store_content
 
 
-@pytest.mark.parametrize("tags", [(), ("gamma",)])
+@pytest.mark.parametrize("tags", [(), ("gamma",), ("none",), ("None", "x")])
 def test_an_import_replaces_the_tags_of_a_memory_by_those_of_the_export(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
 ) -> None:

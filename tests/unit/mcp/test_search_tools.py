@@ -277,6 +277,14 @@ def test_the_word_none_removes_tags_successor_and_expiry_in_any_case(none: str, 
     assert (answer["tags"], answer.get("superseded_by"), answer.get("expires_at")) == ([], None, None)
 
 
+def test_the_word_none_among_other_tags_or_added_alone_is_a_tag(services: FakeServices) -> None:
+    (first,) = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=1)["memories"])
+    assert answer_of(services, "update_memory", id=first, tags=["None", "x"])["tags"] == ["None", "x"]
+    assert answer_of(services, "update_memory", id=first, tags="none")["tags"] == []
+    answer_of(services, "update_memory", id=first, add_tags=["none"])
+    assert answer_of(services, "get_memory", id=first)["tags"] == ["none"]
+
+
 def test_the_error_about_an_expiry_names_the_word_that_removes_it(services: FakeServices) -> None:
     memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
     error = error_of(services, "update_memory", id=memory_id, expires_at="never")

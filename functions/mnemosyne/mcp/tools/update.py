@@ -12,7 +12,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import TAG_COUNT, unite_tags
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.memory import Memory
-from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
+from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange, removes_tags
 from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Text, Title, excerpt, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -171,7 +171,7 @@ def update_memory(arguments: UpdateArguments, principal: Principal, services: Se
     successor = arguments.superseded_by
     change = MemoryChange(
         title=None if arguments.title is None else one_line(arguments.title),
-        tags=None if arguments.tags is None else unite_tags([tag for tag in arguments.tags if not _is_none(tag)]),
+        tags=None if arguments.tags is None else () if removes_tags(arguments.tags) else unite_tags(arguments.tags),
         metadata=arguments.metadata,
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,

@@ -115,7 +115,10 @@ export class Import {
   async update({ line, content_hash: hash, superseded_by_hash: successorHash, tags }) {
     const { id, isNew } = this.stored.get(hash);
     const successor = this.stored.get(successorHash);
-    const changes = tags && isNew ? [{ tags: tags.length ? tags : ["none"] }] : [];
+    // The only tag "none" would remove all tags, so this tag is added in a second call.
+    const isNone = tags?.length === 1 && /^none$/i.test(tags[0].trim());
+    const changes = tags && isNew ? [{ tags: tags.length && !isNone ? tags : ["none"] }] : [];
+    if (isNone && isNew) changes.push({ add_tags: tags });
     if (successor) changes.push({ superseded_by: successor.id });
     const fail = (error) => this.onLine({ line, memories: 0, state: "incomplete", error });
     if (successorHash && !successor) {
