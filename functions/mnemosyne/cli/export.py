@@ -41,13 +41,15 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
     """
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
+    if output is not None:
+        _check_output(format_, output)
     is_replaced = output is not None and (output.is_file() or output.is_dir() or not output.exists())
     incomplete = f"nothing was written to {output}" if is_replaced else "the output is incomplete"
     try:
         with explained(f"{incomplete}. Run the same command again.", INTERRUPTIONS):
             count = _export(format_, output, namespace, target_values)
     except OSError as exc:
-        raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
+        raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc.strerror or exc}") from exc
     summary = f"{quantity(count, 'memory', 'memories')} of the namespace {plain(namespace)} exported."
     say(f"{summary} Other namespaces are not exported: `mnemosyne quota list` shows them.", err=True)
 
@@ -76,6 +78,21 @@ def _export(format_: str, output: Path | None, namespace: str, target_values: Ma
                             _write(stream, line)
                 stream.flush()
     return count
+
+
+def _check_output(format_: str, output: Path) -> None:
+    """Raise UsageError if the output of an export cannot be a file (jsonl) or a directory (markdown)."""
+    if format_ == "markdown":
+        if output.exists() and not output.is_dir():
+            raise click.UsageError(f"--output must be a directory with --format markdown, got the file {output}")
+        return
+    if output.is_dir():
+        raise click.UsageError(
+            f"--output must be a file, got the directory {output}: add a file name, or --format markdown"
+        )
+    directory = output.resolve().parent if output.is_symlink() else output.parent
+    if not directory.is_dir():
+        raise click.UsageError(f"--output must be in an existing directory, got {output}: create {directory} first")
 
 
 def _require_empty(directory: Path) -> None:

@@ -83,6 +83,29 @@ def test_markdown_is_written_into_a_new_directory_and_into_one_with_hidden_files
         assert (directory / "2026-05-20-0123456789ab.md").read_text().endswith("new")
 
 
+@pytest.mark.parametrize(
+    ("output", "format_", "message"),
+    [
+        ("nodir/x.jsonl", "jsonl", "--output must be in an existing directory, got nodir/x.jsonl: create nodir first"),
+        ("to-nowhere", "jsonl", "--output must be in an existing directory, got to-nowhere: create {}/nodir first"),
+        ("dir", "jsonl", "--output must be a file, got the directory dir: add a file name, or --format markdown"),
+        ("file", "markdown", "--output must be a directory with --format markdown, got the file file"),
+        ("file/notes", "markdown", "file/notes cannot be written: Not a directory"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_named_as_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, format_: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "to-nowhere").symlink_to("nodir/x.jsonl")
+    arguments = ["--output", output, "--format", format_, "--project", "ours"]
+    result = CliRunner().invoke(export.export, arguments)
+    printed = " ".join(result.output.split()) or str(result.exception)
+    assert printed.endswith(message.format(tmp_path))
+
+
 def test_an_export_can_be_written_into_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
