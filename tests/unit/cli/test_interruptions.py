@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mnemosyne.app.operations.dead_letters import RedriveDeadLetters
+from mnemosyne.app.operations.export import LINES, ExportMemories
 from mnemosyne.app.operations.forgetting import IssueReceipt
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operations.retention import ApplyRetention
@@ -144,7 +145,7 @@ def test_an_interrupted_restore_says_how_many_memories_are_restored(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file = tmp_path / "export.jsonl"
-    file.write_text("{}\n" * (restore.LINES + 1))
+    file.write_text("{}\n" * (LINES + 1))
     answers: list[Any] = [{"memories": 7, "stored": 7, "rows": 0}]
 
     def run(operation: Operation) -> Any:
@@ -165,7 +166,7 @@ def test_an_interrupted_export_says_whether_something_was_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str | None, note: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    system = FakeSystem(KeyboardInterrupt(), Operation)
+    system = FakeSystem(KeyboardInterrupt(), ExportMemories)
     arguments = ["--output", output] if output else []
     result = _invoke(monkeypatch, export, export.export, arguments, system)
     assert result.exit_code == 1
