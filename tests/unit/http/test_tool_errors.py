@@ -38,6 +38,7 @@ CASES: list[tuple[Exception, dict[str, Any], type[Exception]]] = [
     (errors.OverBudget("x", 7), {"code": "rate_limited", "retryable": True, "retry_after": 7}, errors.Unavailable),
     (errors.Conflict("x"), {"code": "conflict", "retryable": False}, errors.Conflict),
     (errors.Unauthorized("x"), {"code": "unauthorized", "retryable": False}, errors.Unauthorized),
+    (errors.EndedToken("x"), {"code": "unauthorized", "retryable": False}, errors.Unauthorized),
     (errors.ServiceError("x"), UNAVAILABLE, errors.Unavailable),
     (errors.Unavailable("the database is not responding"), UNAVAILABLE, errors.Unavailable),
     (errors.StatementTimeout("x"), UNAVAILABLE, errors.Unavailable),
