@@ -100,9 +100,9 @@ OLD_FOLLOWS: Final = _words("""
 """)
 """Words before a value that is no longer true, such as "from" in "from 7 to 9"."""
 
-NO_LONGER: Final = _words("no_longer ya_no n_plus non_più")
-"""Expressions such as "no longer". The value at the end of the clause is no longer true, such as 7 in "no longer runs
-on 7"."""
+NO_LONGER: Final = _words("no_longer")
+"""The word that replaces expressions such as "no longer". The value at the end of the clause is no longer true, such as
+7 in "no longer runs on 7"."""
 
 CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
 """Words that end the mention of a value that is no longer true, such as "to" in "from 7 to 9"."""
@@ -116,6 +116,9 @@ SPEAKER_WORDS: Final = _words(
 )
 """Words that refer to the speaker."""
 
+CONDITIONS: Final = _words("if unless wenn falls si se als indien")
+"""First words of sentences whose clauses are true only on a condition."""
+
 UNKNOWN_SUBJECTS: Final = _words("""
     it he she they this that these those there which who him her them er sie es ella él ellos elle ils 彼 彼女 それ これ
     you please do does did don't not no can could would should if when let lets let's
@@ -125,19 +128,32 @@ UNKNOWN_SUBJECTS: Final = _words("""
 """First words of sentences that are not compared. The subject of the sentence is unknown ("it", "she"), or the sentence
 states nothing ("please", "if")."""
 
+_NO_LONGER_APART: Final = tuple(
+    rf"\b(?:{negation})((?:(?!(?:pas|nur|alleen|solo)\b)[\w'’-]+ ){{0,5}}?)(?:{more})\b(?! (?:{than}))"
+    for negation, more, than in (
+        (r"\w*n['’]t |(?:can)?not |never ", "any ?(?:more|longer)", "than"),
+        (r"(?:nicht|nie|kein\w*) ", "mehr", "als"),
+        ("(?:niet|nooit|geen) ", "meer|langer", "dan"),
+        (r"ne |n['’] ?", "plus", "que"),
+        ("non ", "più", r"che|di \d"),
+        ("no ", "más", r"que|de \d"),
+        ("não ", "mais", r"que|do que|de \d"),
+        ("(?:inte|ikke|ingen|inget) ", "längre|længere|lenger", "än|end|enn"),
+        ("δεν ", "πια|πλέον", "από"),
+    )
+)
+"""Patterns of negations with other words in between, such as "kein Fleisch mehr". The only group of each pattern has
+the words in between. A comparison ("nicht mehr als 5") does not match."""
+
 PHRASES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
     for pattern, replacement in (
-        (r"\bno longer\b|\bnot any ?more\b|\bno more\b|\bnicht mehr\b|\bkein\w* mehr\b", " no_longer "),
-        (r"\bya no\b", " ya_no "),
-        (r"\bjá não\b|\bniet (?:meer|langer)\b|\b(?:inte|ikke) (?:längre|længere|lenger)\b"
-         r"|\b(?:больше|уже|більше|вже) не\b|\bjuż nie\b|\b(?:már|többé) nem\b|\bnu mai\b|\bلم [يت]عد\b",
+        (r"\bno (?:longer|more)\b(?! than)|\bya no\b|\bjá não\b|\b(?:больше|уже|більше|вже) не\b|\bjuż nie\b"
+         r"|\b(?:már|többé) nem\b|\bnu mai\b|\bلم [يت]عد\b",
          " no_longer "),
-        (r"\bδεν (\w+) (?:πια|πλέον)\b", r" no_longer \1 "),
+        *((pattern, r" no_longer \1 ") for pattern in _NO_LONGER_APART),
         # "Nu" is "not" in Romanian, but "now" in Dutch, Danish and Swedish.
         (r"\bnu (?=(?:este|sunt|are|au|am|se|poate)\b|\w*[ășțşţ])", " not "),
-        (r"\bn['’]\s*(\w+) plus\b|\bne (\w+) plus\b", r" \1 n_plus "),
-        (r"\bnon (\w+) più\b", r" \1 non_più "),
         (r"\binstead of\b", " instead_of "),
         (r"\brather than\b", " rather_than "),
         (r"\bgave away\b", " gave_away "),

@@ -39,12 +39,11 @@ class _NewStatements:
     def __init__(self, new: Sequence[Statement]) -> None:
         self._statements = new
         self._by_key: dict[str, list[int]] = {}
-        self._by_start: dict[str, list[int]] = {}
         self._remaining_pairs = MOST_PAIRS
         for number, statement in enumerate(new):
             for key in statement.keys:
                 self._by_key.setdefault(key, []).append(number)
-                self._by_start.setdefault(key[:_START], []).append(number)
+        self._starts = frozenset(_STARTS.findall(" ".join(filter(_can_be_subject, self._by_key))))
 
     def replaces_any(self, earlier: str) -> bool:
         """Whether the new memory states another value than a statement in the text of an earlier memory."""
@@ -53,8 +52,8 @@ class _NewStatements:
         for old in statements(earlier, self._shares_words):
             counts = Counter(number for key in old.keys for number in self._by_key.get(key, ()))
             for number, count in counts.items():
-                if count < 2 and len(old.words) > 3:
-                    continue
+                if len(old.keys) - count > max(_MOST_VALUE_WORDS, count - 1):
+                    continue  # the rules below accept no statement with so many other words
                 self._remaining_pairs -= 1
                 if self._remaining_pairs < 0:
                     return False
@@ -63,23 +62,20 @@ class _NewStatements:
         return False
 
     def _shares_words(self, part: str) -> bool:
-        """Whether a sentence of an earlier memory possibly shares two words with one statement of the new memory.
+        """Whether a sentence of an earlier memory possibly shares a word with a statement of the new memory.
 
-        This quick test compares only the first letters of the words, so it can be true without a shared word.
+        This quick test compares only the first letters of the words. It is true for all sentences in East Asian
+        scripts, which have no spaces between words.
         """
-        if not part.isascii():
-            return True
-        starts = {word[:_START] for word in _WORDS.findall(part.lower())}
-        counts = Counter(number for start in starts for number in self._by_start.get(start, ()))
-        return bool(counts) and max(counts.values()) >= 2
+        return max(part, default="") >= _FIRST_OF_EAST_ASIA or bool(self._starts & set(_STARTS.findall(part.lower())))
 
 
 _MOST_DIFFERING = 2
 """Maximum number of function words by which a statement and its negation differ, such as "does" in "does not run"."""
-_START = 4
-"""Number of first letters of a word that the quick test compares. The test decides whether a sentence is parsed."""
+_MOST_VALUE_WORDS = 3
 _FIRST_OF_EAST_ASIA = "\u3040"
-_WORDS = re.compile(r"\w+(?:[-._]\w+)*")
+_STARTS = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}")
+"""First three letters of each word. All forms of a word have the same: `key_of` leaves at least three letters."""
 
 
 def states_another_value(new: Statement, old: Statement) -> bool:
@@ -95,17 +91,19 @@ def states_another_value(new: Statement, old: Statement) -> bool:
     value = [word for word in only_new if word.key not in old_keys]
     if any(span[-1] in common_keys for span in new.old):
         return _names_old_value(new, old, common_keys, value, only_old)
-    if (
-        not value
-        or not only_old
-        or not _is_value(value)
-        or not _ends_statement(value, new, old_keys, is_change=new.is_change)
-    ):
+    if not value or not only_old or not _is_value(value):
         return False
-    return _differ_only_in_value(value, only_old, new, old)
+    is_at_end = _ends_statement(value, new, old_keys, is_change=new.is_change)
+    return is_at_end and _differ_only_in_value(value, only_old, new, old)
+
+
+def _can_be_subject(key: str) -> bool:
+    return not key.startswith(SPEAKER)
 
 
 def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool:
+    if not any(map(_can_be_subject, shared)):
+        return False
     kinds = [old.by_key[key].kind for key in shared]
     if Kind.NAME in kinds:
         return True
@@ -128,7 +126,8 @@ def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_
 
     Both have the same content words. Only one has a negation, or one has "on" or "up" and the other "off" or "down".
     """
-    if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2:
+    is_explicit = not lists.NO_LONGER.isdisjoint(new.others | old.others)
+    if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2 - is_explicit:
         return False
     if new.is_negated != old.is_negated:
         differing = (new.others ^ old.others) - lists.NEGATIONS - lists.NO_LONGER - lists.MARKERS
@@ -197,7 +196,7 @@ def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement)
 def _is_value(words: Sequence[Word]) -> bool:
     """Whether the words are one value: up to three adjacent ordinary words, or as many adjacent names and numbers."""
     kinds = {word.kind for word in words}
-    if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
+    if len(words) > _MOST_VALUE_WORDS or (Kind.WORD in kinds and len(kinds) > 1):
         return False
     return all(b.place == a.place + 1 and not b.before for a, b in pairwise(words))
 
@@ -245,7 +244,7 @@ def _is_number_of_subject(value: Sequence[Word], new: Statement) -> bool:
 
 def _names_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
     prepositions = [set(word.before) & lists.FUNCTION - lists.DETERMINERS for word in (value[0], earlier[0])]
-    if all(prepositions) and prepositions[0] != prepositions[1]:
+    if new.old or (all(prepositions) and prepositions[0] != prepositions[1]):
         return False
     return _is_definite(new.words[0]) and (new.is_change or (new.is_stative and old.is_stative))
 

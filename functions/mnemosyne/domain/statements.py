@@ -156,7 +156,7 @@ def _split_sentences(text: str) -> Iterator[str]:
             continue
         yield statement
         clauses = _CLAUSE_END.split(statement)
-        if len(clauses) > 1:
+        if len(clauses) > 1 and statement.split()[0].lower() not in lists.CONDITIONS:
             yield from clauses
 
 
@@ -196,7 +196,7 @@ def _parse_statement(text: str, speaker: str | None) -> Statement | None:
         before = []
         if following:
             old[-1].append(word.key)
-    if not 2 <= len(words) <= MOST_WORDS:
+    if not 1 <= len(words) <= MOST_WORDS:
         return None
     return Statement(tuple(words), frozenset(others), tuple(tuple(span) for span in old if span))
 
@@ -243,7 +243,7 @@ def _kind_of_token(tokens: list[str], index: int) -> Kind:
     if not token[0].isascii() and unicodedata.category(token[0]) == "Lo":
         return Kind.NAME if len(token) > 1 else Kind.WORD
     if token[0].isupper():
-        following = " ".join(tokens[index + 1 : index + 3])
+        following = " ".join([word for word in tokens[index + 1 : index + 5] if word.lower() not in _ADVERBS][:2])
         is_person = not lists.PERSONAL.isdisjoint((following, following.partition(" ")[0]))
         if index or is_person or token.endswith("'s") or token[1:] != token[1:].lower() or following[:1].isupper():
             return Kind.NAME
@@ -264,6 +264,7 @@ def key_of(token: str) -> str:
 
 
 _COPULA_ENDS = ("です", "ます", "だ", "である")
+_ADVERBS = lists.MARKERS | lists.NEGATIONS | lists.NO_LONGER
 _ENDS_OLD = lists.CLAUSE_WORDS | lists.MARKERS | frozenset(",;:()")
 _OTHERS = (
     lists.FUNCTION
