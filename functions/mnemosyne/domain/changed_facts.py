@@ -18,6 +18,7 @@ from itertools import islice, pairwise
 from typing import TypeVar
 
 from mnemosyne.domain import change_words as lists
+from mnemosyne.domain.number_forms import UNITS
 from mnemosyne.domain.statements import SPEAKER, Kind, Statement, Word, key_of, statements
 
 MOST_HINTS = 3
@@ -98,7 +99,7 @@ def states_another_value(new: Statement, old: Statement) -> bool:
 
 
 def _can_be_subject(key: str) -> bool:
-    return not key.startswith(SPEAKER)
+    return not key.startswith(SPEAKER) and key not in UNITS
 
 
 def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool:

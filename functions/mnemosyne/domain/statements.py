@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import groupby
 
 from mnemosyne.domain import change_words as lists
+from mnemosyne.domain.number_forms import normalize_numbers
 from mnemosyne.domain.sentences import NO_ABBREVIATION, TITLES
 
 MOST_STATEMENTS = 200
@@ -31,9 +32,7 @@ _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sonder
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,3}[.)])\s+")
 # The pattern lists the characters of Indic scripts, because in Python `\w` does not match their vowel signs.
-_WORD = re.compile(
-    r"[^\W_][\w\u0900-\u0963\u0966-\u0dff]*(?:[-.'’/:@,][^\W_][\w\u0900-\u0963\u0966-\u0dff]*)*|[%€$£¥,;:()]"
-)
+_WORD = re.compile(r"[^\W_][\w\u0900-\u0963\u0966-\u0dff]*(?:[-.'’/:@,][^\W_][\w\u0900-\u0963\u0966-\u0dff]*)*|[,;:()]")
 _SCRIPTS = re.compile(r"[\u3041-\u309f]+|[\u30a0-\u30ff]+|[\u3400-\u9fff々]+|[^\u3041-\u30ff\u3400-\u9fff々]+")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _CONTRACTION = re.compile(r"(i|you|he|she|it|we|they|that|there|here|what|who|let)'(s|re|ve|m|ll|d)", re.IGNORECASE)
@@ -161,6 +160,7 @@ def _split_sentences(text: str) -> Iterator[str]:
 
 
 def _parse_statement(text: str, speaker: str | None) -> Statement | None:
+    text = normalize_numbers(text)
     if _ANY_PHRASE.search(text):
         for pattern, replacement in lists.PHRASES:
             text = pattern.sub(replacement, text)
@@ -229,9 +229,7 @@ def _split_words(text: str) -> Iterator[str]:
 def _is_not_content(word: str, lower: str) -> bool:
     if lower in _OTHERS:
         return word != "May"
-    if word in TITLES or not word[0].isalnum():
-        return word not in "%€$£¥"
-    return "\u3041" <= word[0] <= "\u309f"
+    return word in TITLES or not word[0].isalnum() or "\u3041" <= word[0] <= "\u309f"
 
 
 def _kind_of_token(tokens: list[str], index: int) -> Kind:
@@ -256,7 +254,7 @@ def key_of(token: str) -> str:
     if lower in lists.NUMBERS:
         return lists.NUMBERS[lower]
     if any(map(str.isdigit, lower)):
-        return lower.removesuffix(":00").strip(".,")
+        return lower.strip(".,")
     for suffix in _SUFFIXES:
         if lower.endswith(suffix) and len(lower) - len(suffix) >= 3 + (suffix not in ("s", "ing")):
             return lower.removesuffix(suffix)

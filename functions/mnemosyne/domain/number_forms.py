@@ -1,0 +1,57 @@
+"""Write equal numbers in one form, such as "1 000 €" and "1000 euros", to compare the numbers of two texts. Pure."""
+
+import re
+import unicodedata
+from typing import Final
+
+_CURRENCIES: Final = {
+    **dict.fromkeys(("€", "eur"), "euro"),
+    **dict.fromkeys(("$", "usd"), "dollar"),
+    **dict.fromkeys(("£", "gbp"), "pound"),
+    **dict.fromkeys(("¥", "jpy"), "yen"),
+}
+UNITS: Final = frozenset(("percent", *_CURRENCIES.values()))
+"""The words that replace signs such as "%"."""
+
+
+def _unit(match: re.Match[str]) -> str:
+    return f" {_CURRENCIES.get(match[0].lower(), 'percent')} "
+
+
+def _digits(match: re.Match[str]) -> str:
+    return "".join(filter(str.isdigit, match[0]))
+
+
+def _ascii_digit(match: re.Match[str]) -> str:
+    return str(unicodedata.decimal(match[0]))
+
+
+_FORMS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"[%€$£¥]|(?<![^\W\d])(?:eur|usd|gbp|jpy|pro[cz]ent|p(?:er|ou?r) ?(?:cento?|ciento))\b", _unit),
+        (r"(?![0-9])\d", _ascii_digit),
+        (r"(?<=\d)[’٬](?=\d)", "'"),
+        (r"(?<=\d)٫(?=\d)", "."),
+        # telephone numbers: "+49 (30) 12-34", "030 4421"
+        (r"(?:(?<!\w)\+\d|(?<![\w.,:/'-])0\d)[\d ()/-]*\d", _digits),
+        # groups of thousands: "1 000", "1'000", "1,000,000"
+        (r"(?<![\w.,'])[1-9]\d{0,2}([ .,'])\d{3}(?:\1\d{3})*(?!\d)", _digits),
+        # decimal commas: "2,5"
+        (r"(?<![\d.,])(\d+),(?=\d{1,2}(?![\d,]))", r"\1."),
+        # zeros at the beginning of a time and at the end of a number: "09:30", "5.00", "12:00". "3.10" is unchanged,
+        # because it can be a version.
+        (r"(?<![\w.,:])0(?=\d:\d)", ""),
+        (r"(?<=\d)(?:[.,:]0+)+(?![.,:]?\d)", ""),
+    )
+)  # fmt: skip
+
+
+def normalize_numbers(text: str) -> str:
+    """Return the text with one form for equal numbers, percent signs and signs of currencies.
+
+    Numbers that are possibly different, such as "3.1" and "3.10", remain different.
+    """
+    for pattern, replacement in _FORMS:
+        text = pattern.sub(replacement, text)
+    return text
