@@ -36,6 +36,16 @@ def test_a_window_without_bounds_is_open() -> None:
     assert window.before is None
 
 
+@pytest.mark.parametrize(
+    ("month", "season"),
+    [(1, "winter 2025"), (2, "winter 2025"), (3, "spring 2026"), (5, "spring 2026"), (6, "summer 2026"),
+     (8, "summer 2026"), (9, "autumn 2026"), (11, "autumn 2026"), (12, "winter 2026")],
+)  # fmt: skip
+def test_this_season_contains_today(month: int, season: str) -> None:
+    now = datetime(2026, month, 20, 12, tzinfo=UTC)
+    assert resolve("this season", now=now) == resolve(season, now=datetime(2028, 1, 1, tzinfo=UTC))
+
+
 @pytest.mark.parametrize("written", ["2026-05-20T14:30", "2026-05-20 14:30:00", "2026-05-20T12:30Z"])
 def test_a_bound_without_an_offset_is_a_time_in_the_time_zone(written: str) -> None:
     window = bounds(written, written, timezone="Europe/Berlin")

@@ -108,6 +108,9 @@ REFUSED = [
     "someday", "whenever", "the other day", "once upon a time", "ages ago", "every Monday", "Mondays", "after lunch",
     "before the big bang", "since I was a child", "my birthday", "by Friday", "by 2025", "the middle of last week",
     "the first half of last week",
+    # A part that its whole does not have
+    "last 5 months of Q1 2025", "first month of last week", "last 2 months of last month", "first week of yesterday",
+    "second Monday of yesterday", "third weekend of 2026-05-03",
     # With an additional word that has no meaning
     "asdf", "yesterday tomorrow", "last week banana", "banana last week", "last banana week", "last week last month",
     "last last week", "next last week", "since since Monday", "before after Monday", "Monday Tuesday", "March April",
