@@ -126,6 +126,10 @@ NOT_FOUND_LITERALLY: list[tuple[str, str]] = [
 ]
 
 INFLECTED: list[tuple[str, str]] = [
+    ("meeting", "Ella's meetings Tuesdays"),
+    ("running", "Ella runs marathons"),
+    ("invoice", "Invoices due per contract"),
+    ("allergies", "Soy allergy: Tom"),
     ("Rechnung", "Alle Rechnungen sind seit gestern bezahlt"),
     ("Rechnungen", "Die Rechnung ist noch nicht bezahlt"),
     ("Hauser", "Die Häuser am See sind teuer"),

@@ -20,16 +20,16 @@ BEGIN ATOMIC
     ('de', 'das und ist nicht ein eine einen einem einer eines dem auf mit für zum zur bei nach aus wird werden '
         'wurde sind auch sich ich wir sie ihr ihre sein seine haben hatte kann muss darf soll wie wer wo wann '
         'warum welche welcher welches welchen welchem oder aber wenn weil dass nur noch über unter vor zwischen '
-        'durch gegen ohne bis seit jeden jede vom kein keine als mein meine unser unsere mehr sehr viel viele oft '
-        'etwas alle alles dann hier dort diese dieser dieses diesem wovor worüber wofür ihm ihn uns habe hast '
-        'hatten bist waren möchte dich euch ihnen hab immer schon doch nichts jetzt wieder',
+        'durch gegen ohne bis seit jeden jede vom kein keine als mein meine unser unsere mehr sehr viel viele '
+        'oft etwas alle alles dann hier dort diese dieser dieses diesem wovor worüber wofür ihm ihn uns habe '
+        'hatten bist waren möchte dich euch ihnen schon doch nichts jetzt wieder',
         'der den die was in so er an um zu man war hat da will du am bin im des es von mir mich dir lieber wohl '
-        'gern ß ä ö ü'),
+        'gern hab immer ß ä ö ü'),
     ('nl', 'het een niet zijn wordt werd worden naar voor aan ook maar deze dit bij uit heeft hebben kan moet waar '
-        'wanneer waarom welke geen nog meer onder tussen zonder hun haar onze mijn jij ik zij omdat heb hebt bent '
-        'zou zal moeten kunnen wij jullie mij iets niets altijd nooit',
-        'de die dat wie op is in te er om we hij of met was had me van over wel door tot ons als en hoe ze je jou '
-        'hier toch veel'),
+        'wanneer waarom welke geen nog meer onder tussen zonder hun haar onze mijn jij ik zij omdat hebt zal '
+        'moeten kunnen wij jullie mij iets niets altijd nooit',
+        'de die dat wie op is in te er om we hij of met was had me van over wel door tot ons als en hoe ze je '
+        'jou hier toch veel heb bent zou'),
     ('sv', 'och att det inte är på som för av ett hon från eller hade har vid efter kan skulle vad vem när '
         'varför hur vilken mycket också utan över mellan sina deras våra vår jag ni',
         'en i med om de så då han var till men mot under sin den vi ska å ä ö'),
@@ -40,31 +40,32 @@ BEGIN ATOMIC
         'hvordan hvilken mye også mot uten mellom deres våre jeg ble blir noen',
         'at den til han var men sin en i med om de så da for under over vi et å æ ø'),
     ('fr', 'une dans avec qui que quoi où quand pourquoi quel quelle quels quelles pas sont était être avoir ont '
-        'nous vous ils elles leur leurs notre nos votre vos cette ces ses mais ou donc parce je chez combien peut '
-        'fait depuis très même aussi après entre chaque tous toutes ce cet lui été suis vais ici toujours '
-        'beaucoup alors avons avez peux veux dois doit faut aujourd hui encore cela ça',
+        'nous vous ils elles leur leurs notre nos votre vos cette ces ses mais ou donc parce je chez combien '
+        'peut fait depuis très même aussi après entre chaque tous toutes ce cet lui été suis vais toujours '
+        'beaucoup alors avons avez peux veux dois doit faut aujourd cela ça',
         'les des pour par la de un a en on se sa son me mon ma il va l d n s c j qu le est plus sur sous sans '
         'comment avant et au aux du elle ne y tu moi toi as mes tes bien rien jamais fais deux trois oui hier '
-        'demain ai es à é è ê ç œ û î'),
+        'demain ai es ici hui encore à é è ê ç œ û î'),
     ('es', 'una que por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas porque pero más '
         'puede está están fue ser tiene tienen hace desde hasta entre sobre muy también nuestro nuestra este '
-        'estos estas ese cada nos todos todas unos unas después antes cuando donde según ella ellos ellas yo '
-        'tengo tenemos estoy estamos soy somos eres puedo puedes quiero quieres tus aquí allí ahora siempre nunca '
-        'así eso esto mí tú él sé',
-        'el los las les con sin son la de un a no o y me te si mi como he has es en del al lo le ya su sus se hay '
-        'esta esa ha han algo nada bien voy va muchos mucho mucha poco otra otro dos tu ¿ ¡ ñ'),
+        'estos estas ese cada nos todos todas unos unas después antes cuando donde según ellos ellas tengo '
+        'tenemos estoy estamos somos eres puedo puedes quiero quieres aquí allí ahora siempre nunca así esto mí '
+        'tú él sé',
+        'el los las les con sin son la de un a no o y me te si mi como he has es en del al lo le ya su sus se '
+        'hay esta esa ha han algo nada bien voy va muchos mucho mucha poco otra otro dos tu ella yo soy eso tus '
+        '¿ ¡ ñ'),
     ('pt', 'que por para quem quando onde qual quais quanto porque mas mais está estão foi ser tem têm não há desde '
         'até entre sobre muito também meu meus minha minhas seu sua seus suas nosso nossa este isso essa cada ao '
         'aos nos pelo pela já todos todas ele ela você depois antes tenho temos estou estamos somos vou posso '
-        'quero aqui agora sempre nunca eles elas nós isto esse dele dela',
-        'o os a e com de do se me as no como da dos das em eu uma um na nas sem esta sou vai bem nada dois à é ã '
-        'õ ç'),
+        'quero aqui sempre nunca eles elas nós isto esse',
+        'o os a e com de do se me as no como da dos das em eu uma um na nas sem esta sou vai bem nada dois agora '
+        'dele dela à é ã õ ç'),
     ('it', 'il gli una è che chi quando perché quale quali quanto quante quanti può più sono essere hanno della '
         'delle degli dello nel nella nei nelle alla alle agli dalla sul sulla sulle tra fra sua suo suoi nostro '
-        'nostra questo questa questi ogni anche molto già tutti tutte viene dopo cui abbiamo siamo avete '
-        'voglio posso sempre adesso niente nulla qualcosa',
+        'nostra questo questa questi ogni anche molto già tutti tutte viene dopo cui abbiamo siamo avete voglio '
+        'posso sempre adesso niente nulla qualcosa',
         'la un in e i a si se o no me mi da con per come ha ci di ma era non del dei al ai lo le dal prima dove '
-        'sue quanta l d c ho sei lei noi voi lui sto stai qui va bene à ò ù'),
+        'sue quanta l d c voi lui sto stai qui va bene à ò ù'),
     ('ca', 'els una és amb què qui quan quin quina perquè però més està són va ser té entre sobre molt també '
         'seu seva nostre aquest aquesta cada dels pels',
         'el la les de un en a com per ha no o l d i on al des fins sense hi'),
@@ -119,18 +120,16 @@ CREATE OR REPLACE FUNCTION frequent_words() RETURNS TABLE (language text, words 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     VALUES
-    ('de', 'heute gestern morgen mag trinkt trinke wohnt wohne heißt kommt geht gehen gehe kinder bruder schwester '
-        'mutter vater jahre uhr kaffee arbeitet kaufen zwei'),
-    ('nl', 'hou houdt woont woon heet gaan komt morgen gisteren vandaag broer zus moeder vader kinderen jaar uur '
-        'thuis drinkt brood goed'),
-    ('fr', 'aime aimes préfère habite mange viens vient soir matin frère sœur mère père enfants enfant maison '
-        'travail rendez ans'),
-    ('es', 'gusta gustan vivo vive prefiero prefiere ayer mañana hoy hijo hijos hermano hermana madre padre llamo '
-        'llama años año casa trabajo fui comprar reunión visto'),
-    ('pt', 'gosto gosta moro mora prefiro prefere hoje ontem amanhã filhos filho irmão irmã mãe pai casa anos '
-        'trabalho chamo chama'),
+    ('de', 'heute gestern morgen mag trinkt trinke wohnt wohne heißt kommt geht gehen gehe bruder schwester uhr '
+        'arbeitet kaufen zwei'),
+    ('nl', 'hou houdt woont woon heet gaan komt morgen gisteren vandaag broer zus moeder kinderen jaar uur thuis '
+        'drinkt goed'),
+    ('fr', 'aime aimes préfère habite mange viens vient soir matin frère sœur enfants enfant travail'),
+    ('es', 'gusta gustan vivo vive prefiero prefiere ayer mañana hoy hijo hijos hermano hermana llamo años año trabajo '
+        'fui comprar reunión visto'),
+    ('pt', 'gosto gosta moro mora prefiro prefere hoje ontem amanhã filhos filho irmão irmã mãe trabalho chamo chama'),
     ('it', 'piace piacciono vive vivo abito abita preferisco preferisce chiama chiamo vado figli figlio fratello '
-        'sorella madre padre anni casa lavoro oggi ieri domani due tre');
+        'sorella anni lavoro oggi ieri domani tre');
 END;
 
 -- Return the words of language_evidence() as a JSON object that maps each function word or letter to an array of
@@ -266,6 +265,12 @@ RETURN CASE coalesce(p_language, 'en')
     WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
     WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
 
+-- Return the dictionary that stems the words of a language, or `simple` if PostgreSQL has no stemmer for the language.
+CREATE OR REPLACE FUNCTION stem_dictionary(p_language text) RETURNS regdictionary
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CAST(CASE WHEN stemmer(p_language) = CAST('simple' AS regconfig) THEN 'simple'
+    ELSE CAST(stemmer(p_language) AS text) || '_stem' END AS regdictionary);
+
 -- Return p_words without the stop words of the language p_language. The stop words are those of PostgreSQL's stemmer
 -- for the language, and the function words of the language in language_evidence().
 CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
@@ -273,9 +278,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_pla
 AS $$
 DECLARE
     evidence CONSTANT jsonb := evidence_by_word(false);
-    configuration regconfig := stemmer(p_language);
-    dictionary regdictionary := CAST(CASE WHEN configuration = CAST('simple' AS regconfig) THEN 'simple'
-        ELSE CAST(configuration AS text) || '_stem' END AS regdictionary);
+    dictionary regdictionary := stem_dictionary(p_language);
 BEGIN
     RETURN ts_delete(p_words, ARRAY(
         SELECT word FROM unnest(tsvector_to_array(p_words)) AS word

@@ -1,31 +1,50 @@
--- Return the words of a query, each with a factor for its weight. search_terms calls this function for a namespace that
--- has memories in several languages.
+-- Return the stems of a word in a language, without accents. The result is empty for a stop word of the language.
+CREATE OR REPLACE FUNCTION stems(p_word text, p_language text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    -- In English, accents are removed before stemming; in other languages, after stemming (see stemmed_words).
+    RETURN CASE WHEN p_language = 'en' THEN ts_lexize('english_stem', without_accents(p_word))
+        ELSE ARRAY(SELECT without_accents(stem) FROM unnest(ts_lexize(stem_dictionary(p_language), p_word)) AS stem) END;
+END
+$$;
+
+-- Return the words of a query in several languages. search_terms calls this function for a namespace that has memories in
+-- several languages.
 --
 -- Stop words of the query's language, such as "the", are left out. If the query has only stop words, they are kept. Each
 -- remaining word is stemmed in the query's language, in English and in the languages of the namespace, because the
--- language of a short query often cannot be detected.
---
--- A stemmed word has the factor 1. An unstemmed word, a word with accents and a whole compound (for example "INC-4821")
--- have the factor 0.25, because the stems of the same word also count.
+-- language of a short query often cannot be detected. Each row is one variant of a word:
+--   number   the number of the word in the query; all variants of the word have the same number
+--   word     the stem in one of the languages, the unstemmed word, or a whole compound (for example "INC-4821")
+--   factor   1 for a stem; 0.25 for an unstemmed word, a word with accents and a compound, because the stems of the same
+--            word also count
+--   is_stop  true if the query has only stop words
 CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
-RETURNS TABLE (word text, factor double precision)
+RETURNS TABLE (number bigint, word text, factor double precision, is_stop boolean)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     every_word tsvector := simple_words(split_characters(p_query), 'simple');
     words tsvector := without_stop_words(every_word, coalesce(p_language, 'en'));
+    only_stop_words boolean := words = '';
 BEGIN
-    IF words = '' THEN
+    IF only_stop_words THEN
         words := every_word;
     END IF;
     RETURN QUERY
-    SELECT u.word, max(u.factor) FROM (
-        SELECT unnest(tsvector_to_array(stemmed_words(array_to_string(tsvector_to_array(words), ' '), l.language))) AS word,
-            CAST(1.0 AS double precision) AS factor
-        FROM (SELECT DISTINCT unnest(p_languages || ARRAY['en', p_language])) AS l (language)
+    WITH query AS MATERIALIZED (
+        SELECT q.word, q.number FROM unnest(tsvector_to_array(words)) WITH ORDINALITY AS q (word, number)
+    )
+    SELECT min(u.number), u.word, max(u.factor), only_stop_words FROM (
+        SELECT q.number, unnest(stems(q.word, l.language)) AS word, CAST(1.0 AS double precision) AS factor
+        FROM query q CROSS JOIN (SELECT DISTINCT unnest(p_languages || ARRAY['en', p_language])) AS l (language)
         WHERE l.language IS NOT NULL
         UNION ALL
-        SELECT unnest(tsvector_to_array(words || fold_words(words)) || compound_words(without_accents(split_characters(p_query)))), 0.25
+        SELECT q.number, unnest(ARRAY[q.word, without_accents(q.word)]), 0.25 FROM query q
+        UNION ALL
+        SELECT cardinality(tsvector_to_array(words)) + c.number, c.word, 0.25
+        FROM unnest(compound_words(without_accents(split_characters(p_query)))) WITH ORDINALITY AS c (word, number)
     ) AS u GROUP BY u.word;
 END
 $$;
@@ -53,12 +72,18 @@ $$;
 --   weight       its weight in the lexical score
 --   share        the part of the namespace's memories that contain the word, from 0 to 1; null for a form
 --   word_weight  the weight of the word and its forms together; null for a form
+--   word         the number of the word in the query; null for a form. If the namespace has memories in several
+--                languages, a word has several rows with the same number: its variants (see words_in_languages).
+--   word_share   the share of the word's most frequent variant that the sample has; null for a form
 --   name         the number of the name that the word belongs to, counted from 1 in the order of p_names; null for
 --                other words and for forms
 --
 -- The weight is the square root of the inverse document frequency, which is computed from the share. Compared with the
 -- inverse document frequency itself, the square root gave better recall on conversations, and equal recall on
 -- abstracts.
+--
+-- The variants of a word have the same word_weight, because they are one word of the query: `word_weight` is computed from
+-- `word_share`.
 --
 -- The share comes from a sample of the namespace's memories. A word that no sampled memory contains counts as if half a
 -- memory of the sample contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same
@@ -74,7 +99,10 @@ $$;
 -- 1% of the sampled memories are in German, names without digits are ignored and not counted, because German
 -- capitalises every noun.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
-RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision, name integer)
+RETURNS TABLE (
+    key integer, share double precision, weight double precision, word_weight double precision, name integer, word bigint,
+    word_share double precision
+)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -86,6 +114,8 @@ DECLARE
     words text[];
     names text[];
     factors double precision[];
+    numbers bigint[];
+    only_stop_words boolean := false;
     -- Copies of the arrays in `sample`, because PostgreSQL would decompress these arrays again for each word.
     sampled_keys integer[];
     sampled_shares real[];
@@ -102,42 +132,53 @@ BEGIN
     IF english THEN
         simple := tsvector_to_array(stemmed_words(p_query, 'en'));
         words := tsvector_to_array(words_of(p_query, 'en'));
-        factors := ARRAY(SELECT CASE WHEN word = ANY (simple) THEN 1.0 ELSE 0.25 END FROM unnest(words) AS word);
+        factors := ARRAY(SELECT CASE WHEN w = ANY (simple) THEN 1.0 ELSE 0.25 END FROM unnest(words) AS w);
+        numbers := ARRAY(SELECT generate_subscripts(words, 1));
     ELSE
-        SELECT array_agg(w.word), array_agg(w.factor) INTO words, factors
+        SELECT array_agg(w.word), array_agg(w.factor), array_agg(w.number), bool_or(w.is_stop)
+        INTO words, factors, numbers, only_stop_words
         FROM words_in_languages(p_query, query_language, languages) AS w;
     END IF;
     names := CASE WHEN 'de' = query_language OR 'de' = ANY (languages)
         THEN ARRAY(SELECT n.name FROM unnest(p_names) AS n (name) WHERE n.name ~ '[0-9]') ELSE p_names END;
     RETURN QUERY
     WITH query_term AS (
-        SELECT term_key(p_namespace, query.word) AS key, max(query.factor) AS factor
-        FROM unnest(words, factors) AS query (word, factor) GROUP BY 1
+        SELECT term_key(p_namespace, query.word) AS key, max(query.factor) AS factor, min(query.number) AS number
+        FROM unnest(words, factors, numbers) AS query (word, factor, number) GROUP BY 1
     ), term_share AS MATERIALIZED (
-        SELECT query_term.key, query_term.factor, coalesce(
-            CASE WHEN sampled_keys[place] = query_term.key THEN CAST(sampled_shares[place] AS double precision) END,
-            0.5 / greatest(sample.sampled, 1)  -- greatest() ignores null
-        ) AS share
+        SELECT query_term.*, CASE WHEN sampled_keys[place] = query_term.key
+            THEN CAST(sampled_shares[place] AS double precision) END AS sampled_share
         FROM query_term CROSS JOIN LATERAL width_bucket(query_term.key, sampled_keys) AS place  -- a binary search
+    ), weighted AS (
+        SELECT w.*, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) AS weight,
+            w.word_factor * sqrt(ln(1.0 + 1.0 / greatest(w.word_share, 0.00001))) AS word_weight
+        FROM (
+            SELECT t.key, t.factor, t.number, coalesce(t.sampled_share, unknown.share) AS share,
+                coalesce(max(t.sampled_share) OVER (PARTITION BY t.number), unknown.share) AS word_share,
+                max(t.factor) OVER (PARTITION BY t.number) AS word_factor
+            FROM term_share t CROSS JOIN (SELECT 0.5 / greatest(sample.sampled, 1)) AS unknown (share)  -- ignores null
+            -- English memories have no stop words, so a query for only stop words looks up those that the sample has.
+            WHERE only_stop_words IS NOT TRUE OR t.sampled_share IS NOT NULL
+        ) AS w
     ), rarest AS MATERIALIZED (
-        SELECT w.key, w.share, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) AS weight
-        FROM term_share w ORDER BY w.share, w.key
+        SELECT w.* FROM weighted w
+        ORDER BY w.share, w.key
         LIMIT 30  -- a query may be a whole page of text; its 30 rarest words are enough
     ), form AS MATERIALIZED (
         SELECT f.stem_key, f.form_key, f.share * r.weight AS weight
         FROM query_forms(p_namespace, p_query) AS f JOIN rarest r ON r.key = f.stem_key WHERE english
     ), name_key AS MATERIALIZED (
-        SELECT term_key(p_namespace, word) AS key, CAST(min(n.place) AS integer) AS place
+        SELECT term_key(p_namespace, name_word) AS key, CAST(min(n.place) AS integer) AS place
         FROM unnest(names) WITH ORDINALITY AS n (name, place) CROSS JOIN LATERAL unnest(CASE WHEN english
             THEN tsvector_to_array(words_of(n.name, 'en'))
-            ELSE ARRAY(SELECT w.word FROM words_in_languages(n.name, query_language, languages) AS w) END) AS word
+            ELSE ARRAY(SELECT w.word FROM words_in_languages(n.name, query_language, languages) AS w) END) AS name_word
         GROUP BY 1
     )
-    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.weight,
-        (SELECT n.place FROM name_key n WHERE n.key = r.key)
+    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.word_weight,
+        (SELECT n.place FROM name_key n WHERE n.key = r.key), r.number, r.word_share
     FROM rarest r
     UNION ALL
-    SELECT f.form_key, NULL, f.weight, NULL, NULL FROM form f;
+    SELECT f.form_key, NULL, f.weight, NULL, NULL, NULL, NULL FROM form f;
 END
 $$;
 

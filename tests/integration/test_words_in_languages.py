@@ -1,0 +1,70 @@
+"""In a namespace with memories in several languages, each word of a query counts once."""
+
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database.memories import MemoryStore
+from mnemosyne.domain.candidates import Candidates
+from mnemosyne.domain.search import SearchQuery
+from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.memories import store_contents
+
+OTHER_LANGUAGES = (
+    "Der Klempner kommt am Freitag und repariert die Heizung.", "Le plombier vient vendredi pour le chauffage.",
+    "El fontanero viene el viernes para la calefacción.", "Il tecnico viene venerdì per il riscaldamento.",
+)  # fmt: skip
+FILLERS = ("tea at noon", "coffee in the morning")
+
+
+def _candidates(store: MemoryStore, query: str) -> Candidates:
+    vector = FakeEmbedder().embed_query(query)
+    return store.find_candidates(SearchQuery(query=query), vector, model=FAKE_SPACE.model, count=100, excluded={})
+
+
+def _share(store: MemoryStore, query: str, content: str) -> float:
+    """Return the share of the query's words in the content, in a search by words and by meaning."""
+    (share,) = (
+        row.words_share
+        for row in _candidates(store, query).rows
+        if (memory := store.fetch(UUID(row.id))) and memory.content == content
+    )
+    return share or 0.0
+
+
+@pytest.mark.parametrize(("query", "content"), [
+    ("Stefan Kruger", "Stefan Kruger repairs our roof"),
+    ("When is Mia's dentist appointment?", "Mia has her dentist appointments on Tuesdays"),
+    ("shared buffers", "set shared_buffers to 4GB"),
+    ("memory leak fix", "the memory leak was fixed by closing the pool"),
+    ("INC-4821 status", "the status of INC-4821 is open"),
+    ("how much flour for the pancakes", "Pancakes need 250 g of flour"),
+    ("naïve café", "a naive cafe owner"),
+])  # fmt: skip
+def test_memories_in_other_languages_do_not_lower_the_share_of_an_english_memory(
+    store: MemoryStore, query: str, content: str
+) -> None:
+    store_contents(store, content, *FILLERS, title="untold")
+    alone = _share(store, query, content)
+    for others in (OTHER_LANGUAGES[:1], OTHER_LANGUAGES[1:]):
+        store_contents(store, *others, title="untold")
+        assert _share(store, query, content) >= alone - 0.05
+
+
+@pytest.mark.parametrize(("query", "content"), [
+    ("Wann kommt der Klempner?", OTHER_LANGUAGES[0]),
+    ("plombiers vendredi", OTHER_LANGUAGES[1]),
+    ("fontaneros viernes", OTHER_LANGUAGES[2]),
+])  # fmt: skip
+def test_a_word_has_its_whole_share_in_the_language_of_the_memory(store: MemoryStore, query: str, content: str) -> None:
+    store_contents(store, *FILLERS, *OTHER_LANGUAGES, title="untold")
+    assert _share(store, query, content) > 0.9
+
+
+@pytest.mark.parametrize("others", [(), OTHER_LANGUAGES], ids=["english", "several languages"])
+@pytest.mark.parametrize("query", ["to be or not to be", "who are you", "it is what it is"])
+def test_a_query_of_stop_words_has_no_share_among_english_memories(
+    store: MemoryStore, query: str, others: tuple[str, ...]
+) -> None:
+    store_contents(store, f"{query}: a quote", *FILLERS, *others, title="untold")
+    assert {row.words_share for row in _candidates(store, query).rows} == {None}
