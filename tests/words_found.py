@@ -7,6 +7,12 @@ import unicodedata
 
 MENU = "Crème brûlée recipe for Zoë"
 FOUND: list[tuple[str, str]] = [
+    ("1,299.00", "The yearly fee is $1,299.00"),
+    ("1299.00", "The yearly fee is $1,299.00"),
+    ("3", "it takes 3½ hours"),
+    ("m²", "a garden of 42 m²"),
+    ("42 m2", "a garden of 42 m²"),
+    ("H2O", "H₂O is water"),
     ("creme brulee", MENU),
     ("Zoe", MENU),
     ("Zoë", MENU),
@@ -91,6 +97,11 @@ FOUND: list[tuple[str, str]] = [
     ("kettle", "Where is the \ufeffkettle"),
 ]
 NOT_FOUND: list[tuple[str, str]] = [
+    ("31", "it takes 3½ hours"),
+    ("11", "1½ tablets"),
+    ("102", "10² metres"),
+    ("299.00", "The yearly fee is $1,299.00"),
+    ("500", "a budget of 1,500"),
     ("1.2.3", "v1.2.4 shipped"),
     ("3.14", "3 and 14"),
     ("1.2", "v1.2.3-rc1 shipped"),

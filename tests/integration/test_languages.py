@@ -101,9 +101,9 @@ UNKNOWN = [
     "Łódź office", "Đà Nẵng trip", "Smörgåsbord lunch", "Voilà demo", "déjà vu bug",
     "Call Ella", "Ella birthday Friday", "Soy milk allergy", "Allergies: peanuts, soy, gluten", "Bent spokes",
     "Encore tickets", "Agora meeting notes", "Invoice due per contract", "Due dates come Monday", "Lei Ho birthday",
-    "Casa Madre restaurant", "Darth Vader costume", "Llama 3 vive benchmark", "Zou family", "H-E-B groceries", "ESO sky",
-    "Morgen Stanley invoice", "Tu Nguyen birthday", "Des Moines trip", "Mis en place checklist", "ad hoc meeting",
-    "Anna mag Tee", "vice versa", "Vis-à-vis meeting", "Dvořák concert tickets", "Curaçao flights", "Őrségi trip",
+    "Casa Madre restaurant", "Darth Vader costume", "Llama 3 vive benchmark", "Zou family", "ESO sky",
+    "H-E-B groceries", "Morgen Stanley invoice", "Tu Nguyen birthday", "Des Moines trip", "Mis en place checklist",
+    "ad hoc meeting", "Anna mag Tee", "vice versa", "Vis-à-vis meeting", "Dvořák concert tickets", "Curaçao flights", "Őrségi trip",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Self
 
@@ -28,7 +29,10 @@ occurs in too many words."""
 _IN_WORDS = str.maketrans({"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}) | dict.fromkeys(
     map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"), ""
 )
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# The characters that `for_words` removes or replaces: accents, commas between thousands, and the keys of _IN_WORDS.
+_NOT_IN_WORDS = re.compile(
+    rf"(?P<accents>{ACCENTS.pattern}+)|(?<=\d),(?=\d{{3}}(?!\d))|[{''.join(map(chr, _IN_WORDS))}]"
+)
 LONGEST_FORM = 4
 """Maximum factor by which NFKC may lengthen a part of a text. A part that would become longer is left unchanged, so a
 query in NFKC does not find it."""
@@ -39,8 +43,13 @@ class NormalText:
     """A text in the Unicode normal form NFKC, in which searches compare texts."""
 
     text: str
-    places: Sequence[Span]
-    """For each character of `text`, its span in the original text."""
+    changed_places: Sequence[Span] | None = None
+    """For each character of `text`, its span in the original text. None if each character has its original place."""
+
+    @cached_property
+    def places(self) -> Sequence[Span]:
+        """For each character of `text`, its span in the original text."""
+        return self.changed_places or [(place, place + 1) for place in range(len(self.text))]
 
     @classmethod
     def of(cls, original: str) -> Self:
@@ -49,7 +58,7 @@ class NormalText:
         NFKC combines some adjacent characters into one, such as a letter and an accent.
         """
         if unicodedata.is_normalized("NFKC", original):
-            return cls(original, [(place, place + 1) for place in range(len(original))])
+            return cls(original)
         starts: list[int] = []
         last = ""
         for place, character in enumerate(original):
@@ -68,17 +77,22 @@ class NormalText:
         Ligatures such as ß are two letters. Invisible characters and commas between thousands are removed, and so are
         accents that Unicode cannot combine with their letter into one character.
         """
-        commas = {match.start() for match in _THOUSANDS.finditer(self.text)}
-        if not commas and not ACCENTS.search(self.text) and self.text.translate(_IN_WORDS) == self.text:
+        texts: list[str] = []
+        places: list[Span] = []
+        end = 0
+        for match in _NOT_IN_WORDS.finditer(self.text):
+            texts.append(self.text[end : match.start()])
+            places += self.places[end : match.start()]
+            end = match.end()
+            if not match["accents"]:
+                letters = match[0].translate(_IN_WORDS).strip(",")
+                texts.append(letters)
+                places += [self.places[match.start()]] * len(letters)
+            elif places:  # the accents belong to the letter before them
+                places[-1] = (places[-1][0], self.places[end - 1][1])
+        if not end:
             return self
-        pairs: list[tuple[str, Span]] = []
-        for place, (character, span) in enumerate(zip(self.text, self.places, strict=True)):
-            if ACCENTS.match(character):
-                if pairs:  # the accent belongs to the letter before it
-                    pairs[-1] = (pairs[-1][0], (pairs[-1][1][0], span[1]))
-            elif place not in commas:
-                pairs += [(letter, span) for letter in character.translate(_IN_WORDS)]
-        return type(self)("".join(letter for letter, _ in pairs), [span for _, span in pairs])
+        return type(self)("".join([*texts, self.text[end:]]), [*places, *self.places[end:]])
 
     def original(self, spans: Iterable[Span]) -> list[Span]:
         """Convert spans of the normalized `text` to spans of the original text."""

@@ -60,6 +60,14 @@ def test_each_character_of_the_normal_form_has_its_span_in_the_text(text: str) -
         assert character in text[start:end] + unicodedata.normalize("NFKC", text[start:end])
 
 
+@given(text=st.text(st.sampled_from("a1,éßœ\u0301\u00ad\u0651 ")))
+def test_each_character_of_the_form_for_words_has_its_span_in_the_text(text: str) -> None:
+    normal = NormalText.of(text).for_words()
+    assert len(normal.places) == len(normal.text)
+    assert all(0 <= start < end <= len(text) for start, end in normal.places)
+    assert list(normal.places) == sorted(normal.places)
+
+
 @pytest.mark.parametrize(
     ("query", "text", "spans"),
     [

@@ -37,7 +37,8 @@ RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', 
 CREATE OR REPLACE FUNCTION compound_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(
-    SELECT DISTINCT lower(match[1]) FROM regexp_matches(p_text, '\w+(?:[-./\\@:+#&=~|_]+\w+)+', 'g') AS match
+    SELECT DISTINCT lower(match[1])
+    FROM regexp_matches(regexp_replace(p_text, '(\d),(?=\d{3}(?!\d))', '\1', 'g'), '\w+(?:[-./\\@:+#&=~|_]+\w+)+', 'g') AS match
     WHERE char_length(match[1]) <= 200
 );
 
@@ -55,11 +56,11 @@ RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
 -- Return the text in the Unicode normal form NFKC, with a space on both sides of each character of a script that has no
 -- spaces between words (Thai, Lao, Burmese, Khmer, kana, Han). Each such character then counts as a word.
 -- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
--- PostgreSQL's parser they are letters.
+-- PostgreSQL's parser they are letters. A space before a fraction or superscript keeps "3½" from becoming "31".
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(
-    translate(normalize(p_text, NFKC), U&'\00AD\061C\200B\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF', ''),
+    translate(normalize(regexp_replace(p_text, '(\d)(?=[²³¹¼-¾⁰-⁹₀-₉⅐-⅞])', '\1 ', 'g'), NFKC), U&'\00AD\061C\200B\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF', ''),
     '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
 
 -- Return the text with a space between the parts of each CamelCase word.
