@@ -103,7 +103,8 @@ UNKNOWN = [
     "Encore tickets", "Agora meeting notes", "Invoice due per contract", "Due dates come Monday", "Lei Ho birthday",
     "Casa Madre restaurant", "Darth Vader costume", "Llama 3 vive benchmark", "Zou family", "ESO sky",
     "H-E-B groceries", "Morgen Stanley invoice", "Tu Nguyen birthday", "Des Moines trip", "Mis en place checklist",
-    "ad hoc meeting", "Anna mag Tee", "vice versa", "Vis-à-vis meeting", "Dvořák concert tickets", "Curaçao flights", "Őrségi trip",
+    "ad hoc meeting", "Anna mag Tee", "vice versa", "Vis-à-vis meeting", "Dvořák concert tickets",
+    "Curaçao flights", "Őrségi trip",
 ]  # fmt: skip
 
 
