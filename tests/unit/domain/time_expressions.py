@@ -86,7 +86,9 @@ REFUSED = [
     "last night at 12pm", "yesterday morning at 8pm", "yesterday evening at 8am", "yesterday morning 8pm-10pm",
     "this morning at 13:00", "last night at 7am",
     "yesterday morning at 12", "yesterday morning at 12:00", "yesterday morning at 12:30", "yesterday morning at 12pm",
-    "yesterday morning 12-3", "12 yesterday morning", "yesterday morning after 12", "last night at 5am",
+    "yesterday morning 12-3", "12 yesterday morning", "yesterday afternoon at 12am", "yesterday evening at 0:30",
+    "before 5pm last night", "before 5pm yesterday evening", "after 12am yesterday evening",
+    "yesterday morning after 12", "last night at 5am",
     # Two readings
     "03/04/2026", "01/02/2025", "12/11/2025", "10/11/2025", "yesterday at 5", "today from 7 to 8", "> 2 weeks ago",
     "< 30 days ago", "last night at 2", "5pm", "a decade ago", "before 9:30 yesterday", "after 9:30 on May 3",

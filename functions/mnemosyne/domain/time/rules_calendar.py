@@ -148,10 +148,10 @@ def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(
     r"(?P<date>\d{4}-\d\d-\d\d)(?P<separator>[t ])(?P<hour>\d\d):(?P<minute>\d\d)"
-    r"(?::(?P<second>\d\d)(?:\.\d{1,9})?)? ?(?P<offset>z|[+-]\d\d:\d\d)?"
+    r"(?::(?P<second>\d\d)(?:\.\d{1,9})?)? ?(?P<offset>z|utc|[+-]\d\d:\d\d)?"
 )
 def _date_time(grammar: Grammar, match: Match) -> Span | None:
-    offset = (match["offset"] or "").replace("z", "+00:00")
+    offset = "+00:00" if match["offset"] in ("z", "utc") else match["offset"] or ""
     if match["separator"] == " " and not match["second"] and offset > f"-{match['hour']}:{match['minute']}":
         return None  # in "2026-05-03 14:00-16:00", the second time is the end, and not an offset from UTC
     text = f"{match['date']}T{match['hour']}:{match['minute']}:{match['second'] or '00'}{offset}"

@@ -28,16 +28,16 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
     """
     day, part = _day_and_part(grammar, match["text"])
     hour, half = int(match["hour"]), (match["half"] or "").replace(".", "")
-    if match["text"] in _NIGHTS and (hour == 12 or hour < 6) and not half:
+    if match["text"] in _NIGHTS and (hour == 12 or 1 <= hour < 6) and not half:
         return None  # ambiguous: the time may be on this day or on the next
-    if part and not half and hour <= 12:
+    if part and not half and 1 <= hour <= 12:
         half = _half(hour, part)
     if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
         return None
     minutes = int(match["minute"] or 0) / 60
     start = _in_part((hour % 12 + 12 * (half == "pm") if half else hour) + minutes, part)
-    if start is None or start == _HOURS.get(part, (0, 24))[1]:
-        return None
+    if start is None or (start == _HOURS.get(part, (0, 24))[1] and part != "evening"):
+        return None  # the part of the day has ended; only an evening includes the midnight at its end
     return grammar.calendar.clock(day, start, minute=match["minute"] is not None)
 
 
@@ -65,7 +65,7 @@ def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     clock, is_24_hours = _CLOCK.fullmatch(match["first"]), match["last"][-1].isdigit()
     may_be_pm = clock is not None and not clock["half"] and 10 <= int(clock["hour"]) <= 12
     if first is None or (may_be_pm and not is_24_hours and not part):
-        if clock is None or clock["half"] or int(clock["hour"]) > 12 or (is_24_hours and last < 13):
+        if clock is None or clock["half"] or int(clock["hour"]) > 12 or (is_24_hours and 10 <= last < 13):
             return None
         hour = int(clock["hour"]) % 12 + int(clock["minute"] or 0) / 60
         possible = (start for start in (hour, hour + 12, hour + 24) if start < last and _in_part(start, night) == start)
@@ -112,10 +112,12 @@ def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     if day is None:
         return None
     hour = _in_part(_hour(match["time"], part), part)
-    first, last = _SIDES[part]
-    if hour is None or not first <= hour <= last:
-        return grammar.calendar.hours(day, first, first)
-    return grammar.calendar.hours(day, *((hour, last) if match["side"] in ("after", "since") else (first, hour)))
+    if hour is None:
+        return grammar.calendar.hours(day, 0, 0)
+    (first, last), (earliest, latest) = _SIDES[part], _HOURS.get(part, (0, 24))
+    if match["side"] in ("after", "since"):
+        return grammar.calendar.hours(day, hour, last if hour < last else latest)
+    return grammar.calendar.hours(day, first if first < hour else earliest, hour)
 
 
 def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
@@ -146,8 +148,8 @@ def _in_part(hour: float | None, part: str) -> float | None:
 def _hour(text: str, part: str = "") -> float | None:
     """Convert a time of day to hours after midnight.
 
-    A time with minutes is on the 24-hour clock if its hour has two digits. None if the text is not a time, or if it is
-    unclear whether a.m. or p.m. is meant.
+    A time with minutes is on the 24-hour clock if its hour has two digits or is 0. None if the text is not a time, or
+    if it is unclear whether a.m. or p.m. is meant.
     """
     if text in ("noon", "midnight"):
         return 12 if text == "noon" else 24
@@ -160,5 +162,5 @@ def _hour(text: str, part: str = "") -> float | None:
             return hour % 12 + 12 * (half == "p") + minute / 60
         if match["half"]:
             return None
-    is_plain = match["minute"] is not None and len(match["hour"]) == 2
+    is_plain = match["minute"] is not None and (len(match["hour"]) == 2 or hour == 0)
     return hour + minute / 60 if is_plain and hour + minute / 60 <= 24 else None
