@@ -42,6 +42,11 @@ _CLOCK_ALONE = re.compile(
     r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
     r"|\b\d{1,2}([:.]\d\d)?( ?[ap]\.?m\b\.?)?)*"
 )
+_CLOCK = re.compile(r"\d{1,2}([:.]\d\d([ap]\.?m)?|[ap]\.?m)")
+_BEFORE_A_CLOCK = frozenset({
+    "before", "after", "since", "until", "till", "by", "from", "to", "between", "and", "around", "about", "-", "–",
+})  # fmt: skip
+"""Words without which a time of day means another time: "before 9:30 yesterday" is not the minute 9:30."""
 _LENGTH = re.compile(LENGTH)
 _PUNCTUATION = " ?.!,;:…—"
 _MARKS = _PUNCTUATION + "()[]{}*_`\"'“”„‘’«»"
@@ -102,6 +107,8 @@ def _expressions(words: list[str]) -> Iterator[tuple[str, int, int]]:
         for start in range(len(words) - length + 1):
             end = start + length
             if not any(is_time_word[start:end]) or is_end_of_something(plain[:end], following[end - 1]):
+                continue
+            if start and plain[start - 1] in _BEFORE_A_CLOCK and _CLOCK.fullmatch(plain[start]):
                 continue
             for expression in _spellings(" ".join(words[start:end])):
                 if _probably_means_time(expression.casefold()):
