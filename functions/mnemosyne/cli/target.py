@@ -54,7 +54,10 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
             try:
                 command(**options, **{way: values[way] for way in ways})
             except InvalidRequest as exc:
-                raise with_options(exc, context.command) from exc
+                error = with_options(exc, context.command)
+                if error is exc:
+                    raise
+                raise error from exc
 
         if PROJECT in ways:
             checked = click.option(

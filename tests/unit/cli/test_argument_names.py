@@ -77,6 +77,7 @@ def test_other_errors_are_unchanged(monkeypatch: pytest.MonkeyPatch, error: Inva
 
     monkeypatch.setattr(keys, "owners_system", lambda **_: nullcontext(SimpleNamespace(run=run)))
     assert CliRunner().invoke(keys.revoke, ["k", "--project", "ours"]).exception is error
+    assert error.__cause__ is None
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:9471", "ftp://x", "localhost/mcp"])
