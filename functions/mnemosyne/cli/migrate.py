@@ -21,13 +21,15 @@ def migrate(status: bool, as_json: bool, **target_values: Any) -> None:
     """Apply pending migrations, and restore SQL functions and access rights, as the role that owns the schema."""
     with owners_system(**target_values) as system:
         if not status:
-            system.run(Migrate())
+            applied = system.run(Migrate()).get("applied", [])
         try:
             files = system.run(ShowSchema())["files"]
         except ServiceError as exc:
             if status:
                 raise
             say(f"The migrations are applied, but cannot be listed now: {exc}", err=True)
+            if as_json:
+                say(json.dumps({"applied": applied}))
             return
     if as_json:
         say(json.dumps([{name: value for name, value in file.items() if name != "label"} for file in files]))
