@@ -13,7 +13,7 @@ import click
 
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import check_name
+from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.private import private, replacement
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -29,7 +29,7 @@ Record = dict[str, Any]
 @click.option("--format", "format_", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="File (jsonl) or directory (markdown) [default: -].")
 @click.option(
-    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=check_name, help="The namespace to export."
+    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=refuse_empty, help="The namespace to export."
 )
 @target(DATA_DIR, PROJECT)
 def export(format_: str, output: Path | None, namespace: str, **target_values: Any) -> None:

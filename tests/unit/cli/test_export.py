@@ -47,6 +47,12 @@ def test_a_markdown_export_that_fails_leaves_no_files(tmp_path: Path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("namespace", ["team ", " ", "a\nb"])
+def test_a_namespace_that_only_earlier_versions_accepted_can_be_exported(namespace: str) -> None:
+    ended = CliRunner().invoke(export.export, ["--namespace", namespace, "--project", "ours"])
+    assert ended.stdout.startswith('{"content": "new"}\n'), ended.stderr
+
+
 def test_an_export_replaces_the_earlier_one_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     output = tmp_path / "backup.jsonl"
     output.write_text("the earlier export\n")

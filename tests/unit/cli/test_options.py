@@ -37,6 +37,7 @@ def test_an_empty_namespace_does_not_change_all_namespaces(command: str) -> None
         "access --key x",
         "receipt list",
         "forget --tag x",
+        "export",
     ],
 )
 def test_an_empty_namespace_is_not_a_namespace_without_entries(tmp_path: Path, command: str) -> None:
@@ -45,7 +46,7 @@ def test_an_empty_namespace_is_not_a_namespace_without_entries(tmp_path: Path, c
     assert "'--namespace': must not be empty: leave the option out" in " ".join(ended.output.split())
 
 
-@pytest.mark.parametrize("command", ["import FILE", "import FILE --restore", "export", "keys create --name me"])
+@pytest.mark.parametrize("command", ["import FILE", "import FILE --restore", "keys create --name me"])
 @pytest.mark.parametrize("namespace", ["", " ", "a\nb", "team ", "x" * 201])
 def test_a_name_that_no_namespace_can_have_is_refused(tmp_path: Path, command: str, namespace: str) -> None:
     (tmp_path / "a.md").write_text("text")
