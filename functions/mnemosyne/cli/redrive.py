@@ -13,7 +13,7 @@ from mnemosyne.cli.dead_letters import choice, choice_options
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import explained, plain, say
+from mnemosyne.cli.terminal import FAULTS, explained, plain, say
 from mnemosyne.cli.times import minute
 from mnemosyne.domain.dead_letter import Redrivable
 from mnemosyne.domain.plurals import quantity
@@ -110,11 +110,13 @@ def _redrive(
     Each operation publishes a limited number of dead letters. The answers of the operations are yielded.
     """
     remaining = list(ids)
+    errors: type[BaseException] | tuple[type[BaseException], ...] = FAULTS
     while remaining:
         batch = next(slices(remaining))
         operation = RedriveDeadLetters(namespace=namespace, message_ids=batch, now=now, into=into, dry_run=dry_run)
-        with nullcontext() if dry_run else explained(INTERRUPTED):
+        with nullcontext() if dry_run else explained(INTERRUPTED, errors):
             answer = system.run(operation)
+        errors = BaseException  # an earlier operation has published dead letters
         yield answer
         if answer["stopped"]:
             return

@@ -11,11 +11,11 @@ from mnemosyne.app.operations.export import LINES, RestoreLines
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.cli.open_services import data_directory, owner_settings, settings_of_a_system
 from mnemosyne.cli.system import LocalSystem, System
-from mnemosyne.cli.terminal import say
+from mnemosyne.cli.terminal import FAULTS, say
 from mnemosyne.domain.batches import batches
 from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import quantity
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, MnemosyneError
 from mnemosyne.formats.item import ITEM_BYTES
 from mnemosyne.formats.reading import utf_8_text
 
@@ -33,9 +33,13 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
             for batch in batches(_lines(files), itemgetter(1), most=LINES, largest=ITEM_BYTES):
                 answer = system.run(RestoreLines(namespace=namespace, lines=[fields for fields, _ in batch]))
                 totals = {name: count + answer[name] for name, count in totals.items()}
-        except BaseException:
+        except FAULTS:
             restored = quantity(totals["stored"], "memory", "memories")
             say(f"Interrupted: {restored} restored so far; the same command continues and skips these.", err=True)
+            raise
+        except MnemosyneError:
+            if totals["stored"]:
+                say(f"{quantity(totals['stored'], 'memory', 'memories')} restored before this error.", err=True)
             raise
     if as_json:
         say(json.dumps(totals))

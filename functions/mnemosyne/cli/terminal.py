@@ -13,10 +13,12 @@ from types import FrameType
 import click
 
 from mnemosyne.domain.visible import escape
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, ServiceError
 
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
 """Exceptions of Ctrl-C and of the signals that end a command."""
+FAULTS = (*INTERRUPTIONS, ServiceError)
+"""Interruptions and failures of the deployment. Mnemosyne's other errors mean that a request is refused."""
 _CODE_POINTS = "mnemosyne.code_points"
 """Name of the error handler that `escape_unencodable` registers."""
 

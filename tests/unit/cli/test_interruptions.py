@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mnemosyne.app.operations.dead_letters import RedriveDeadLetters
-from mnemosyne.app.operations.export import LINES, ExportMemories
+from mnemosyne.app.operations.export import LINES, ExportMemories, RestoreLines
 from mnemosyne.app.operations.forgetting import IssueReceipt
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.app.operations.system import FillMove, Migrate, ShowSchema
 from mnemosyne.cli import export, forget, holds, import_, migrate, redrive, reembed, remember, restore, retention
-from mnemosyne.errors import Unavailable
+from mnemosyne.cli.system import SLICE
+from mnemosyne.errors import Conflict, InvalidRequest, NotFound, Unavailable
 
 ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 PROJECT = ("--project", "ours")
@@ -79,6 +80,13 @@ def test_applied_migrations_that_cannot_be_listed_are_no_failure(monkeypatch: py
     assert _invoke(monkeypatch, migrate, migrate.migrate, ["--status"], system).exception is AWAY
 
 
+def test_applied_migrations_that_cannot_be_listed_are_named_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = FakeSystem(AWAY, ShowSchema, applied=["0001 memories"])
+    result = _invoke(monkeypatch, migrate, migrate.migrate, ["--json"], system)
+    assert (result.exit_code, json.loads(result.stdout)) == (0, {"applied": ["0001 memories"]})
+    assert "cannot be listed now" in result.stderr
+
+
 @pytest.mark.parametrize("fault", [AWAY, KeyboardInterrupt()])
 @pytest.mark.parametrize(
     ("module", "command", "arguments", "stops_at", "note"),
@@ -119,6 +127,27 @@ def test_a_dry_run_of_a_redrive_says_nothing_of_published_letters(monkeypatch: p
     assert "published" not in _invoke(monkeypatch, redrive, redrive.redrive, ["--dry-run"], system).output
 
 
+def test_a_refused_redrive_says_nothing_of_published_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = FakeSystem(NotFound("no dead letter 7"), RedriveDeadLetters, message_ids=["7"])
+    assert "published" not in _invoke(monkeypatch, redrive, redrive.redrive, [], system).output
+
+
+def test_a_redrive_that_is_refused_after_its_first_slice_says_that_letters_were_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers: list[Any] = [{"letters": [], "problems": [], "untried": [], "stopped": False}]
+
+    def run(operation: Operation) -> Any:
+        if not isinstance(operation, RedriveDeadLetters):
+            return {"message_ids": [str(number) for number in range(SLICE + 1)]}
+        if not answers:
+            raise NotFound("no dead letter")
+        return answers.pop()
+
+    monkeypatch.setattr(redrive, "memory_system", lambda **_: nullcontext(SimpleNamespace(run=run)))
+    assert redrive.INTERRUPTED in CliRunner().invoke(redrive.redrive, PROJECT).stderr
+
+
 def test_an_interrupted_move_says_how_to_continue_or_abandon_it(monkeypatch: pytest.MonkeyPatch) -> None:
     system = FakeSystem(KeyboardInterrupt(), FillMove, missing=9)
     result = _invoke(monkeypatch, reembed, reembed.reembed, ["--model", "m", "--dimension", "256"], system)
@@ -157,6 +186,32 @@ def test_an_interrupted_restore_says_how_many_memories_are_restored(
     result = CliRunner().invoke(import_.import_, [str(file), "--restore", "--data-dir", str(tmp_path)])
     assert result.exit_code == 1
     assert "7 memories restored so far; the same command continues and skips these." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("lines", "note"), [(LINES + 1, f"{LINES} memories restored before this error.\n"), (0, "")], ids=["some", "none"]
+)
+@pytest.mark.parametrize("fault", ["a line", "a conflict", "a missing file"])
+def test_a_refused_restore_is_no_interruption(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    lines: int,
+    note: str,
+    fault: str,
+) -> None:
+    (tmp_path / "export.jsonl").write_text("{}\n" * lines + {"a line": "[]", "a conflict": "{}"}.get(fault, ""))
+    missing = [str(tmp_path / "missing.jsonl")] if fault == "a missing file" else []
+
+    def run(operation: RestoreLines) -> Any:
+        if fault == "a conflict" and len(operation.lines) < LINES:
+            raise Conflict("another memory has this id")
+        return {"memories": LINES, "stored": LINES, "rows": 0}
+
+    monkeypatch.setattr(restore, "_owners_system", lambda _: nullcontext(SimpleNamespace(run=run)))
+    with pytest.raises(Conflict if fault == "a conflict" else InvalidRequest):
+        restore.restore_files([tmp_path / "export.jsonl", *map(Path, missing)], "n", None, as_json=False)
+    assert capsys.readouterr().err == note
 
 
 @pytest.mark.parametrize(
