@@ -2,12 +2,14 @@
 
 import re
 
-from mnemosyne.domain.sentences import ABBREVIATIONS, NO_ABBREVIATION
+from mnemosyne.domain.change_words import FUNCTION
+from mnemosyne.domain.sentences import ABBREVIATIONS, INITIAL, NO_ABBREVIATION
 from mnemosyne.domain.time.vocabulary import MONTHS, WEEKDAYS
 
 _TIMES = frozenset(MONTHS) | frozenset(WEEKDAYS) | {"q1", "q2", "q3", "q4"}
 _WORD = re.compile(r"\w{3,}")
 _SENTENCE_START = re.compile(rf"(?:^|[\r\n]|[.?!:…]{NO_ABBREVIATION}[\"'”’»)\]]*\s)\W{{,8}}(?=\w)")
+_AFTER_INITIAL = re.compile(rf"{INITIAL}[\"'”’»)\]]*\s\W{{,8}}(?=\w)")
 _MOST_NAMES = 4
 """Maximum names that are used. If a query has more names, none is used. Such a query, for example a prompt for a coding
 agent, has several topics, and a good hit is about only one of them."""
@@ -18,12 +20,19 @@ def names_in_query(query: str) -> list[str]:
     """Return the names in a query: capitalised words, and parts of identifiers, such as `mail` and `23` of `mail-23`.
 
     The first word of a sentence or line, titles ("Mrs"), abbreviations in capitals, months and weekdays are not names.
+    After a single letter, as in "plan B. Then …" and "J. Doe", a function word is not a name.
     In German every noun is capitalised, so the SQL function `search_terms` ignores names without digits if the query or
     some of the namespace's memories are in German. If a query has more than four names, it probably has several topics,
     and the result is empty.
     """
     starts = {match.end() for match in _SENTENCE_START.finditer(query)}
-    words = [match.group() for match in _WORD.finditer(query) if match.start() not in starts]
+    after_initials = {match.end() for match in _AFTER_INITIAL.finditer(query)}
+    words = [
+        match.group()
+        for match in _WORD.finditer(query)
+        if match.start() not in starts
+        and not (match.start() in after_initials and match.group().casefold() in FUNCTION)
+    ]
     names = [word for word in words if word[0].isupper() and word != word.upper()]
     names += [part for identifier in _IDENTIFIER.findall(query) for part in re.split("[-.]", identifier)]
     distinct = [name for name in dict.fromkeys(names) if name.casefold() not in _TIMES and name not in ABBREVIATIONS]

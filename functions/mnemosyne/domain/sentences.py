@@ -17,6 +17,8 @@ _CHECKS = "".join(
     rf"(?<!\b(?:{'|'.join(map(re.escape, words))})\.)"
     for _, words in groupby(sorted(ABBREVIATIONS, key=lambda word: (len(word), word)), len)
 )
+INITIAL: Final = r"\b[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\."
+"""Pattern of a single capital letter with a full stop: the initial of a name, or "plan B." at the end of a sentence."""
 # The first alternative saves most of the time in a text with many full stops.
-NO_ABBREVIATION: Final = rf"(?:(?<!\w\.)|(?<!\b[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\.){_CHECKS})"
+NO_ABBREVIATION: Final = rf"(?:(?<!\w\.)|(?<!{INITIAL}){_CHECKS})"
 """Pattern of a place that is not after an abbreviation or the initial of a name, such as "Dr." or "J."."""

@@ -28,6 +28,10 @@ from mnemosyne.domain.query_names import names_in_query
         ("who called at 5 p.m. Tell me about Anna", ["Anna"]),
         ("Does she live in the U.S.? Ask Anna", ["Anna"]),
         ("Who met Bob. Ask Anna", ["Bob", "Anna"]),
+        ("plan B. Then Anna left", ["Anna"]),
+        ("in the U.S. When did Anna move?", ["Anna"]),
+        ('was it "vitamin C." But Anna took it', ["Anna"]),
+        ("Wer mag Plan Б. Und Anna?", ["Plan", "Anna"]),
     ],
 )
 def test_capitalised_words_and_the_parts_of_identifiers_are_names(query: str, names: list[str]) -> None:
