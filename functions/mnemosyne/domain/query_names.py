@@ -13,13 +13,30 @@ _AFTER_INITIAL = re.compile(rf"{INITIAL}[\"'”’»)\]]*\s\W{{,8}}(?=\w)")
 _MOST_NAMES = 4
 """Maximum names that are used. If a query has more names, none is used. Such a query, for example a prompt for a coding
 agent, has several topics, and a good hit is about only one of them."""
+_POSSESSIVE = re.compile(r"['’]s\b")
+_NOT_POSSESSIVE = FUNCTION | {
+    "why",
+    "how",
+    "today",
+    "yesterday",
+    "tomorrow",
+    "tonight",
+    "everyone",
+    "everybody",
+    "someone",
+    "somebody",
+    "anyone",
+    "anybody",
+    "nobody",
+}
 _IDENTIFIER = re.compile(r"\b[^\W\d_]+[-.]?\d\w*")
 
 
 def names_in_query(query: str) -> list[str]:
     """Return the names in a query: capitalised words, and parts of identifiers, such as `mail` and `23` of `mail-23`.
 
-    The first word of a sentence or line, titles ("Mrs"), abbreviations in capitals, months and weekdays are not names.
+    The first word of a sentence or line is a name only with a possessive s, as in "Tom's shoe size". Titles ("Mrs"),
+    abbreviations in capitals, months and weekdays are not names.
     After a single letter, as in "plan B. Then …" and "J. Doe", a function word is not a name.
     In German every noun is capitalised, so the SQL function `search_terms` ignores names without digits if the query or
     some of the namespace's memories are in German. If a query has more than four names, it probably has several topics,
@@ -30,10 +47,15 @@ def names_in_query(query: str) -> list[str]:
     words = [
         match.group()
         for match in _WORD.finditer(query)
-        if match.start() not in starts
+        if (match.start() not in starts or _has_possessive(query, match))
         and not (match.start() in after_initials and match.group().casefold() in FUNCTION)
     ]
     names = [word for word in words if word[0].isupper() and word != word.upper()]
     names += [part for identifier in _IDENTIFIER.findall(query) for part in re.split("[-.]", identifier)]
     distinct = [name for name in dict.fromkeys(names) if name.casefold() not in _TIMES and name not in ABBREVIATIONS]
     return distinct if len(distinct) <= _MOST_NAMES else []
+
+
+def _has_possessive(query: str, match: re.Match[str]) -> bool:
+    """Whether a word has a possessive s. The s of "What's" is a verb, and "today's" is a time, so they are no names."""
+    return match.group().casefold() not in _NOT_POSSESSIVE and _POSSESSIVE.match(query, match.end()) is not None
