@@ -72,6 +72,34 @@ def test_make_destroy_keeps_the_grants_of_google_s_agents_that_other_resources_u
     assert operator.state_of()["resources"] == []
 
 
+AGENTS = "module.mnemosyne.google_project_iam_member.agents"
+STATEFUL_TERRAFORM = f"""case "$2 $3" in
+"state list") cat state ;;
+"state rm") echo "$4" >> removed ;;
+apply*) echo '{AGENTS}["pubsub"]' >> state ;;
+esac"""
+
+
+def test_make_destroy_keeps_the_grants_that_its_own_apply_adds(tmp_path: Path) -> None:
+    """The state of an earlier version lacks these grants, and the apply before the destroy adds them."""
+    shutil.copytree(ROOT / "infra/deploy", tmp_path / "infra/deploy")
+    (tmp_path / "terraform/modules/mnemosyne").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "state").write_text("module.mnemosyne.google_sql_database_instance.this\n")
+    for program, script in {"terraform": STATEFUL_TERRAFORM, "gcloud": "echo 123456789012"}.items():
+        (tmp_path / "bin" / program).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bin" / program).chmod(0o755)
+    subprocess.run(
+        ["bash", "infra/deploy/destroy"],
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PROJECT": PROJECT},
+        input=f"{PROJECT}\n",
+        text=True,
+        check=True,
+    )
+    assert (tmp_path / "removed").read_text() == f"{AGENTS}\n"
+
+
 @pytest.mark.nightly
 def test_two_deployments_in_a_project_have_separate_states_and_keys(operator: Operator) -> None:
     for name in ("operate", "check"):
