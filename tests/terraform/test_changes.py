@@ -1,5 +1,6 @@
 """An existing deployment: planned again, and changed in each variable without losing data."""
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,6 +216,25 @@ def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_k
     assert all(actions == ["create", "delete"] for address, actions in changed.items() if "crypto_key_iam" in address)
     own.apply(**PARTS)
     assert not {name for name, ring in rings.items() if own.values()[f"google_kms_key_ring.{name}"]["name"] == ring}
+
+
+def test_the_default_protection_level_changes_no_key_of_an_earlier_version(complete: Applied) -> None:
+    """The key rings of earlier versions have random names without keepers."""
+    own = complete.restored()
+    file = own.directory / "terraform.tfstate"
+    state = json.loads(file.read_text())
+    random_ids = [
+        instance
+        for resource in state["resources"]
+        if resource["type"] == "random_id"
+        for instance in resource["instances"]
+    ]
+    assert len(random_ids) == 3
+    for instance in random_ids:
+        instance["attributes"]["keepers"] = None
+    file.write_text(json.dumps(state))
+    planned = own.plan("-refresh=false", **PARTS)
+    assert planned.status == 0, planned.printed
 
 
 def test_a_second_plan_with_each_optional_part_is_empty_and_needs_no_client_secret(complete: Applied) -> None:

@@ -81,6 +81,24 @@ def test_a_change_that_forces_a_replacement_is_planned_as_a_replacement(
         assert own.changes() == {address: ["delete", "create"]}
 
 
+def test_other_keepers_replace_a_random_id_but_empty_keepers_change_it_in_place(tmp_path: Path) -> None:
+    body = """
+resource "random_id" "r" {
+  byte_length = 3
+  keepers     = var.value == "" ? null : var.value == "empty" ? {} : { level = var.value }
+}
+"""
+    replaced = {"random_id.r": ["delete", "create"]}
+    with workspace(_module(tmp_path, body)) as own:
+        own.apply()
+        assert [own.plan(value=value).status for value in ("", "empty")] == [0, 2]
+        assert own.changes() == {"random_id.r": ["update"]}
+        for value in ("HSM", "", "HSM", "empty"):
+            assert own.plan(value=value).status == 2
+            assert own.changes() == replaced
+            own.apply(value=value)
+
+
 def test_conflicting_arguments_are_refused(tmp_path: Path) -> None:
     body = """
 resource "google_storage_bucket_object" "o" {

@@ -1,8 +1,9 @@
 # The key that signs receipts of forgettings. See docs/retention.md.
 
-# Google never changes the protection level of a key, so another level needs other keys in other key rings.
+# Google never changes the protection level of a key, so another level needs other keys in other key rings. The keys of
+# earlier versions have the level SOFTWARE and no keepers: with {} instead of null, a plan would change each deployment.
 locals {
-  key_keepers = var.kms_protection_level == "SOFTWARE" ? {} : { protection_level = var.kms_protection_level }
+  key_keepers = var.kms_protection_level == "SOFTWARE" ? null : { protection_level = var.kms_protection_level }
 }
 
 # The name has a random part, because Google never lets the name of a deleted key ring be used again:

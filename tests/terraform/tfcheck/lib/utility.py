@@ -16,7 +16,13 @@ def plan(tname, prior, config):
     if prior is None:
         return []
     keep = IN_PLACE.get(tname, ())
-    return [k for k, v in config.items() if k not in keep and v is not None and prior.get(k) != v]
+    out = [k for k, v in config.items() if k not in (*keep, "keepers") and v is not None and prior.get(k) != v]
+    return out + ["keepers"] * (_keepers(config) != _keepers(prior))
+
+
+def _keepers(values):
+    """The keepers of a random value. As in the real provider, null and an empty map are different but replace nothing."""
+    return {k: v for k, v in (values.get("keepers") or {}).items() if v is not None}
 
 
 def apply(tname, v):
