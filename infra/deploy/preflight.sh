@@ -64,18 +64,25 @@ check_public_access() {
 If $PROJECT has an exception that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
 }
 
+# A value must be in allowedValues, if the policy has this list, and not in deniedValues.
 allows() { # POLICY VALUE; a policy that cannot be read allows everything
-    case $1 in
-        *'"denyAll": true'*) return 1 ;;
-        *'"allowedValues"'*) grep -qE "\"(is:)?$2\"" <<<"$1" ;;
-        *'"deniedValues"'*) ! grep -qE "\"(is:)?$2\"" <<<"$1" ;;
-    esac
+    local policy=${1//[[:space:]]/} listed='":\[[^]]*"(is:)?'$2'"'
+    case $policy in *'"denyAll":true'*) return 1 ;; esac
+    ! grep -qE "\"deniedValues$listed" <<<"$policy" || return 1
+    ! grep -q '"allowedValues":' <<<"$policy" || grep -qE "\"allowedValues$listed" <<<"$policy"
 }
 
-# Both policies would refuse mcp and auth only after the database was created.
+ingress_refusals() { # CONSTRAINT VALUE…
+    local policy value
+    policy=$(effective_policy "$1") || return 0
+    for value in "${@:2}"; do allows "$policy" "$value" || echo "$1, which does not allow $value"; done
+}
+
+# Both policies would refuse a function only after the database was created. mcp and auth need other values than the
+# functions that accept only internal calls, such as ingest.
 check_ingress() {
     [ -z "${SKIP_POLICY_CHECK:-}" ] || return 0
-    local run=all functions=ALLOW_ALL run_policy functions_policy refusing advice
+    local run=all functions=ALLOW_ALL refusals advice
     if [ "$(configured auth_mode api_key)" = oauth ]; then
         advice="With auth_mode = \"oauth\", the function auth needs this policy to allow all calls, so use another auth_mode or ask for an exception."
     elif [ "$(configured iap false)" = true ] || [ "$(configured domain_only false)" = true ]; then
@@ -84,12 +91,11 @@ check_ingress() {
     else
         advice="Set domain with domain_only = true, or with iap = true, so that calls pass a load balancer (docs/deployment.md, Domain), or ask for an exception."
     fi
-    run_policy=$(effective_policy run.allowedIngress || true)
-    functions_policy=$(effective_policy cloudfunctions.allowedIngressSettings || true)
-    if ! allows "$run_policy" "$run"; then refusing="run.allowedIngress, which does not allow $run"
-    elif ! allows "$functions_policy" "$functions"; then refusing="cloudfunctions.allowedIngressSettings, which does not allow $functions"
-    else return 0; fi
-    fail "An organization policy refuses the ingress setting of a function in $PROJECT: $refusing. $advice An administrator of organization policies makes exceptions. If $PROJECT has one that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
+    refusals=$(ingress_refusals run.allowedIngress internal "$run"; ingress_refusals cloudfunctions.allowedIngressSettings ALLOW_INTERNAL_ONLY "$functions")
+    [ -n "$refusals" ] || return 0
+    ! grep -qE ' (internal|ALLOW_INTERNAL_ONLY)$' <<<"$refusals" ||
+        advice="Ask for an exception that also allows internal calls, because functions such as ingest accept only these."
+    fail "An organization policy refuses the ingress setting of a function in $PROJECT: ${refusals//$'\n'/; }. $advice An administrator of organization policies makes exceptions. If $PROJECT has one that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
 }
 
 # With auth_mode = "iam", mcp trusts each token, because Cloud Run has checked it. open_by = "no_invoker_check" turned this

@@ -249,6 +249,14 @@ INTERNAL = {"run.allowedIngress": [{"values": {"allowedValues": ["is:internal"]}
 BALANCED = {"run.allowedIngress": [{"values": {"allowedValues": ["internal", "internal-and-cloud-load-balancing"]}}]}
 NOT_ALL = {"cloudfunctions.allowedIngressSettings": [{"values": {"deniedValues": ["ALLOW_ALL"]}}]}
 NOTHING = {"cloudfunctions.allowedIngressSettings": [{"denyAll": True}]}
+NOT_INTERNAL = {"run.allowedIngress": [{"values": {"allowedValues": ["all", "internal-and-cloud-load-balancing"]}}]}
+ONLY_BALANCED = {"cloudfunctions.allowedIngressSettings": [{"values": {"allowedValues": ["ALLOW_INTERNAL_AND_GCLB"]}}]}
+BOTH_LISTS = {
+    "run.allowedIngress": [{"values": {"allowedValues": ["all", "internal"], "deniedValues": ["is:internal"]}}],
+    "cloudfunctions.allowedIngressSettings": [
+        {"values": {"allowedValues": ["ALLOW_ALL", "ALLOW_INTERNAL_ONLY"], "deniedValues": ["ALLOW_INTERNAL_AND_GCLB"]}}
+    ],
+}
 OAUTH = 'auth_mode = "oauth"\niap = true\n'
 
 
@@ -263,6 +271,9 @@ OAUTH = 'auth_mode = "oauth"\niap = true\n'
         (NOT_ALL, "", "cloudfunctions.allowedIngressSettings, which does not allow ALLOW_ALL. Set domain"),
         (NOT_ALL, "iap = true\n", ""),
         (NOTHING, "iap = true\n", "which does not allow ALLOW_INTERNAL_AND_GCLB. Ask for an exception"),
+        (NOT_INTERNAL, "", "run.allowedIngress, which does not allow internal. Ask for an exception that also allows"),
+        (ONLY_BALANCED, "iap = true\n", "which does not allow ALLOW_INTERNAL_ONLY. Ask for an exception"),
+        (BOTH_LISTS, "", "in my-project: run.allowedIngress, which does not allow internal. Ask for an exception"),
         ({}, "", ""),
     ],
 )
