@@ -208,8 +208,10 @@ class IngestStatus:
     def belongs_to(self, request: Reading) -> bool:
         """Return whether this is the status of `request`, by the rule of the SQL function is_same_request."""
         content = None if isinstance(request, Deletion) else request.content_hash
-        names = {request.external_id, None if content and self.state is IngestState.DELETED else request.external_id}
-        return self.content_hash == content and self.external_id in names
+        # A request whose memory was deleted later is reported as deleted, too, but it keeps its memory_id.
+        was_never_stored = content is not None and self.state is IngestState.DELETED and self.memory_id is None
+        is_same_record = self.external_id == request.external_id or (was_never_stored and self.external_id is None)
+        return self.content_hash == content and is_same_record
 
 
 @dataclass(frozen=True, kw_only=True)

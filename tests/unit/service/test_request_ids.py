@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.memory import IngestState, Reading
-from mnemosyne.domain.message import decode
+from mnemosyne.domain.memory import IngestRequest, IngestState, Reading
+from mnemosyne.domain.message import FORGOTTEN, as_failed, decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.service import deliveries
 from mnemosyne.service.deliveries import Push
@@ -99,17 +99,44 @@ def test_an_invalid_record_under_a_used_id_is_a_dead_letter(
     assert letter.cause.startswith("given up" if is_late else "another request has the id of an invalid memory")
 
 
+def _reading(record: dict[str, Any]) -> Reading:
+    message = decode(Published(message_id="2", data=json.dumps(record).encode(), attributes={}), allowed_namespace="ns")
+    readings: list[Reading] = [*message.requests, *message.deletions, *message.rejected]
+    (reading,) = readings
+    return reading
+
+
 @pytest.mark.parametrize(("first", "second"), [*DIFFERENT.values(), *SAME.values()], ids=[*DIFFERENT, *SAME])
 def test_a_status_belongs_to_the_requests_that_are_no_conflict(
     services: FakeServices, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     _push(services, first)
     status = status_of(services.memories, UUID(ID))
-    message = decode(Published(message_id="2", data=json.dumps(second).encode(), attributes={}), allowed_namespace="ns")
-    readings: list[Reading] = [*message.requests, *message.deletions, *message.rejected]
-    (request,) = readings
     is_same = (first, second) in SAME.values() and status.state is not IngestState.FAILED
-    assert status.belongs_to(request) == is_same
+    assert status.belongs_to(_reading(second)) == is_same
+
+
+@pytest.mark.parametrize(("first", "second", "is_same"), [(TEA, TEA, True), (A, A, True), (TEA, A, False), (A, TEA, False)])
+def test_the_status_of_a_deleted_memory_belongs_to_its_record_only(
+    services: FakeServices, first: dict[str, Any], second: dict[str, Any], is_same: bool
+) -> None:
+    _push(services, first)
+    (memory,) = list_memories(services.memories)
+    services.memories.delete(memory.id)
+    status = status_of(services.memories, UUID(ID))
+    assert (status.state, status.belongs_to(_reading(second))) == (IngestState.DELETED, is_same)
+    _push(services, second, number=2)
+    assert len(services.memories.dead_letters(10)) == (0 if is_same else 1)
+
+
+def test_the_status_of_a_forgotten_content_without_a_source_belongs_to_each_record(services: FakeServices) -> None:
+    reading = _reading(TEA)
+    assert isinstance(reading, IngestRequest)
+    services.memories.record_deleted([as_failed(reading, FORGOTTEN)])
+    status = status_of(services.memories, UUID(ID))
+    assert (status.state, status.belongs_to(reading), status.belongs_to(_reading(A))) == (IngestState.DELETED, True, True)
+    _push(services, A, number=2)
+    assert services.memories.dead_letters(10) == []
 
 
 @pytest.mark.parametrize(("first", "second"), SAME.values(), ids=SAME)
