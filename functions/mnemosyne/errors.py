@@ -115,9 +115,9 @@ class StatementTimeout(Unavailable):
 class ItemUnavailable(Unavailable):
     """Raised when one message or memory cannot be processed now, although others can. Nothing was changed.
 
-    If this error persists for `max_delivery_attempts` deliveries of a message, the message can become a dead letter,
-    which an operator can publish again. During an outage of a service, in contrast, no message becomes a dead letter:
-    messages are delivered again.
+    After `max_delivery_attempts` deliveries that failed with any error, Pub/Sub sends a message to the service
+    `dead_letter`. If storing the message fails there with this error twice in a row, the message becomes a dead letter,
+    which an operator can publish again. During an outage of a service, in contrast, messages are delivered again.
     """
 
 

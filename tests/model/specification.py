@@ -35,9 +35,9 @@ class Model(Requests):
         """Deliver a message to `dead_letter`; `late` if Pub/Sub would soon delete it. Raises AgainError."""
         read = decode(message)
         cause = ""
-        if not late:
+        for callback in () if late else (meanwhile, None):
             try:
-                self.ingest(message, faults, meanwhile)
+                self.ingest(message, faults, callback)
                 return
             except AgainError as exc:
                 if not exc.of_item:

@@ -106,7 +106,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     `ingest` has failed at the message `max_delivery_attempts` times. If the message cannot be stored here either, the
     result depends on the cause:
 
-    - The message itself is the cause: the message becomes a dead letter.
+    - The message itself is the cause, also at a second attempt: the message becomes a dead letter.
     - Another service fails: the message is delivered again, so that an outage makes no dead letters.
     - Pub/Sub will delete the message within LAST_DAY: the message becomes a dead letter.
     - An internal error occurs: the message becomes a dead letter, because no other service handles it afterwards.
@@ -114,7 +114,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     cause, kind = "", DeadLetterKind.EXPIRED
     if not push.expires_soon:
         try:
-            store(push, services)
+            _store_with_retry(push, services)
         except ItemUnavailable as exc:
             cause, kind = str(exc), DeadLetterKind.UNSTORABLE
         except ServiceError:
@@ -134,6 +134,22 @@ def give_up(push: Push, services: SubscriberServices) -> None:
             f"a bug in Mnemosyne while the message was dead-lettered: {type(exc).__name__}", DeadLetterKind.CRASHED
         )
         dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(push.allowed_namespace or ""))
+
+
+def _store_with_retry(push: Push, services: SubscriberServices) -> None:
+    """Store the memories of a message. If only a single memory cannot be stored, try once more.
+
+    The error of a single memory may be temporary, for example because the database was slow at the end of an outage. If
+    the first attempt took long, the function does not try again, because both attempts must end before the timeout of
+    the service.
+    """
+    start = time.monotonic()
+    try:
+        store(push, services)
+    except ItemUnavailable:
+        if time.monotonic() - start > DELIVERY_SECONDS / 2:
+            raise
+        store(push, services)
 
 
 def _make_dead_letter(push: Push, services: SubscriberServices, cause: str, kind: DeadLetterKind) -> None:

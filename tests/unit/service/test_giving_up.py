@@ -1,11 +1,13 @@
 """The function `dead_letter` gives a message up if the message itself fails there, whatever the texts of the errors."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from mnemosyne.ports.embedder import Vector
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import ItemUnavailable, Unavailable
 from mnemosyne.service import deliveries
@@ -61,6 +63,24 @@ def test_a_message_that_fails_here_is_a_dead_letter_with_the_latest_cause(servic
     assert (letter.message_id, letter.cause) == ("2", "the model fails (Request id: 18)")
     if prepare is not _failed:
         assert status_of(services.memories, UUID(ID)).error == letter.cause
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_message_is_stored_after_a_temporary_error_unless_the_first_attempt_was_slow(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    embed_documents = services.embedder.embed_documents
+
+    def fail_once(texts: Sequence[str]) -> Sequence[Vector]:
+        monkeypatch.setattr(services.embedder, "embed_documents", embed_documents)
+        raise ItemUnavailable("the statement took too long")
+
+    monkeypatch.setattr(services.embedder, "embed_documents", fail_once)
+    if is_slow:
+        monkeypatch.setattr(deliveries, "DELIVERY_SECONDS", 0.0)
+    deliveries.give_up(_push(TEA, 1), services)
+    assert len(services.memories.dead_letters(10)) == (1 if is_slow else 0)
+    assert status_of(services.memories, UUID(ID)).state == ("dead_lettered" if is_slow else "stored")
 
 
 @pytest.mark.parametrize("record", [TEA, {**TEA, "content": "black tea"}, {"op": "delete", "request_id": ID}])
