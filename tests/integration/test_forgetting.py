@@ -308,12 +308,13 @@ TWICE = "01932c07-8000-7000-8000-000000000001"
 QUOTA = "the namespace's quota of 0 memories is used up: delete some"
 NEWER = "schema_version 2 is newer than this reader, which knows 1"
 CONFLICT = "another content or record has this request's id: publish it under a new id"
-REFUSED = "another request has the id of an invalid memory or deletion: correct it"
+REFUSED = "another request has the id of an invalid memory or deletion: correct it, and publish it under a new id"
 CAUSES = {
     QUOTA: QUOTA,
     NEWER: NEWER,
     f"{CONFLICT} (request 1)": CONFLICT,
-    f"{REFUSED} (request 1: tags must be an array, got a pot)": REFUSED,
+    f"{REFUSED}; error: tags must be an array, got a pot (request 1)": "",
+    f"{CONFLICT} (request 1); {REFUSED}; error: tags must be an array, got a pot (request 2)": CONFLICT,
     "the embedding service answered 500: a pot of tea": "",
 }
 

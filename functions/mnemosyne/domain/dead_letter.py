@@ -17,7 +17,7 @@ class DeadLetterKind(StrEnum):
     UNREADABLE = "unreadable"
     """The message, or a part of it, could not be parsed."""
     CONFLICT = "conflict"
-    """Another content was stored earlier under the same request id."""
+    """Another request with the same id already has a final outcome."""
     NOTIFICATION = "notification"
     """The notification about an object in a bucket could not be read."""
     OVER_QUOTA = "over_quota"
@@ -65,8 +65,8 @@ _ABOUT = {
         f"{_SHOW}, and tell the publisher",
     ),
     DeadLetterKind.CONFLICT: (
-        "another content is stored under the same request id",
-        "let the publisher publish the change under a new id",
+        "another request with the same id already has a final outcome",
+        "let the publisher publish the memory or deletion under a new id",
     ),
     DeadLetterKind.NOTIFICATION: (
         "the notification of a bucket cannot be read",

@@ -18,9 +18,9 @@ log = EventLog(__name__)
 OVER_QUOTA_LIMIT = 200
 """If a namespace has this number of dead letters, further messages that exceed the quota are not stored."""
 CONFLICT_LIMIT = 200
-"""If a namespace has this number of dead letters, further messages of the kind CONFLICT are not stored. The request id
-of such a message belongs to another content. Without this limit, callers could fill the database with such messages,
-because dead letters do not count towards the quota."""
+"""If a namespace has this number of dead letters, further messages of the kind CONFLICT are not stored. Another
+request has the request id of a memory or deletion in such a message. Without this limit, callers could fill the
+database with such messages, because dead letters do not count towards the quota."""
 UNREADABLE_LIMIT = 10_000
 """If a namespace has this number of dead letters, further messages that cannot be read, or have a newer schema version,
 are not stored. The limit is higher than CONFLICT_LIMIT, because no request reports the contents of such a message, and
@@ -120,8 +120,9 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "Memor
 
     Invalid requests are recorded as failed. If the message has a newer schema version than the server supports, and the
     namespace has too many dead letters, the message is not stored, and all its requests are recorded as failed. Returns
-    the dead letter, or None if there is no new dead letter, for example because all valid requests are already stored
-    with the same content.
+    the dead letter, or None if no dead letter is needed, for example because all valid requests are already stored with
+    the same content. If the returned dead letter has an unreported part, it may not be stored yet, and the caller must
+    store it.
     """
     invalid = () if message.retry_reason else reject_invalid(message, memories=memories)
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)

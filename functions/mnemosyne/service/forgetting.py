@@ -30,11 +30,11 @@ LETTERS_AT_ONCE = 10
 MB."""
 _PARTLY_FORGOTTEN = "a part of the message was forgotten"
 _WITHOUT_TEXTS = re.compile(
-    "the namespace's quota of |another (content or record|request) has |schema_version |given up after |"
+    "the namespace's quota of |another (content or record|request) has this |schema_version |given up after |"
     "a bug in Mnemosyne"
 )
-"""Beginnings of causes that quote no text of the message before their first parenthesis. Errors of services may quote a
-text."""
+"""Beginnings of causes that quote no text of the message before their first parenthesis. Errors of services and of
+invalid memories may quote a text."""
 
 
 def begin(selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore") -> UUID:

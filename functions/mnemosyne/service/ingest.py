@@ -104,10 +104,10 @@ class Stored:
         if ids := list(self.undeleted):
             conflicts.append(f"another request has this deletion's id: publish it under a new id {name(ids)}")
         if self.invalid:
-            about = name([f"{self.invalid[0].request_id}: {self.invalid[0].error}", *self.invalid[1:]])
+            about = f"{self.invalid[0].error} {name([request.request_id for request in self.invalid])}"
             conflicts.append(
                 "another request has the id of an invalid memory or deletion: correct it, and publish it under a new "
-                f"id {about}"
+                f"id; error: {about}"
             )
         return "; ".join(conflicts)
 

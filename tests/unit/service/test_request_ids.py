@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.memory import IngestRequest, IngestState, Reading
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, Reading
 from mnemosyne.domain.message import FORGOTTEN, as_failed, decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.service import deliveries
@@ -86,6 +86,12 @@ def test_another_record_under_an_id_of_the_same_message_is_a_dead_letter(
     assert letter.cause == f"memories[1] has the request_id {ID} of another memory"
 
 
+def _failure(record: dict[str, Any]) -> FailedRequest:
+    reading = _reading(record)
+    assert isinstance(reading, FailedRequest)
+    return reading
+
+
 @pytest.mark.parametrize("is_late", [False, True], ids=["", "late"])
 @pytest.mark.parametrize(("first", "second"), INVALID.values(), ids=INVALID)
 def test_an_invalid_record_under_a_used_id_is_a_dead_letter(
@@ -96,7 +102,13 @@ def test_an_invalid_record_under_a_used_id_is_a_dead_letter(
     assert _states(services) == (IngestState.STORED, 1, 1)
     (letter,) = services.memories.dead_letters(10)
     assert letter.has_unreported_part
-    assert letter.cause.startswith("given up" if is_late else "another request has the id of an invalid memory")
+    if is_late:
+        assert letter.cause.startswith("given up after")
+    else:
+        advice = (
+            "another request has the id of an invalid memory or deletion: correct it, and publish it under a new id"
+        )
+        assert letter.cause == f"{advice}; error: {_failure(second).error} (request {ID})"
 
 
 def _reading(record: dict[str, Any]) -> Reading:
@@ -116,7 +128,9 @@ def test_a_status_belongs_to_the_requests_that_are_no_conflict(
     assert status.belongs_to(_reading(second)) == is_same
 
 
-@pytest.mark.parametrize(("first", "second", "is_same"), [(TEA, TEA, True), (A, A, True), (TEA, A, False), (A, TEA, False)])
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"), [(TEA, TEA, True), (A, A, True), (TEA, A, False), (A, TEA, False)]
+)
 def test_the_status_of_a_deleted_memory_belongs_to_its_record_only(
     services: FakeServices, first: dict[str, Any], second: dict[str, Any], is_same: bool
 ) -> None:
@@ -134,7 +148,11 @@ def test_the_status_of_a_forgotten_content_without_a_source_belongs_to_each_reco
     assert isinstance(reading, IngestRequest)
     services.memories.record_deleted([as_failed(reading, FORGOTTEN)])
     status = status_of(services.memories, UUID(ID))
-    assert (status.state, status.belongs_to(reading), status.belongs_to(_reading(A))) == (IngestState.DELETED, True, True)
+    assert (status.state, status.belongs_to(reading), status.belongs_to(_reading(A))) == (
+        IngestState.DELETED,
+        True,
+        True,
+    )
     _push(services, A, number=2)
     assert services.memories.dead_letters(10) == []
 

@@ -78,7 +78,7 @@ class _LookUp:
     busy: frozenset[UUID] = frozenset()
     """Ids of the requests whose id, record key or content another delivery has locked."""
     conflicting: frozenset[UUID] = frozenset()
-    """Request ids that were used earlier for another content."""
+    """Request ids that were used earlier for another content or record."""
     quota: Quota = field(default_factory=Quota)
     """Usage and limits of the namespace. Only set if the claim stores memories."""
     forgettings: int = 0
@@ -149,7 +149,7 @@ class Claim:
         self.quota = result.quota
         """Usage and limits of the namespace. Only set if there are `new` requests."""
         self.conflicting = [request.request_id for request in requests if request.request_id in result.conflicting]
-        """Request ids that were used earlier for another content."""
+        """Request ids that were used earlier for another content or record."""
         remaining = [request for request in requests if request.request_id not in result.already_final]
         self.busy = [request for request in remaining if request.request_id in result.busy]
         """Requests whose id, record key or content another delivery has locked."""

@@ -149,10 +149,9 @@ class ObjectImports(NamespaceRows):
         ]
 
     def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
-        """Return those ids of `requests` that were used before for a different request.
+        """Return those ids of `requests` that another request with a final outcome has.
 
-        The earlier request is different if it had another content than the request in `requests`, or deleted another
-        record.
+        The SQL function is_same_request compares the contents and the records of the two requests.
         """
         fields = [
             {
