@@ -69,7 +69,7 @@ class Delivery:
                 raise AgainError(message.retry_reason, of_item=True)
             self.model.record_unstored(message.rejected, "failed")
             if not message.dead_letter_reason:
-                self.stored.conflicting |= self.model.have_others(message.rejected)
+                self.stored.conflicting |= self.model.have_others(message.rejected, message.published)
             if message.deletions:
                 busy, conflicting = self.model.delete_records(message.deletions)
                 self.stored.busy |= busy

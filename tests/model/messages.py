@@ -18,6 +18,8 @@ CONTENTS = ("a", "b", "c", *TROUBLESOME)
 IDS = [str(UUID(int=0x0192F3A4_0000_7000_8000_000000000000 + n)) for n in range(3)]
 """Request ids that publishers give, sometimes to different contents."""
 SECONDS = st.integers(0, 3)
+PUBLISHED = SECONDS | st.integers(0, 3).map(lambda second: 10**9 + second)
+"""Seconds after NOW at which messages are published: before or after every outcome."""
 
 
 def _at(second: int) -> str:
@@ -43,7 +45,7 @@ def messages(draw: st.DrawFn) -> tuple[bytes, dict[str, str]]:
     records = draw(st.lists(_records(), min_size=1, max_size=3))
     version = 2 if draw(st.integers(0, 11)) == 0 else 1
     data = orjson.dumps({"memories": records, "schema_version": version})
-    return data, {FIRST_PUBLISHED: _at(draw(SECONDS))}
+    return data, {FIRST_PUBLISHED: _at(draw(PUBLISHED))}
 
 
 def published(namespace: str, number: int, data: bytes, attributes: dict[str, str]) -> Published:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mnemosyne.domain.memory import Deletion, FailedRequest
@@ -94,11 +95,13 @@ class Requests(Memories):
             if self.record(ingest_request.request_id, event, error=ingest_request.error) and ingest_request.external_id:
                 self.requests[ingest_request.request_id].key = key_of(ingest_request)
 
-    def have_others(self, rejected: Sequence[FailedRequest]) -> bool:
-        """Whether the id of an invalid request belongs to another, final request."""
+    def have_others(self, rejected: Sequence[FailedRequest], published: datetime | None) -> bool:
+        """Whether the id of an invalid request belongs to another request, final before the message was published."""
         rows = [(row, request) for request in rejected if (row := self.requests.get(request.request_id))]
+        now = datetime.now(UTC)
         return any(
             row.state in FINAL
+            and not (published and published < now - timedelta(days=self.day - row.changed))
             and (row.content_hash, row.key) != (request.content_hash, key_of(request) if request.external_id else None)
             for row, request in rows
         )

@@ -43,10 +43,12 @@ def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause:
 
 
 def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> Sequence[FailedRequest]:
-    """Record the invalid requests of a message as failed, and return those that could not be recorded.
+    """Record the invalid requests of a message as failed, and return those that only a dead letter can report.
 
-    The id of such a request belongs to another request with a final outcome. Only a dead letter can report the failure.
-    The result is empty if the whole message becomes a dead letter, because it cannot be parsed.
+    The failure of a request cannot be recorded if another request with the same id already has a final outcome. If this
+    outcome is later than the publication of the message, nothing is reported, because the other request is probably
+    the correction of the invalid one. The result is also empty if the message has a `dead_letter_reason`, because the
+    message then becomes a dead letter anyway.
 
     If all memories of the namespace were forgotten (deleted for good) after the message was published, record the
     requests as deleted instead.
@@ -68,6 +70,7 @@ def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> Sequen
         if request.error != FORGOTTEN
         and (status := statuses.get(request.request_id))
         and status.state in FINAL
+        and not (message.published and is_before(message.published, status.updated_at))
         and not status.belongs_to(request)
     ]
 

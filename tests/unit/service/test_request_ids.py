@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -47,16 +48,23 @@ SAME = {
 }
 
 
-def _push(services: FakeServices, *records: dict[str, Any], number: int = 1, is_late: bool = False) -> None:
+def _push(
+    services: FakeServices,
+    *records: dict[str, Any],
+    number: int = 1,
+    is_late: bool = False,
+    published: timedelta = timedelta(minutes=1),
+) -> None:
+    """Deliver a message that was published `published` from now, so by default after all earlier outcomes."""
     body = records[0] if len(records) == 1 else {"memories": records}
-    age = timedelta(days=6.5) if is_late else timedelta()
     message = Published(
         message_id=str(number),
         data=json.dumps(body).encode(),
-        attributes={"first_published": "2026-05-20T12:00:00Z"},
-        publish_time=(datetime.now(UTC) - age).isoformat(),
+        attributes={},
+        publish_time=(datetime.now(UTC) + published).isoformat(),
     )
-    (deliveries.give_up if is_late else deliveries.store)(Push(message, 1, "ns"), services)
+    with patch.object(Push, "expires_soon", new=is_late):
+        (deliveries.give_up if is_late else deliveries.store)(Push(message, 1, "ns"), services)
 
 
 def _states(services: FakeServices) -> tuple[IngestState, int, int]:
@@ -105,10 +113,22 @@ def test_an_invalid_record_under_a_used_id_is_a_dead_letter(
     if is_late:
         assert letter.cause.startswith("given up after")
     else:
-        advice = (
-            "another request has the id of an invalid memory or deletion: correct it, and publish it under a new id"
-        )
+        advice = "another request has the id of an invalid memory or deletion: correct it, and publish it under a new id"
         assert letter.cause == f"{advice}; error: {_failure(second).error} (request {ID})"
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["", "late"])
+@pytest.mark.parametrize("first", [TEA, A, DELETION], ids=["memory", "record", "deletion"])
+def test_a_redelivery_of_an_invalid_record_that_was_corrected_under_its_id_changes_nothing(
+    services: FakeServices, first: dict[str, Any], is_late: bool
+) -> None:
+    invalid, sent = {**first, "timestamp": "tomorrow", "content": "black tea"}, timedelta(minutes=-5)
+    _push(services, invalid, published=sent)
+    _push(services, first, number=2, published=timedelta(minutes=-4))
+    states = _states(services)
+    _push(services, invalid, published=sent, is_late=is_late)
+    assert _states(services) == states
+    assert states[2] == 0
 
 
 def _reading(record: dict[str, Any]) -> Reading:
@@ -128,9 +148,7 @@ def test_a_status_belongs_to_the_requests_that_are_no_conflict(
     assert status.belongs_to(_reading(second)) == is_same
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "is_same"), [(TEA, TEA, True), (A, A, True), (TEA, A, False), (A, TEA, False)]
-)
+@pytest.mark.parametrize(("first", "second", "is_same"), [(TEA, TEA, True), (A, A, True), (TEA, A, False), (A, TEA, False)])
 def test_the_status_of_a_deleted_memory_belongs_to_its_record_only(
     services: FakeServices, first: dict[str, Any], second: dict[str, Any], is_same: bool
 ) -> None:
@@ -148,11 +166,7 @@ def test_the_status_of_a_forgotten_content_without_a_source_belongs_to_each_reco
     assert isinstance(reading, IngestRequest)
     services.memories.record_deleted([as_failed(reading, FORGOTTEN)])
     status = status_of(services.memories, UUID(ID))
-    assert (status.state, status.belongs_to(reading), status.belongs_to(_reading(A))) == (
-        IngestState.DELETED,
-        True,
-        True,
-    )
+    assert (status.state, status.belongs_to(reading), status.belongs_to(_reading(A))) == (IngestState.DELETED, True, True)
     _push(services, A, number=2)
     assert services.memories.dead_letters(10) == []
 
