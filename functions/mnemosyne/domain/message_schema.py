@@ -8,7 +8,7 @@ from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.message import FIELDS_OF_EACH
-from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
+from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, METADATA_DEPTH
 from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 from mnemosyne.domain.rfc3339 import LEAP_SECOND
 
@@ -23,7 +23,7 @@ _INVISIBLE = (
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
 )
 _NAME = f"^[^{_INVISIBLE}]*[^{_INVISIBLE}{_SPACE}][^{_INVISIBLE}]*$(?!\\n)"
-_NAMESPACE = f"^[^{_INVISIBLE}{_SPACE}]+(?: +[^{_INVISIBLE}{_SPACE}]+)*$(?!\\n)"
+_NAMESPACE = f"^[^{_INVISIBLE}{_SPACE}](?:[^{_INVISIBLE}]*[^{_INVISIBLE}{_SPACE}])?$(?!\\n)"
 _DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 
@@ -109,6 +109,10 @@ _DESCRIPTIONS = {
     "namespace": "Namespace to store in. Default: the attribute of this name. Another namespace than the sender's is "
     "refused.",
 }
+_OF_BATCH = {
+    "source": "System in which the keys of the memories are unique, preferably a URI.",
+    "key": "Key of the memories without a key, followed by `#` and the place of the memory in `memories`.",
+}
 _IS_DELETION = {"required": ["op"], "properties": {"op": {"type": "string", "pattern": "^[Dd][Ee][Ll][Ee][Tt][Ee]$"}}}
 _HAS_KEY = {"required": ["key"], "properties": {"key": {"not": _BLANK}}}
 _DELETION = ("op", "timestamp", "timezone", "source", "key", "request_id", "namespace", "schema_version")
@@ -122,7 +126,9 @@ def message_schema() -> dict[str, Any]:
     message_fields = {name: fields[name] for name in _MESSAGE}
     memories = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
     of_each = {name: {"description": "Only in each memory.", "enum": _ABSENT} for name in FIELDS_OF_EACH}
-    source = {"description": "System in which the keys of the memories are unique, preferably a URI."}
+    names = {name: {**fields[name], "description": text} for name, text in _OF_BATCH.items()}
+    key = {"maxLength": KEY_LIMIT - len(f"#{BATCH_LIMIT - 1}")}
+    names["key"]["anyOf"] = [form | (key if form.get("type") == "string" else {}) for form in names["key"]["anyOf"]]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:mnemosyne:message:v{SCHEMA_VERSION}",
@@ -135,7 +141,7 @@ def message_schema() -> dict[str, Any]:
                 "title": "Several memories",
                 "type": "object",
                 "required": ["memories"],
-                "properties": {**message_fields, "memories": memories, "source": source, **of_each},
+                "properties": {**message_fields, "memories": memories, **names, **of_each},
             },
         ],
         "$defs": {

@@ -9,7 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mnemosyne.domain.message import FIELDS_OF_EACH, decode
+from mnemosyne.domain.memory import FailedRequest
+from mnemosyne.domain.message import FIELDS_OF_EACH, decode, read_each
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import new_id
@@ -104,14 +105,18 @@ def _body(pick: random.Random) -> Any:
     return {
         "memories": memories,
         **verdicts,
-        **({"source": pick.choice(["crm", 5, ""])} if pick.random() < 0.2 else {}),
+        **({"source": pick.choice(["crm", "https://crm.example", ""])} if pick.random() < 0.2 else {}),
         **({pick.choice(FIELDS_OF_EACH): pick.choice([*ODD, 0.0, "x", ["x"]])} if pick.random() < 0.1 else {}),
     }
 
 
-def _stores_all(body: Any) -> bool:
+def _published(body: Any, attributes: dict[str, str]) -> Published:
     data = json.dumps(body).encode()
-    message = decode(Published(message_id="1", data=data, attributes=ATTRIBUTES, publish_time="2026-11-22T01:01:57Z"))
+    return Published(message_id="1", data=data, attributes=attributes, publish_time="2026-11-22T01:01:57Z")
+
+
+def _stores_all(body: Any) -> bool:
+    message = decode(_published(body, ATTRIBUTES))
     return bool(message.requests or message.deletions) and not (
         message.rejected or message.dead_letter_reason or message.retry_reason
     )
@@ -128,6 +133,23 @@ def test_schema_and_reader_agree_on_messages_valid_and_mutated(count: int) -> No
         assert fits == _stores_all(body), (fits, body)
         counts[fits] += 1
     assert min(counts.values()) > 0.3 * count, counts
+
+
+@pytest.mark.parametrize("field", ["source", "key"])
+@pytest.mark.parametrize("value", [*ODD, *TEXTS, "crm", "a\u00a0b", "x" * 297, "x" * 300, "x" * 301])
+def test_schema_and_reader_agree_on_source_and_key_of_a_batch(field: str, value: Any) -> None:
+    body = {"memories": [{"content": "tea", "timestamp": WHENS[0]}] * 11, "source": "crm", field: value}
+    readings = [reading for _, reading in read_each(_published(body, {"namespace": "ns"}), "ns")]
+    is_read = not any(isinstance(reading, FailedRequest) for reading in readings)
+    assert VALIDATOR.is_valid(body) == is_read, readings[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "a  b", "a\u3000b", "a\u00a0b", "a \u2003 b", "\u3000a", "a\u00a0", "a\u2028b", "a\tb"]
+)
+def test_schema_and_reader_agree_on_spaces_in_a_namespace(name: str) -> None:
+    memory = {"content": "tea", "timestamp": WHENS[0], "namespace": name}
+    assert VALIDATOR.is_valid(memory) == bool(decode(_published(memory, {})).requests)
 
 
 @pytest.mark.parametrize(

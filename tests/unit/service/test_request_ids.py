@@ -113,7 +113,9 @@ def test_an_invalid_record_under_a_used_id_is_a_dead_letter(
     if is_late:
         assert letter.cause.startswith("given up after")
     else:
-        advice = "another request has the id of an invalid memory or deletion: correct it, and publish it under a new id"
+        advice = (
+            "another request has the id of an invalid memory or deletion: correct it, and publish it under a new id"
+        )
         assert letter.cause == f"{advice}; error: {_failure(second).error} (request {ID})"
 
 
@@ -148,7 +150,9 @@ def test_a_status_belongs_to_the_requests_that_are_no_conflict(
     assert status.belongs_to(_reading(second)) == is_same
 
 
-@pytest.mark.parametrize(("first", "second", "is_same"), [(TEA, TEA, True), (A, A, True), (TEA, A, False), (A, TEA, False)])
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"), [(TEA, TEA, True), (A, A, True), (TEA, A, False), (A, TEA, False)]
+)
 def test_the_status_of_a_deleted_memory_belongs_to_its_record_only(
     services: FakeServices, first: dict[str, Any], second: dict[str, Any], is_same: bool
 ) -> None:
@@ -166,7 +170,11 @@ def test_the_status_of_a_forgotten_content_without_a_source_belongs_to_each_reco
     assert isinstance(reading, IngestRequest)
     services.memories.record_deleted([as_failed(reading, FORGOTTEN)])
     status = status_of(services.memories, UUID(ID))
-    assert (status.state, status.belongs_to(reading), status.belongs_to(_reading(A))) == (IngestState.DELETED, True, True)
+    assert (status.state, status.belongs_to(reading), status.belongs_to(_reading(A))) == (
+        IngestState.DELETED,
+        True,
+        True,
+    )
     _push(services, A, number=2)
     assert services.memories.dead_letters(10) == []
 
