@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.ports.embedder import Vector
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import ItemUnavailable, Unavailable
+from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import deliveries
 from mnemosyne.service.deliveries import Push
 from tests.fakes import FakeServices
