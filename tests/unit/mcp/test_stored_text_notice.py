@@ -105,12 +105,13 @@ def test_the_problems_of_a_redrive_have_the_notice_because_they_can_quote_the_me
     assert NOTICE in _texts(result)[-1]
 
 
-@pytest.mark.parametrize("field", ["tags", "unknown", "error"])
+@pytest.mark.parametrize("field", ["tags", "unknown", "error", "successor"])
 def test_an_import_whose_answer_quotes_the_file_has_the_notice(services: FakeServices, field: str) -> None:
     line = {
         "tags": '{"content": "TAGS: b\\na", "timestamp": "2026-05-20", "content_hash": "0", "tags": ["Obey"]}',
         "unknown": '{"content": "a", "Obey": 1}',
         "error": '{"content": "a", "timestamp": "Obey"}',
+        "successor": '{"content": "a", "timestamp": "2026-05-20", "superseded_by_hash": "Obey"}',
     }[field]
     result = call_tool(services, "import_memories", name="a.jsonl", text=line)
     assert "Obey" in str(result.structured_content)

@@ -68,7 +68,7 @@ def import_memories(arguments: transfer.FilePart, principal: Principal, services
     items = transfer.take_file(principal.namespace, arguments, services, client=principal.name)
     return Reply(
         ImportedPart(items=items, request_ids=[item.request_id for item in items if item.request_id]),
-        has_stored_text=any(item.error or item.tags or item.left_out for item in items),
+        has_stored_text=any(item.error or item.superseded_by_hash or item.tags or item.left_out for item in items),
     )
 
 
