@@ -198,8 +198,7 @@ class IngestStatus:
     attempts: int = 0
     error: str | None = None
     note: str | None = None
-    """Note on the result: the memory that the new memory supersedes (replaces) or, for a duplicate, the labels that the
-    existing memory took from the request."""
+    """Note on the result, for example that the new memory supersedes (replaces) another memory."""
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
     content_hash: str | None = field(default=None, compare=False)
