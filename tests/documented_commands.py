@@ -43,6 +43,7 @@ NOT_RUN = {
     r"claude ": "a program of somebody else; tests/conformance/test_claude_code.py drives it",
     r"npx -y @modelcontextprotocol/inspector ": "needs the npm registry; tests/conformance/clients drives it",
     r"git clone |cd mnemosyne$": "needs GitHub",
+    r"git checkout COMMIT$": "needs an earlier version",
     r"export MNEMOSYNE_URL=": "for `claude`",
     r"export MNEMOSYNE_": "names a deployment; tests/terraform/test_guide.py reads the settings",
     r"pip install \./infra/adk$": "needs PyPI; tests/conformance/test_adk.py installs it",
