@@ -1,6 +1,6 @@
 // The rating of a memory. Each person has one rating per memory. A different rating replaces the earlier one, and the
 // same rating again withdraws it.
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Button, Problem, useChange } from "./components.js";
 import { person } from "./health.js";
 import { call } from "./mcp.js";
@@ -15,7 +15,15 @@ export function countRatings(ratings = []) {
 
 export function useRatings(id, history, may) {
   const [changed, setChanged] = useState(null);
-  useEffect(() => setChanged(null), [history, useValue(person)]);
+  const who = useValue(person);
+  const last = useRef({ id });
+  useEffect(() => {
+    // The first history, and the name of the person, can arrive after a rating. They do not replace it.
+    const before = last.current;
+    const isReplaced = (before.history && before.history !== history) || (before.who && before.who !== who);
+    if (isReplaced || before.id !== id) setChanged(null);
+    last.current = { id, history, who };
+  }, [id, history, who]);
   const counts = changed ?? countRatings(history?.ratings);
   const rating = useChange("Rating", async (value) => {
     const isSame = counts.mine === value;
