@@ -6,23 +6,19 @@ from typing import Any
 import click
 
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.domain.names import NAMESPACE_CHARACTERS, namespace_name
 from mnemosyne.domain.parsing import SOURCE_LIMIT
-from mnemosyne.domain.pubsub_message import namespace_name
 from mnemosyne.domain.visible import first_invisible
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
 
-NAME_LIMIT = 200
-"""Maximum characters of a namespace, or of the name of a key."""
-
-
 def check_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Check the length and the characters of a name. This is a callback for click. Raises BadParameter."""
     if value is not None and not (namespace_name(value) and value.isprintable()):
         raise click.BadParameter(
-            f"must be 1 to {NAME_LIMIT} printable characters, without spaces at its ends, got {value!r}"
+            f"must be 1 to {NAMESPACE_CHARACTERS} printable characters, without spaces at its ends, got {value!r}"
         )
     return value
 

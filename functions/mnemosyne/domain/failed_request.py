@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mnemosyne.domain.memory import FIRST_WORDS, ExternalId, FailedRequest, content_hash
+from mnemosyne.domain.names import storable_name
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, uuid
-from mnemosyne.domain.pubsub_message import storable_name
 from mnemosyne.domain.text_checks import storable
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import refused_id

@@ -26,6 +26,7 @@ from mnemosyne.domain.memory import (
     Request,
     content_hash,
 )
+from mnemosyne.domain.names import namespace_problem, storable_name
 from mnemosyne.domain.parsing import (
     KEY_LIMIT,
     Content,
@@ -41,7 +42,6 @@ from mnemosyne.domain.parsing import (
     excerpt,
     parse,
 )
-from mnemosyne.domain.pubsub_message import namespace_problem, storable_name
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, version_id
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from mnemosyne.domain.names import namespace_name
 from mnemosyne.domain.principal import Scope, scopes_of
-from mnemosyne.domain.pubsub_message import namespace_name
 from mnemosyne.domain.redirect_uris import is_same, split_uri
 
 REQUEST_SECONDS = 600

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import BinaryIO, Self
 
 from mnemosyne.domain.memory import IngestStatus
+from mnemosyne.domain.names import storable_name
 from mnemosyne.domain.parsing import SOURCE_LIMIT
-from mnemosyne.domain.pubsub_message import storable_name
 from mnemosyne.domain.visible import escape
 from mnemosyne.errors import InvalidRequest
 

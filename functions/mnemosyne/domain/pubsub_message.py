@@ -9,9 +9,6 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.parsing import excerpt
-from mnemosyne.domain.text_checks import surrogate_problem
-from mnemosyne.domain.visible import first_invisible
 from mnemosyne.errors import InvalidRequest
 
 COUNT_LIMIT = 100
@@ -42,8 +39,6 @@ def _attribute_problem(name: str, value: str) -> str:
     return ""
 
 
-NAMESPACE_CHARACTERS = 200
-"""Maximum characters of a namespace, as in the credentials that read it."""
 PUBSUB_ATTRIBUTES = ("CloudPubSubDeadLetter", "goog")
 """Prefixes of attributes that Pub/Sub adds to messages that it forwards to a dead-letter topic, and to messages of
 topics with a schema."""
@@ -130,21 +125,6 @@ class Published:
         return list(ids)
 
 
-def namespace_problem(name: object, namespace: str) -> str:
-    """Return an error if the message names another namespace than `namespace`; else an empty string."""
-    return "" if namespace_name(name) == namespace else f"namespace must be {excerpt(namespace)}, got {excerpt(name)}"
-
-
-def namespace_name(value: object) -> str:
-    """Return the namespace that a message names; empty if it is invalid.
-
-    A namespace is one line of visible characters without white space at its ends. Otherwise a line break at the end of
-    an attribute would select another namespace, which nobody can read.
-    """
-    name = storable_name(value, characters=NAMESPACE_CHARACTERS)
-    return "" if name != name.strip() or first_invisible(name) else name
-
-
 def cloud_event(
     kind: str, id_: str, at: str | None, data: Mapping[str, Any], *copied: str
 ) -> tuple[bytes, dict[str, str]]:
@@ -164,15 +144,3 @@ def cloud_event(
     }
     valid = {name: value for name, value in attributes.items() if value and len(value.encode()) <= VALUE_BYTES}
     return orjson.dumps(data), valid
-
-
-def storable_name(value: object, *, characters: int) -> str:
-    """Return a text or whole number as text; empty if it is blank, too long or cannot be stored."""
-    text = value
-    if isinstance(value, float):  # above 2**53, a float may differ from the number in the JSON text
-        text = str(int(value)) if abs(value) <= 2**53 and value.is_integer() else ""
-    elif isinstance(value, int) and not isinstance(value, bool):
-        text = str(value) if -(2**63) <= value < 2**64 else ""
-    if not isinstance(text, str) or not text.strip() or len(text) > characters:
-        return ""
-    return "" if "\x00" in text or surrogate_problem(text) else text

@@ -19,8 +19,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from mnemosyne.domain.health import Check
+from mnemosyne.domain.names import namespace_name
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.pubsub_message import Published, namespace_name
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import InvalidRequest, ServiceError, Unauthorized, Unavailable
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.health import deep_health, health_routes

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeGuard
 
+from mnemosyne.domain.names import namespace_name
 from mnemosyne.domain.oauth import verified_email
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, hash_secret, scopes_of
-from mnemosyne.domain.pubsub_message import namespace_name
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -151,18 +151,22 @@ def store(
         result.outcomes |= deleted.outcomes
         result.busy |= deleted.busy
         result.undeleted = deleted.conflicting
-    for outcome in result.outcomes.values():
+    _log_outcomes(message.namespace, result.outcomes.values())
+    if result.busy:
+        raise Unavailable("another delivery is storing a request with the same id, key or content")
+    return result
+
+
+def _log_outcomes(namespace: str, outcomes: Iterable[IngestStatus]) -> None:
+    for outcome in outcomes:
         log.info(
             "ingest_outcome",
-            namespace=message.namespace,
+            namespace=namespace,
             request_id=outcome.request_id,
             state=outcome.state,
             memory_id=outcome.memory_id,
             **({"attempts": outcome.attempts} if outcome.attempts > 1 else {}),
         )
-    if result.busy:
-        raise Unavailable("another delivery is storing a request with the same id, key or content")
-    return result
 
 
 def _store_all(

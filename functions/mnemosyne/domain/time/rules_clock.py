@@ -91,10 +91,10 @@ def _at_noon(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.clock(day, 12) if day is not None else None
 
 
-@RULES.rule(r"(?:at )?midnight(?P<text> last night)", r"(?P<text>tonight|last night)(?: at)? midnight")
+@RULES.rule(r"(?:at )?midnight (?P<text>last night)", r"(?P<text>tonight|last night)(?: at)? midnight")
 def _at_midnight(grammar: Grammar, match: Match) -> Span | None:
     """Return the span from the midnight of a night. The midnight of a day may be its beginning or its end."""
-    day, _ = _day_and_part(grammar, match["text"].strip())
+    day, _ = _day_and_part(grammar, match["text"])
     return grammar.calendar.clock(day, 24) if day is not None else None
 
 
