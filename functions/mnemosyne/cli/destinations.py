@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,7 +16,15 @@ from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.terminal import say
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.batches import batches
-from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import (
+    BATCH_LIMIT,
+    Deletion,
+    FailedRequest,
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    Request,
+)
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange, removes_tags
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import VALUES, max_values
@@ -79,8 +88,8 @@ class PubSubDestination(_PollingDestination):
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         return self._ask_if_available(lambda: self._services.memories_of(self.namespace).statuses(request_ids))
 
-    def content_hash(self, status: IngestStatus) -> str | None:
-        return status.content_hash
+    def belongs_to(self, status: IngestStatus, reading: Request) -> bool:
+        return status.belongs_to(reading)
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         self._services.memories_of(self.namespace).update(memory_id, change)
@@ -133,14 +142,17 @@ class McpDestination(_PollingDestination):
         answer = self._client.call("ingest_status", ids)
         return {
             status.request_id: status
-            for status in _STATUSES.validate_python(answer["requests"])
+            for status in _STATUSES.validate_python([_with_external_id(request) for request in answer["requests"]])
             if status.state is not IngestState.UNKNOWN  # the request was never sent, or has not reached the server yet
         }
 
-    def content_hash(self, status: IngestStatus) -> str | None:
-        with suppress(NotFound):
-            return str(self._client.call("get_memory", {"id": str(status.memory_id)})["content_hash"])
-        return None
+    def belongs_to(self, status: IngestStatus, reading: Request) -> bool:
+        """Whether the status belongs to the request. The content of a deleted memory is unknown and counts as equal."""
+        content = reading.content_hash if isinstance(reading, IngestRequest) else None
+        if status.memory_id and status.state is not IngestState.DELETED:
+            with suppress(NotFound):
+                content = self._client.call("get_memory", {"id": str(status.memory_id)})["content_hash"]
+        return replace(status, content_hash=content).belongs_to(reading)
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         arguments: dict[str, Any] = {"id": str(memory_id)}
@@ -151,6 +163,12 @@ class McpDestination(_PollingDestination):
         self._client.call("update_memory", arguments)
         if change.tags and removes_tags(change.tags):  # the word has removed all tags, and is also the only new tag
             self._client.call("update_memory", {"id": str(memory_id), "add_tags": list(change.tags)})
+
+
+def _with_external_id(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the status of a request, with its source and key as the external id."""
+    has_key = request.get("source") is not None
+    return {**request, "external_id": {"source": request["source"], "key": request["key"]} if has_key else None}
 
 
 def _failure_fields(failure: FailedRequest) -> dict[str, str]:

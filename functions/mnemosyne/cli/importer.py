@@ -13,7 +13,7 @@ from mnemosyne.cli.import_batch import Batch
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.journal import Failure, Journal, Published
 from mnemosyne.domain.batches import batches
-from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus, Request
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
@@ -50,8 +50,8 @@ class Destination(Protocol):
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the known outcomes of requests. The result is empty while the system is unavailable."""
 
-    def content_hash(self, status: IngestStatus) -> str | None:
-        """Return the hash of the content that the request has stored, or None if the hash is unknown."""
+    def belongs_to(self, status: IngestStatus, reading: Request) -> bool:
+        """Whether an earlier outcome belongs to this request, and not to another request with the same id."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change the tags of a stored memory, or set the memory that supersedes (replaces) it."""
@@ -175,15 +175,6 @@ def _find_earlier(batch: Batch, destination: Destination) -> None:
     batch.earlier = {request_id: outcome for request_id, outcome in outcomes.items() if outcome.state in failed_states}
 
 
-def _belongs_to(status: IngestStatus, record: Record, destination: Destination) -> bool:
-    """Whether an earlier outcome belongs to this record, and not to another record with the same request id."""
-    if not record.names_request or status.state is IngestState.DELETED:
-        return True
-    if not isinstance(record.reading, IngestRequest):
-        return False
-    return destination.content_hash(status) in (None, record.reading.content_hash)
-
-
 def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
     """Store new outcomes in the batch, and return the number of records that have thereby got an outcome."""
     statuses = {
@@ -205,7 +196,12 @@ def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: De
         if (is_present or record.is_repeated) and state is IngestState.STORED:
             state = IngestState.DUPLICATE
         error = "" if state in _SUCCESSES else status.error or state
-        if is_present and not _belongs_to(status, record, destination):
+        if (
+            is_present
+            and record.names_request
+            and not isinstance(reading, FailedRequest)
+            and not destination.belongs_to(status, reading)
+        ):
             error = f"request_id must be unique, got {reading.request_id}: an earlier request has it"
         if error:
             batch.states["failed"] += 1

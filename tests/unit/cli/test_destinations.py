@@ -108,6 +108,31 @@ def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(
     assert len(list_memories(services.memories_of(LOCAL.namespace))) == 2
 
 
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["stored", "deleted"])
+def test_a_status_over_mcp_belongs_only_to_the_same_record(
+    over_mcp: McpDestination, services: FakeServices, is_deleted: bool
+) -> None:
+    request_id, sent = new_id(), {"source": "crm", "key": "a"}
+
+    def item(**fields: str) -> Item:
+        return Item("f:1", {"content": "tea", "timestamp": "2026-05-20", "request_id": str(request_id), **fields})
+
+    def read(**fields: str) -> Any:
+        return read_item(item(**fields), Defaults(new_id=over_mcp.new_id))
+
+    over_mcp.send([Record(item(**sent), read(**sent))], Source("f"))
+    _deliver(services)
+    status = over_mcp.outcomes([request_id])[request_id]
+    assert status.memory_id
+    if is_deleted:
+        services.memories_of(LOCAL.namespace).delete(status.memory_id)
+        status = over_mcp.outcomes([request_id])[request_id]
+    assert over_mcp.belongs_to(status, read(**sent))
+    for other in ({"source": "crm", "key": "b"}, {"source": "files", "key": "a"}, {}):
+        assert not over_mcp.belongs_to(status, read(**other))
+    assert over_mcp.belongs_to(status, read(**sent, content="coffee")) == is_deleted  # the deleted content is unknown
+
+
 def test_records_with_more_values_than_a_call_may_have_are_sent_over_mcp_in_several_calls(
     over_mcp: McpDestination, services: FakeServices
 ) -> None:

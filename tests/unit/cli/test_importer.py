@@ -29,6 +29,7 @@ from mnemosyne.domain.memory import (
     IngestRequest,
     IngestState,
     IngestStatus,
+    Request,
     content_hash,
 )
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -52,6 +53,7 @@ class FakeDestination:
         self.refused: list[FailedRequest] = []
         self.ended: dict[UUID, IngestStatus] = {}
         self.requests: dict[UUID, str] = {}
+        self.external_ids: dict[UUID, ExternalId | None] = {}
         self.memories: dict[str, UUID] = {}
         self.changes: list[tuple[UUID, MemoryChange]] = []
         self.questions = 0
@@ -69,6 +71,7 @@ class FakeDestination:
                 case IngestRequest():
                     self.sent.append(record.reading.content)
                     self.requests[record.reading.request_id] = record.reading.content
+                    self.external_ids[record.reading.request_id] = record.reading.external_id
                 case FailedRequest():
                     self.refused.append(record.reading)
                     self.requests[record.reading.request_id] = ""
@@ -97,8 +100,9 @@ class FakeDestination:
             )
         return self.ended[request_id]
 
-    def content_hash(self, status: IngestStatus) -> str | None:
-        return content_hash(self.requests[status.request_id])
+    def belongs_to(self, status: IngestStatus, reading: Request) -> bool:
+        hash_, external_id = content_hash(self.requests[status.request_id]), self.external_ids[status.request_id]
+        return replace(status, content_hash=hash_, external_id=external_id).belongs_to(reading)
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         if change.superseded_by == memory_id:
@@ -236,6 +240,19 @@ def test_a_request_id_of_an_earlier_import_is_a_duplicate_or_with_other_content_
     summary = run(after, destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert summary.states == {"duplicate": 1, "failed": 1}
     assert summary.failures == [("f:2", f"request_id must be unique, got {second}: an earlier request has it")]
+
+
+@pytest.mark.parametrize("other", [{"source": "crm", "key": "b"}, {"source": "files", "key": "a"}, {}])
+def test_a_request_id_of_an_earlier_import_of_another_record_is_a_failure(
+    tmp_path: Path, other: dict[str, str]
+) -> None:
+    request_id, destination = str(new_id()), FakeDestination()
+    run([_named("f:1", "one", request_id=request_id, source="crm", key="a")], destination,
+        Journal(tmp_path / "j", "here"), lambda count: None)  # fmt: skip
+    destination.questions = 1  # the next answer has the outcomes
+    after = [_named("f:1", "one", request_id=request_id, **other)]
+    summary = run(after, destination, Journal(tmp_path / "j2", "here"), lambda count: None)
+    assert summary.failures == [("f:1", f"request_id must be unique, got {request_id}: an earlier request has it")]
 
 
 @pytest.mark.parametrize("content", ["a lone \udcff surrogate", "a NUL \x00", "x" * 100_001])

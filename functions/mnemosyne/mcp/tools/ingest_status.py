@@ -51,14 +51,16 @@ class RequestStatus(Result):
     attempts: int
     error: str | None
     note: str | None = None
+    source: str | None = None
+    key: str | None = None
     updated_at: datetime | None
     similar: list[HintedMemory] | None = None
     may_replace: list[HintedMemory] | None = None
 
     @property
     def has_stored_text(self) -> bool:
-        """Whether the status can contain text of memories. Errors and notes can quote it."""
-        return bool(self.error or self.note or self.similar or self.may_replace)
+        """Whether the status can contain text of publishers. Errors and notes can quote it."""
+        return bool(self.error or self.note or self.source or self.similar or self.may_replace)
 
 
 class Statuses(Result):
@@ -75,7 +77,10 @@ def statuses(principal: Principal, request_ids: Sequence[UUID], services: Servic
     """
     memories = services.memories_of(principal.namespace)
     statuses = request_status.status(request_ids, memories=memories, clock=services.clock)
-    results = [RequestStatus.model_validate(status) for status in statuses]
+    results = [
+        RequestStatus.model_validate(status).model_copy(update=vars(status.external_id) if status.external_id else {})
+        for status in statuses
+    ]
     if len(results) == 1 and results[0].state is IngestState.STORED and results[0].memory_id:
         neighbours = memories.neighbours(results[0].memory_id)
         hints = {"similar": _hints(neighbours.similar), "may_replace": _hints(neighbours.may_replace)}
