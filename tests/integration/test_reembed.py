@@ -5,7 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -189,6 +191,34 @@ def test_memories_move_while_they_are_searched_and_stored(moving: MoveStep, targ
     assert read_embedding_space(moving.owner) == target
     assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [[target.model]]
     assert moving.chunks_of(LONG) == list(range(1, CHUNKS[target.model]))
+
+
+@pytest.mark.parametrize("does", ["search", "store", "switch"])
+def test_searches_stores_and_the_switch_lock_the_embedding_space_before_the_memories(
+    moving: MoveStep, cluster: postgres.EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch, does: str
+) -> None:
+    """With different orders, they could deadlock."""
+    monkeypatch.setattr("mnemosyne.adapters.database.reembedding.STRAGGLERS", 0)  # the switch changes nothing
+    ((name,),) = moving.owner.run("SELECT current_database()")
+    connect = connection_factory(cluster.url(postgres.OWNER, name))
+    is_waiting = (
+        "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = CAST('embedding_space' AS regclass))"
+    )
+    with closing(connect()) as watching, closing(connect()) as switching, ThreadPoolExecutor(1) as thread:
+        move = Reembedding(switching, FakeEmbedder(), replace(OLD, dimension=192))
+        move.begin()
+        moving.owner.script(
+            "BEGIN; LOCK TABLE embedding_space IN ACCESS EXCLUSIVE MODE; SET LOCAL lock_timeout = '20s'"
+        )
+        actions: dict[str, Callable[[], object]] = {
+            "search": partial(moving.best, word(3)),
+            "store": partial(moving.store, "new"),
+            "switch": move.switch,
+        }
+        action = thread.submit(actions[does])
+        wait_until(lambda: watching.run(is_waiting) == [[True]], f"the {does} waits for the table")
+        moving.owner.script("LOCK TABLE memories, memory_chunks IN ACCESS EXCLUSIVE MODE; COMMIT")
+        action.result()
 
 
 @pytest.mark.exhaustive

@@ -103,7 +103,8 @@ BEGIN
 END
 $$
 """
-_LOCK: Final = "LOCK TABLE memories, memory_chunks, memory_chunks_next, embedding_space IN ACCESS EXCLUSIVE MODE"
+# Searches and stores lock the tables in the same order. With different orders, they could deadlock with the switch.
+_LOCK: Final = "LOCK TABLE embedding_space, memories, memory_chunks, memory_chunks_next IN ACCESS EXCLUSIVE MODE"
 _SWITCH: Final = """
 UPDATE embedding_space SET
     previous_provider = provider,
