@@ -61,6 +61,14 @@ def test_a_word_has_its_whole_share_in_the_language_of_the_memory(store: MemoryS
     assert _share(store, query, content) > 0.9
 
 
+def test_a_query_of_many_words_counts_words_and_not_their_variants(store: MemoryStore) -> None:
+    words = " ".join(f"{letter}amps running {letter}ollings" for letter in "bcdfghklmnprst")
+    store_contents(store, words, *FILLERS, title="untold")
+    alone = _share(store, f"where are {words}", words)
+    store_contents(store, *OTHER_LANGUAGES, title="untold")
+    assert _share(store, f"where are {words}", words) >= alone - 0.05
+
+
 @pytest.mark.parametrize("others", [(), OTHER_LANGUAGES], ids=["english", "several languages"])
 @pytest.mark.parametrize("query", ["to be or not to be", "who are you", "it is what it is"])
 def test_a_query_of_stop_words_has_no_share_among_english_memories(

@@ -71,10 +71,10 @@ $$;
 --   key          the hash of the word or form (see term_key)
 --   weight       its weight in the lexical score
 --   share        the part of the namespace's memories that contain the word, from 0 to 1; null for a form
---   word_weight  the weight of the word and its forms together; null for a form
---   word         the number of the word in the query; null for a form. If the namespace has memories in several
---                languages, a word has several rows with the same number: its variants (see words_in_languages).
---   word_share   the share of the word's most frequent variant that the sample has; null for a form
+--   place        the place of the word among the query's words, the rarest first; null for a form. If the namespace has
+--                memories in several languages, a word has a row for each of its variants (see words_in_languages), with
+--                the same place.
+--   word_weight  the weight of the word, its forms and its variants together; null for a form
 --   name         the number of the name that the word belongs to, counted from 1 in the order of p_names; null for
 --                other words and for forms
 --
@@ -82,8 +82,8 @@ $$;
 -- inverse document frequency itself, the square root gave better recall on conversations, and equal recall on
 -- abstracts.
 --
--- The variants of a word have the same word_weight, because they are one word of the query: `word_weight` is computed from
--- `word_share`.
+-- The variants of a word share one `word_weight`, because they are one word of the query. It is computed from the most
+-- frequent variant.
 --
 -- The share comes from a sample of the namespace's memories. A word that no sampled memory contains counts as if half a
 -- memory of the sample contained it. If there is no sample, the share is 1/2. A share below 1/100,000 gives the same
@@ -100,8 +100,7 @@ $$;
 -- capitalises every noun.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
 RETURNS TABLE (
-    key integer, share double precision, weight double precision, word_weight double precision, name integer, word bigint,
-    word_share double precision
+    key integer, share double precision, weight double precision, place bigint, word_weight double precision, name integer
 )
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -146,13 +145,11 @@ BEGIN
         SELECT term_key(p_namespace, query.word) AS key, max(query.factor) AS factor, min(query.number) AS number
         FROM unnest(words, factors, numbers) AS query (word, factor, number) GROUP BY 1
     ), term_share AS MATERIALIZED (
-        SELECT query_term.*, CASE WHEN sampled_keys[place] = query_term.key
-            THEN CAST(sampled_shares[place] AS double precision) END AS sampled_share
-        FROM query_term CROSS JOIN LATERAL width_bucket(query_term.key, sampled_keys) AS place  -- a binary search
-    ), weighted AS (
-        SELECT w.*, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) AS weight,
-            w.word_factor * sqrt(ln(1.0 + 1.0 / greatest(w.word_share, 0.00001))) AS word_weight
-        FROM (
+        SELECT query_term.*, CASE WHEN sampled_keys[bucket] = query_term.key
+            THEN CAST(sampled_shares[bucket] AS double precision) END AS sampled_share
+        FROM query_term CROSS JOIN LATERAL width_bucket(query_term.key, sampled_keys) AS bucket  -- a binary search
+    ), placed AS (
+        SELECT w.*, dense_rank() OVER (ORDER BY w.word_share, w.number) AS place FROM (
             SELECT t.key, t.factor, t.number, coalesce(t.sampled_share, unknown.share) AS share,
                 coalesce(max(t.sampled_share) OVER (PARTITION BY t.number), unknown.share) AS word_share,
                 max(t.factor) OVER (PARTITION BY t.number) AS word_factor
@@ -161,24 +158,25 @@ BEGIN
             WHERE only_stop_words IS NOT TRUE OR t.sampled_share IS NOT NULL
         ) AS w
     ), rarest AS MATERIALIZED (
-        SELECT w.* FROM weighted w
-        ORDER BY w.share, w.key
-        LIMIT 30  -- a query may be a whole page of text; its 30 rarest words are enough
+        SELECT w.key, w.share, w.place, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) AS weight,
+            w.word_factor * sqrt(ln(1.0 + 1.0 / greatest(w.word_share, 0.00001))) AS word_weight
+        FROM placed w
+        WHERE w.place <= 30  -- a query may be a whole page of text; its 30 rarest words are enough
     ), form AS MATERIALIZED (
         SELECT f.stem_key, f.form_key, f.share * r.weight AS weight
         FROM query_forms(p_namespace, p_query) AS f JOIN rarest r ON r.key = f.stem_key WHERE english
     ), name_key AS MATERIALIZED (
-        SELECT term_key(p_namespace, name_word) AS key, CAST(min(n.place) AS integer) AS place
-        FROM unnest(names) WITH ORDINALITY AS n (name, place) CROSS JOIN LATERAL unnest(CASE WHEN english
+        SELECT term_key(p_namespace, name_word) AS key, CAST(min(n.number) AS integer) AS number
+        FROM unnest(names) WITH ORDINALITY AS n (name, number) CROSS JOIN LATERAL unnest(CASE WHEN english
             THEN tsvector_to_array(words_of(n.name, 'en'))
             ELSE ARRAY(SELECT w.word FROM words_in_languages(n.name, query_language, languages) AS w) END) AS name_word
         GROUP BY 1
     )
-    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.word_weight,
-        (SELECT n.place FROM name_key n WHERE n.key = r.key), r.number, r.word_share
+    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.place,
+        r.word_weight, (SELECT n.number FROM name_key n WHERE n.key = r.key)
     FROM rarest r
     UNION ALL
-    SELECT f.form_key, NULL, f.weight, NULL, NULL, NULL, NULL FROM form f;
+    SELECT f.form_key, NULL, f.weight, NULL, NULL, NULL FROM form f;
 END
 $$;
 

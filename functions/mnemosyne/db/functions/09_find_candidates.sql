@@ -74,7 +74,7 @@ DECLARE
     word_keys integer[];  -- keys of the query's eight rarest words, because no memory has most words of a long query
     word_shares double precision[];  -- for each key of word_keys: the word's share of the words' total weight
     word_names integer[];  -- for each key of word_keys: the name that it belongs to; null if the query has no names
-    word_numbers bigint[];  -- for each key of word_keys: the number of the word; null if no word has several keys
+    word_places bigint[];  -- for each key of word_keys: the place of the word; null if no word has several keys
     mean_length double precision;
     ids uuid[];
     vector_scores double precision[];
@@ -158,15 +158,14 @@ BEGIN
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.share IS NOT NULL AND t.together * own_memories <= lexical_rows),
             terms_vector(array_agg(t.key), array_agg(t.weight)),
-            array_agg(t.key) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL),
-            array_agg(t.word_weight / t.weight_of_eight) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL),
-            CASE WHEN count(t.name) > 0 THEN array_agg(t.name) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL) END,
-            CASE WHEN bool_or(t.variant > 1) THEN array_agg(t.word) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL) END
-        INTO keys, terms, word_keys, word_shares, word_names, word_numbers FROM (
+            array_agg(t.key) FILTER (WHERE t.place <= 8),
+            array_agg(t.word_weight / t.weight_of_eight) FILTER (WHERE t.place <= 8),
+            CASE WHEN count(t.name) > 0 THEN array_agg(t.name) FILTER (WHERE t.place <= 8) END,
+            CASE WHEN bool_or(t.variant > 1) THEN array_agg(t.place) FILTER (WHERE t.place <= 8) END
+        INTO keys, terms, word_keys, word_shares, word_names, word_places FROM (
             SELECT o.*, sum(o.word_weight) FILTER (WHERE o.place <= 8 AND o.variant = 1) OVER () AS weight_of_eight FROM (
                 SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together,
-                    dense_rank() OVER (ORDER BY s.word_share, s.word) AS place,
-                    CASE WHEN s.word IS NOT NULL THEN row_number() OVER (PARTITION BY s.word) END AS variant
+                    CASE WHEN s.place IS NOT NULL THEN row_number() OVER (PARTITION BY s.place) END AS variant
                 FROM search_terms(p_namespace, p_query, p_names) AS s
             ) AS o
         ) AS t;
@@ -205,10 +204,10 @@ BEGIN
             p_namespace, filters, ids || lexical_ids,
             vector_scores || array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(lexical_ids), 0)]),
             array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || lexical_scores,
-            query_vector, terms, word_keys, word_shares, word_names, word_numbers, mean_length, ids[1:heads] || lexical_ids[1:heads])
+            query_vector, terms, word_keys, word_shares, word_names, word_places, mean_length, ids[1:heads] || lexical_ids[1:heads])
         ELSE list_rows(
             coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, word_keys, word_shares, word_names,
-            word_numbers, mean_length, p_query IS NOT NULL AND p_mode <> 'exact', filters.as_of)
+            word_places, mean_length, p_query IS NOT NULL AND p_mode <> 'exact', filters.as_of)
         END);
 END
 $$;
