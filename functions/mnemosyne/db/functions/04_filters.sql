@@ -31,8 +31,8 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 --
 -- Tags and metadata terms are converted to index keys, which include the namespace of the database session.
 --
--- A filter by metadata also finds memories by the key of the word 'metadata'. If a memory's metadata would have more
--- than 500 index keys, this key is in the index in place of them (see metadata_keys).
+-- Metadata that would have more than 500 index keys have one key instead: a hash of the word 'metadata' (see
+-- metadata_keys). So each filter by metadata also looks up this key.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

@@ -154,7 +154,8 @@ BEGIN
                 coalesce(max(t.sampled_share) OVER (PARTITION BY t.number), unknown.share) AS word_share,
                 max(t.factor) OVER (PARTITION BY t.number) AS word_factor
             FROM term_share t CROSS JOIN (SELECT 0.5 / greatest(sample.sampled, 1)) AS unknown (share)  -- ignores null
-            -- English memories have no stop words, so a query for only stop words looks up those that the sample has.
+            -- The stop words of a memory's language are not indexed. So if the query has only stop words, look up only
+            -- the words that occur in the sample.
             WHERE only_stop_words IS NOT TRUE OR t.sampled_share IS NOT NULL
         ) AS w
     ), rarest AS MATERIALIZED (

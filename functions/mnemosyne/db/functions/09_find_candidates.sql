@@ -63,7 +63,8 @@ DECLARE
     -- If the words of the query match more memories than this number, only the rarest words are looked up to find
     -- memories. The other words only add to the scores of the memories found.
     lexical_rows CONSTANT integer := 2000;
-    -- The search reads the neighbours in the session only for this number of candidates at the beginning of each list.
+    -- Neighbours (see neighbours_in_session) are read only for the first 20 candidates of each of the two lists: by
+    -- vector and by words.
     heads CONSTANT integer := 20;
     matching bigint := own_memories;
     strategy text;
@@ -73,8 +74,11 @@ DECLARE
     terms sparsevec;
     word_keys integer[];  -- keys of the query's eight rarest words, because no memory has most words of a long query
     word_shares double precision[];  -- for each key of word_keys: the word's share of the words' total weight
-    word_names integer[];  -- for each key of word_keys: the name that it belongs to; null if the query has no names
-    word_places bigint[];  -- for each key of word_keys: the place of the word; null if no word has several keys
+    -- For each key of word_keys: the index of the query's name that contains the word, or null. The array is null if
+    -- the query has no names.
+    word_names integer[];
+    -- For each key of word_keys: the rank of the word, the rarest first. The array is null if each word has one key.
+    word_places bigint[];
     mean_length double precision;
     ids uuid[];
     vector_scores double precision[];

@@ -68,8 +68,8 @@ RETURN nullif(concat_ws('; ',
 ), '');
 
 -- Return the versions in p_requests that need not be stored. Requests whose ids are in p_busy and requests in a final
--- state are left out. Each version in the result has the fields of its request, and also `memory_id` and `event`.
--- `memory_id` is the id of the stored memory with the same content, or null. `event` is the reason:
+-- state are left out. Each version in the result has the fields of its request, `memory_id` (the id of the stored
+-- memory with the same content, or null) and `event`, the reason why the version need not be stored:
 --   deleted    a deletion of the record covers the version
 --   failed     the record is immutable and already has another content: the content of its current memory or, if there
 --              is no current memory, the content of its earliest version in p_requests
@@ -111,8 +111,9 @@ $$;
 -- outcomes in the form of the list already_final, which claim_requests describes. If the memory of a version has just
 -- been deleted, no outcome is recorded for this version.
 --
--- p_versions has the versions in the form that settled_versions returns. The `event` of a version is `stored` if this
--- transaction has stored its memory. The caller must hold the locks of the record keys, which claim_requests takes.
+-- p_versions has the versions in the form that settled_versions returns. The `event` of a version is one of the events
+-- of settled_versions, or `stored` if this transaction has stored the memory of the version. The caller must hold the
+-- locks of the record keys, which claim_requests takes.
 --
 -- If another transaction has meanwhile committed a deletion that covers a stored version (see is_covered), the function
 -- raises serialization_failure. The caller's transaction is then rolled back, and the version is not stored.
@@ -187,9 +188,9 @@ $$;
 -- version is superseded, and the record then has no current version. This is the same as if the version had been stored
 -- in time and had expired since (see forget_versions).
 --
--- p_event is the event that settled_versions found for the version, or `stored`. In the result, `event` is the event
--- that the caller must record, with `memory_id`, `error` and `note`. `event` is null if the memory of the version no
--- longer exists.
+-- p_event is `deleted`, `failed`, `duplicate`, `expired` or `stored` (see record_versions). The result `event` is the
+-- event that the caller must record: `deleted` if the version has expired or a deletion covers it, null if the memory
+-- of the version no longer exists, and otherwise p_event.
 CREATE OR REPLACE FUNCTION place_version(
     p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
     p_published timestamptz, p_labels jsonb, OUT event text, OUT memory_id uuid, OUT error text, OUT note text
