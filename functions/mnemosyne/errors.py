@@ -69,7 +69,10 @@ class Unauthorized(MnemosyneError):
 
 
 class EndedToken(Unauthorized):
-    """Raised when a correctly signed token has expired, or its grant is revoked or expired. It is no guess."""
+    """Raised when a correctly signed token has expired, or its grant is revoked or expired.
+
+    Such a token does not count as a wrong credential.
+    """
 
 
 class ServiceError(MnemosyneError):

@@ -79,7 +79,7 @@ def check_database(
         yield Check("postgresql", rule.cause, rule.next_step)
     yield _extension(vector)
     try:
-        # With `allow_later`, SQL functions of a later version of Mnemosyne are no error: during an upgrade and after a
+        # With `allow_later`, SQL functions of a later version of Mnemosyne are allowed: during an upgrade and after a
         # rollback, this Python code works with them.
         states = migrations.status(connection, files, allow_later=True)
         missing = [file for file in states if file.applied_at is None]

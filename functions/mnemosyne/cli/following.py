@@ -74,8 +74,8 @@ def print_rows(
     """Print each row, as JSON or as the text that `line` returns.
 
     At the end, count the rows by the field whose name is `counted_by`, and print the number of rows for each value of
-    this field, also after Ctrl-C and SIGTERM. After an error, print no numbers, because they would not be those of the
-    whole listing. With `follow`, Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the listing is
+    this field, also after Ctrl-C and SIGTERM. After an error, print no numbers, because they would cover only a part
+    of the list. With `follow`, Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the list is
     incomplete.
     """
     counts: Counter[str] = Counter()

@@ -43,7 +43,7 @@ def open_services(
     in `data_dir` is created.
 
     If `delivers` is false, only the database of a local system is started. This suits commands that only read, and
-    saves seconds. If `any_space` is true, it is no error if the memories are in another embedding space than the
+    saves seconds. If `any_space` is true, it is not an error if the memories are in another embedding space than the
     settings name.
     """
     if settings_of_a_system() and data_dir is None:

@@ -32,7 +32,7 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
         with closing(journal):
             for content in contents:
                 if memory := journal.stored(content):
-                    # Files are under way at the same time, so a record of any of them can be the one that was stored.
+                    # Several files are imported at the same time, so the stored record can come from any of them.
                     stored[content] = (memory[0], memory[1] or stored.get(content, memory)[1])
     for journal in changed:
         with closing(journal):

@@ -146,7 +146,7 @@ def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
     """Return the JSON object in the response.
 
-    Raises Unauthorized or Unavailable if the response is not a JSON object, because then the sender is no MCP server.
+    Raises Unauthorized or Unavailable if the response is not a JSON object, because it is not from an MCP server.
     """
     try:
         answer = response.json()

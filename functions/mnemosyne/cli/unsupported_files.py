@@ -122,7 +122,7 @@ def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
 
     A file with memories is an array with an object that has the field `content` or `op`, or an object with the field
     `memories` or `content`. The function also returns None if the import must report errors: for damaged compressed
-    data, for an array with an object that is no valid JSON, and, if the file is imported alone, for any array of
+    data, for an array with an object that is not valid JSON, and, if the file is imported alone, for any array of
     objects.
     """
     from ijson import parse
@@ -215,7 +215,7 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
 def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:
     """Recognise a chat export by field names at the beginning of a JSON file.
 
-    Returns the kind and a text that says what to do instead, or None if the file is no chat export.
+    Returns the kind and a text that says what to do instead, or None if the file is not a chat export.
     """
     text = beginning.decode("utf-8", errors="replace")
     if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):

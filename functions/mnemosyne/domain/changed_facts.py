@@ -54,7 +54,7 @@ class _NewStatements:
             counts = Counter(number for key in old.keys for number in self._by_key.get(key, ()))
             for number, count in counts.items():
                 if len(old.keys) - count > max(_MOST_VALUE_WORDS, count - 1):
-                    continue  # the rules below accept no statement with so many other words
+                    continue  # states_another_value rejects a pair whose words differ this much
                 self._remaining_pairs -= 1
                 if self._remaining_pairs < 0:
                     return False

@@ -57,5 +57,5 @@ def names_in_query(query: str) -> list[str]:
 
 
 def _has_possessive(query: str, match: re.Match[str]) -> bool:
-    """Whether a word has a possessive s. The s of "What's" is a verb, and "today's" is a time, so they are no names."""
+    """Whether a word has a possessive s. The s of "What's" is a verb, and "today's" is a time, so neither is a name."""
     return match.group().casefold() not in _NOT_POSSESSIVE and _POSSESSIVE.match(query, match.end()) is not None

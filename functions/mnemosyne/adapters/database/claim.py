@@ -37,7 +37,7 @@ def claim_requests(
     *,
     immutable_sources: Collection[str] = (),
 ) -> "Claim":
-    """Lock those of the delivered requests that must be stored. `locks.close()` releases the locks.
+    """Lock the delivered requests that must be stored. `locks.close()` releases the locks.
 
     `cached` are the requests whose content is in the cache of recently stored contents. These requests probably need
     not be stored, so the function first looks them up without locks. Then it locks and looks up all other requests, and

@@ -123,7 +123,7 @@ class IngestRequests(NamespaceStore):
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced_outcomes(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return the statuses of those given requests whose outcomes were not yet published to the outcome topic."""
+        """Return the statuses of the given requests whose outcomes are not yet published to the outcome topic."""
         rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 

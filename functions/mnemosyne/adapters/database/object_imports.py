@@ -149,7 +149,7 @@ class ObjectImports(NamespaceRows):
         ]
 
     def conflicting(self, requests: Sequence[Request]) -> set[UUID]:
-        """Return those ids of `requests` that another request with a final outcome has.
+        """Return the ids in `requests` under which a different request already has a final outcome.
 
         The SQL function is_same_request compares the contents and the records of the two requests.
         """

@@ -115,7 +115,7 @@ class GeminiEmbedder:
         self._vector_cache = VectorCache()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
-        """Return this embedder for every namespace, because its vectors do not depend on earlier texts."""
+        """Return this embedder for every namespace: the vector of a text depends on that text only."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:

@@ -61,7 +61,7 @@ def _note_start(request: "httpx2.Request") -> None:
 
 
 def _limit_body(response: "httpx2.Response") -> None:
-    """Read no more of a response's body when the read timeout has passed since the start of its request.
+    """Stop reading a response's body when the read timeout has passed since the start of the request.
 
     The HTTP client limits only the time between two reads. So without this hook, a body that arrives slowly, byte by
     byte, would have no limit. The last read may last as long as the read timeout.

@@ -47,7 +47,7 @@ class MultilingualEmbedder:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="multilingual")
 
     def for_namespace(self, namespace: str) -> "MultilingualEmbedder":
-        """Return this embedder for every namespace, because its vectors do not depend on earlier texts."""
+        """Return this embedder for every namespace: the vector of a text depends on that text only."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:

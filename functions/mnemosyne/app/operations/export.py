@@ -80,7 +80,7 @@ class RestoreLines(Operation):
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Restore what the lines contain, and return the number of memories and the number of all other lines.
+        """Restore the lines, and return the number of memories and the number of other lines.
 
         Raises InvalidRequest for a line that is not from an export file. Raises Conflict if the content of a memory is
         already stored under another id, or if the memory's id already belongs to another memory.

@@ -216,7 +216,7 @@ def redrive(arguments: RedriveArguments, principal: Principal, services: Service
 
 
 class DropArguments(Input):
-    """The dead letters to delete: all, or those that meet every condition that is given."""
+    """The dead letters to delete: all, or the ones that match every given condition."""
 
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None

@@ -121,7 +121,7 @@ export function groupsOf(items, now = new Date()) {
 // Parse the time of a filter: a timestamp, or a local date of a date field. JavaScript would read a date as UTC.
 const localTime = (time) => new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
 
-// The day of a filter. An address can have a text that is no date, which the server refuses.
+// The day of a filter. An address can have a text that is not a date, which the server refuses.
 const dayOrText = (date, text) => (Number.isNaN(date.getTime()) ? text : dayWithYear(date));
 
 // Dates of a time window, as the filter chip shows them: "1 to 31 Oct", "since 1 Sep".

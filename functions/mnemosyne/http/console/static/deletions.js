@@ -88,8 +88,8 @@ export async function bringBack(ids, callTool) {
   }
 }
 
-// Delete memories, a hundred with each call. A memory that somebody else has deleted in the meantime is no error. The
-// result has three fields:
+// Delete memories, a hundred with each call. A memory that somebody else has deleted in the meantime is not an error.
+// The result has three fields:
 //   left      the ids of the memories that were not deleted
 //   replaced  the ids of memories that the deleted memories had replaced and that stay hidden
 //   error     the error that ended the work, if there was one

@@ -119,7 +119,7 @@ function parseLink(text, place, depth) {
   return { node: { tag: "a", href, children }, end: place + link[0].length };
 }
 
-// An image stays text, and its address is no link.
+// An image stays text, and its address is not a link.
 function parseImage(text, place) {
   const image = text[place + 1] === "[" && matchAt(LINK, text, place + 1);
   return image ? { node: `!${image[0]}`, end: place + 1 + image[0].length } : null;

@@ -1,4 +1,4 @@
-// Set the theme before the first paint. This script is no module, because modules run after it.
+// Set the theme before the first paint. This script is not a module, because modules run after it.
 try {
   const theme = localStorage.getItem("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
