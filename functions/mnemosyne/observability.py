@@ -28,7 +28,7 @@ _VARIES = re.compile(
     # matches numbers, except in names (gemini-embedding-1), dimensions (dimension 768) and versions. The third line
     # matches numbers of five and more digits, even in names (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
+    r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bnewer than )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",
     re.IGNORECASE,
 )

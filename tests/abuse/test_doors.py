@@ -365,12 +365,15 @@ def test_an_unreachable_client_document_is_reported_to_the_person_and_not_to_the
     """Otherwise anybody could raise the operator's alert on 5xx answers, and the person would blame this server."""
 
     async def away(client_id: str, address: str) -> bytes:
-        raise Unavailable(f"the document of {client_id} cannot be read (NXDOMAIN): try again in a minute")
+        raise Unavailable(f"the metadata document {client_id} cannot be fetched (NXDOMAIN): try again in a minute")
 
     server.documents.fetch = away  # type: ignore[method-assign]
     page = server.browser().get(authorization_path("https://a.example/m.json"))
     assert page.status_code == 400
-    assert "the document of https://a.example/m.json cannot be read (NXDOMAIN): try again in a minute" in page.text
+    assert (
+        "the metadata document https://a.example/m.json cannot be fetched (NXDOMAIN): try again in a minute"
+        in page.text
+    )
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 

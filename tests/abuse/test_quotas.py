@@ -230,7 +230,7 @@ def test_messages_of_a_newer_schema_version_do_not_fill_the_disk_and_report_that
     assert sorted(letter.message_id for letter in ada.dead_letters(10)) == ["0", "1"]
     statuses = ada.statuses([UUID(int=number) for number in range(3)])
     assert [statuses[UUID(int=number)].state for number in range(3)] == ["dead_lettered", "dead_lettered", "failed"]
-    newer = "schema_version 2 is newer than this reader, which knows 1"
+    newer = "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads"
     kept_nothing = "the message is not kept, because the namespace has too many dead letters: publish it again"
     assert statuses[UUID(int=2)].error == f"{newer}; {kept_nothing}"
     logged = [vars(record)["fields"] for record in caplog.records if record.msg == "dead_lettered"]

@@ -69,7 +69,7 @@ def test_the_overview_claims_neither_health_nor_failed_requests_in_an_outage(sit
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("mnk_unknown", "the key is not known, expired or revoked"),
+        ("mnk_unknown", "the key is unknown, expired or revoked"),
         ("mnk_0123…", "No key has the character “…”: copy the whole key."),
     ],
     ids=["unknown", "cut"],

@@ -143,7 +143,7 @@ def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_p
     shows(fresh, "You have been logged out.")
     assert not fresh.driver.find_element(By.ID, "content").is_displayed()
     use_key(fresh, "mnk_wrong")
-    shows(fresh, "the key is not known, expired or revoked")
+    shows(fresh, "the key is unknown, expired or revoked")
     use_key(fresh, make_key(guarded, "read", "write"))
     assert find(fresh, "#content").get_property("value") == "Eve typed for an hour."
     assert "Added just now" not in fresh.text, "another person may have logged in"

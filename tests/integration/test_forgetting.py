@@ -306,7 +306,7 @@ def test_a_dead_letter_keeps_only_what_is_not_forgotten(letters: Letters, when: 
 PARTLY = "a part of the message was forgotten"
 TWICE = "01932c07-8000-7000-8000-000000000001"
 QUOTA = "the namespace's quota of 0 memories is used up: delete some"
-NEWER = "schema_version 2 is newer than this reader, which knows 1"
+NEWER = "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads"
 CONFLICT = "another content or record has this request's id: publish it under a new id"
 REFUSED = "another request has the id of an invalid memory or deletion: correct it, and publish it under a new id"
 CAUSES = {

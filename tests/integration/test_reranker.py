@@ -108,7 +108,7 @@ def test_a_client_that_is_still_loading_does_not_delay_searches(
         return _client(server)
 
     reranker = VertexReranker("test-project", MODEL, connect)
-    with pytest.raises(Unavailable, match="being loaded"):
+    with pytest.raises(Unavailable, match="still loading"):
         reranker.score("tea", ["tea"])
     loaded.set()
     assert reranker.check()

@@ -69,8 +69,8 @@ def test_a_field_of_any_type_is_logged(value: object, written: object) -> None:
     [
         ("the database holds embeddings of gemini-embedding-001 at dimension 768, the settings say gemini-embedding-2",
          "the database holds embeddings of gemini-embedding-001 at dimension 768, the settings say gemini-embedding-2"),
-        ("schema_version 9 is newer than this reader, which knows 1",
-         "schema_version 9 is newer than this reader, which knows 1"),
+        ("schema_version 9 is newer than 1, the newest version that this release of Mnemosyne reads",
+         "schema_version 9 is newer than 1, the newest version that this release of Mnemosyne reads"),
         ("the request 01a21807-d082-728f-948e-999a8fc13768 failed", "the request # failed"),
         ("5 of 1,032 texts in 2.5 s", "# of # texts in # s"),
         ("message 12345678901234567, project-123456789012", "message #, project-#"),

@@ -38,7 +38,7 @@ _NOT_PUBLIC = tuple(
             "64:ff9b::/96",  # NAT64, RFC 6052
             "64:ff9b:1::/48",  # NAT64 within a network, RFC 8215
             "100::/64",  # discard, RFC 6666
-            "2001::/23",  # IETF protocol assignments, with Teredo (RFC 4380), benchmarks and ORCHID
+            "2001::/23",  # IETF protocol assignments, including Teredo (RFC 4380), benchmarking (RFC 5180) and ORCHID
             "2002::/16",  # 6to4, RFC 3056
             "3fff::/20",  # documentation, RFC 9637
             "5f00::/16",  # segment routing, RFC 9602
@@ -92,7 +92,9 @@ class WebDocuments:
                     return await self._fetch_document(client_id, host)
             except (OSError, TimeoutError, aiohttp.ClientError, dns.exception.DNSException, UnicodeError) as exc:
                 log.info("client_document_unreachable", client=client_id, error=repr(exc)[:200])
-                problem = f"the document of {client_id} cannot be read ({type(exc).__name__}): try again in a minute"
+                problem = (
+                    f"the metadata document {client_id} cannot be fetched ({type(exc).__name__}): try again in a minute"
+                )
                 raise Unavailable(problem) from exc
 
     async def addresses_of(self, host: str) -> list[str]:
@@ -120,11 +122,11 @@ class WebDocuments:
         if full := [name for name, limit in limits.items() if self._in_flight[name] >= limit]:
             log.warning(
                 "client_documents_full",
-                cause="too many documents of clients are being read",
+                cause="too many client metadata documents are being fetched",
                 error=f"full: {', '.join(full)}",
                 next_step="wait; if it lasts, look for an address that sends many log-ins of unknown clients",
             )
-            raise Unavailable("too many documents of clients are being read: try again in a moment")
+            raise Unavailable("too many client metadata documents are being fetched: try again in a moment")
         with ExitStack() as exits:
             for name in limits:
                 self._in_flight[name] += 1

@@ -52,7 +52,9 @@ class VertexReranker:
         try:
             client = self._client().result(seconds)
         except TimeoutError:
-            raise Unavailable("the ranking API's client is being loaded: the next search may have it") from None
+            raise Unavailable(
+                "the client of the ranking API is still loading: searches are not reranked until it has loaded"
+            ) from None
         # Import these modules only when the client is loaded. An earlier import would wait, without a timeout, for the
         # thread that is loading the same modules for the client.
         from google.api_core.exceptions import GoogleAPICallError

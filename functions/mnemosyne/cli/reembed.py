@@ -81,8 +81,8 @@ def _embed_and_switch(system: System, space: dict[str, Any], missing: int, batch
         useless += answer["missing"] >= missing
         missing = answer["missing"]
     raise Unavailable(
-        f"memories are stored as fast as they are embedded again, and {missing:,} are left: run the same command again "
-        "when fewer are stored; what was embedded is kept"
+        f"new memories are stored as fast as old ones are embedded: {missing:,} are left. Run the command again when "
+        "fewer are stored; finished work is kept"
     )
 
 

@@ -114,8 +114,8 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
         return
     if _NAMES[DATA_DIR] not in usable:
         raise Misconfigured(
-            f"no target is named: `{context.command_path}` needs {' or '.join(usable)}, MNEMOSYNE_DATABASE_URL or "
-            "MNEMOSYNE_INSTANCE_CONNECTION_NAME among them"
+            f"no target is named: `{context.command_path}` needs {' or '.join(usable)}; the settings must "
+            "include MNEMOSYNE_DATABASE_URL or MNEMOSYNE_INSTANCE_CONNECTION_NAME"
         )
     from mnemosyne.cli.local.data_dir import DataDir
 

@@ -45,7 +45,7 @@ def _lookalike_script(word: str) -> str:
     if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
         raise InvalidRequest(f"client_name must not mix letters of {' and '.join(sorted(scripts))} in one word")
     if any("SMALL CAPITAL" in unicodedata.name(letter, "") for letter in letters):
-        raise InvalidRequest("client_name must not be written in small capitals of phonetics")
+        raise InvalidRequest("client_name must not contain phonetic small capitals such as U+1D00")
     script = next(iter(scripts), "")
     similar = _LOOK_LATIN.get(script, set())
     looks_latin = script in _RARE or (bool(letters) and all(letter in similar for letter in letters))

@@ -46,6 +46,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, version_id
 
 SCHEMA_VERSION = 1
+IS_NEWER = f"is newer than {SCHEMA_VERSION}, the newest version that this release of Mnemosyne reads"
 _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "expires_at", "ttl", "pinned"})
 """Fields of a memory that a deletion ignores, because change streams may send them with the deleted row."""
 
@@ -86,7 +87,7 @@ def schema_version(value: object) -> int:
 def _known_version(value: object) -> int:
     version = schema_version(value)
     if version > SCHEMA_VERSION:
-        raise ValueError(f"{version} is newer than this reader, which knows {SCHEMA_VERSION}")
+        raise ValueError(f"{version} {IS_NEWER}")
     if version < SCHEMA_VERSION:
         raise ValueError(f"must be {SCHEMA_VERSION}, got {excerpt(value)}")
     return version

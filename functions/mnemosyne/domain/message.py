@@ -11,7 +11,7 @@ import orjson
 
 from mnemosyne.domain.failed_request import CONTENT_HASH, failed_request
 from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRequest, IngestRequest, Reading, Request
-from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, schema_version
+from mnemosyne.domain.memory_input import IS_NEWER, SCHEMA_VERSION, Defaults, MemoryInput, read, schema_version
 from mnemosyne.domain.message_body import MessageBody, is_batch, unwrap
 from mnemosyne.domain.message_mistakes import fix_of_fields, fix_of_text, with_fix
 from mnemosyne.domain.parsing import excerpt
@@ -150,7 +150,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     versions = [version, *(item.get("schema_version") for item in items if isinstance(item, dict))]
     newest = max(map(schema_version, versions))
     if not wrong and newest > SCHEMA_VERSION:
-        newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
+        newer = f"schema_version {newest} {IS_NEWER}"
         unread = tuple(first_of_each_id(as_failed(reading, newer) for reading in readings).values())
         return IngestMessage(namespace, (), unread, retry_reason=newer, published=published)
     wrong = wrong or _misplaced_fields(unwrapped.body)
@@ -161,7 +161,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
 def _misplaced_fields(body: Mapping[str, Any]) -> str:
     """Return an error if a batch has fields that only its memories may have; otherwise an empty text."""
     names = [name for name in FIELDS_OF_EACH if body.get(name)] if is_batch(body) else []
-    return f"{' and '.join(names)} must be in each memory, and not beside memories" if names else ""
+    return f"{' and '.join(names)} must be in each memory, not at the top level of the message" if names else ""
 
 
 def _unreadable(namespace: str, message: Published, unwrapped: MessageBody, why: str) -> IngestMessage:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 FRESH_SECONDS = 300.0
-"""How long a client's document is used before it is fetched again."""
+"""How long a client's metadata document is used before it is fetched again."""
 FAILED_SECONDS = 30.0
 """How long to wait after a failed fetch of a document before the next fetch."""
 DOCUMENT_SECONDS = 7 * 24 * 3600
@@ -172,7 +172,7 @@ def _id_problem(client_id: str) -> str:
 def _client_from_document(document: bytes, client_id: str) -> Client:
     metadata = parse_json(document, of="the client's metadata document")
     if not isinstance(metadata, Mapping) or metadata.get("client_id") != client_id:
-        raise InvalidRequest(f"the document at {client_id} must name itself as its client_id")
+        raise InvalidRequest(f"the metadata document {client_id} must have its own URL as client_id")
     return _build_client(metadata, client_id)
 
 

@@ -129,7 +129,7 @@ class ApiKeyAuthenticator:
         # would reveal whether a key exists.
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
         if key is None or not same or not key.valid(self._clock()):
-            raise Unauthorized("the key is not known, expired or revoked")
+            raise Unauthorized("the key is unknown, expired or revoked")
         self._note_expiry(key)
         return key.principal
 

@@ -89,7 +89,7 @@ def test_wrong_credentials_are_sent(idle: World, check: Check) -> None:
     refused = [fields for fields in idle.entries if fields.get("jsonPayload.event") == "audit"]
     assert {fields["jsonPayload.reason"] for fields in refused} == {
         "rate",
-        "the key is not known, expired or revoked",
+        "the key is unknown, expired or revoked",
     }
     assert {(fields["jsonPayload.action"], fields["jsonPayload.key"]) for fields in refused} == {
         ("authenticate", KEY.split("_")[1])

@@ -371,13 +371,13 @@ def test_a_deletion_without_a_time_has_its_time_of_publication() -> None:
 def test_a_field_of_each_memory_is_refused_beside_the_memories(field: str, value: object) -> None:
     message = _read({field: value, "memories": [GOOD, {**GOOD, "content": "b"}]})
     assert (message.requests, message.deletions, message.dead_letter_reason) == ((), (), "")
-    assert _errors(message) == [f"{field} must be in each memory, and not beside memories"] * 2
+    assert _errors(message) == [f"{field} must be in each memory, not at the top level of the message"] * 2
     assert len(_read({field: None, "memories": [GOOD]}).requests) == 1
 
 
 def test_the_refused_fields_of_a_batch_are_listed_unless_its_version_is_newer() -> None:
     batch = {"ttl": "30d", "tags": ["crm"], "memories": [GOOD]}
-    assert _errors(_read(batch)) == ["tags and ttl must be in each memory, and not beside memories"]
+    assert _errors(_read(batch)) == ["tags and ttl must be in each memory, not at the top level of the message"]
     assert _read({**batch, "schema_version": 2}).retry_reason
 
 
@@ -528,7 +528,10 @@ def test_an_invalid_schema_version_rejects_the_memories_of_the_message(version: 
 
 def test_a_message_of_a_newer_schema_version_is_redelivered() -> None:
     message = _read({"schema_version": 2, "memories": [GOOD]})
-    assert message.retry_reason == "schema_version 2 is newer than this reader, which knows 1"
+    assert (
+        message.retry_reason
+        == "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads"
+    )
     assert len(message.request_ids) == 1
     assert _read(GOOD, {**IN_NS, "schema_version": "2"}).retry_reason
 

@@ -140,7 +140,7 @@ def test_a_message_of_a_newer_schema_version_is_redelivered_until_it_is_dead_let
     (newest,) = services.memories.ingest_requests(None, 10)
     assert (newest.state, newest.error) == (
         IngestState.QUEUED,
-        "schema_version 2 is newer than this reader, which knows 1",
+        "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads",
     )
     with TestClient(
         build_app(give_up, services, threads=2, warm=lambda: None, identify=lambda authorization: None)

@@ -99,8 +99,8 @@ def test_a_memory_does_not_get_more_tags_than_the_limit(services: FakeServices) 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"add_tags": ["x"], "title": "t"}, "add_tags and remove_tags alone"),
-        ({"ids": True, "title": "t"}, "give add_tags or remove_tags with ids"),
+        ({"add_tags": ["x"], "title": "t"}, "add_tags and remove_tags cannot be combined with other changes"),
+        ({"ids": True, "title": "t"}, "ids works only with add_tags and remove_tags"),
         ({"ids": True, "id": True, "add_tags": ["x"]}, "either id or ids"),
     ],
 )

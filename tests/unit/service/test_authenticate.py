@@ -101,7 +101,7 @@ def test_an_incomplete_or_changed_token_is_refused(key_and_token: tuple[ApiKey, 
     presented = form.format(id=key.id, secret=secret, wrong=wrong)
     with pytest.raises(Unauthorized) as refused:
         _keys(KeyStore(key)).authenticate(f"Bearer {presented}")
-    assert str(refused.value) == "the key is not known, expired or revoked"
+    assert str(refused.value) == "the key is unknown, expired or revoked"
 
 
 @pytest.mark.parametrize("header", [None, "", "Basic abc", "Bearer", "Bearer  "])
@@ -115,7 +115,7 @@ def test_a_revoked_key_and_an_expired_key_are_refused_with_the_same_message(
     key_and_token: tuple[ApiKey, str], changed: dict[str, Any]
 ) -> None:
     key, token = key_and_token
-    with pytest.raises(Unauthorized, match="not known, expired or revoked"):
+    with pytest.raises(Unauthorized, match="unknown, expired or revoked"):
         _keys(KeyStore(replace(key, **changed))).authenticate(f"Bearer {token}")
 
 

@@ -94,5 +94,5 @@ def test_a_message_of_a_newer_version_is_a_dead_letter_even_if_its_requests_are_
     for _ in range(2):
         deliveries.give_up(newer, services)
     (letter,) = services.memories.dead_letters(10)
-    assert letter.cause == "schema_version 2 is newer than this reader, which knows 1"
+    assert letter.cause == "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads"
     assert letter.has_unreported_part

@@ -165,7 +165,7 @@ class Connection:
             self.script("COMMIT")
         except Unavailable as exc:
             self.broken = True
-            raise UncertainCommit(f"{exc}; it may or may not have been done") from exc
+            raise UncertainCommit(f"{exc}; the change may or may not be committed") from exc
 
     def close(self) -> None:
         """Close the connection, and ignore errors."""

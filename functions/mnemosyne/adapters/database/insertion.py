@@ -114,8 +114,8 @@ def insert_memories(
     row = orjson.loads(answer)
     if (row["model"], row["dimension"]) != (model, dimension):
         raise EmbeddingModelChanged(
-            f"the memories are in the space of {row['model']} at dimension {row['dimension']}, not of "
-            f"{model} at dimension {dimension} as embedded"
+            f"the database has embeddings of {row['model']} at dimension {row['dimension']}, but the new memories were "
+            f"embedded with {model} at dimension {dimension}"
         )
     if row["stored"] < len(incoming):
         raise ItemUnavailable("the memory expired while it was being stored")

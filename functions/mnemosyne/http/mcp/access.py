@@ -104,7 +104,7 @@ class Access:
         # it, because Identity-Aware Proxy sets it.
         is_replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
         if len(headers.getlist("authorization")) > 1 or is_replaced:
-            raise Unauthorized("one credential is needed, as Authorization")
+            raise Unauthorized("send exactly one credential, in the header Authorization")
         return self._authenticator.cached_principal(headers.get("authorization"))
 
     async def _look_up(self, headers: Headers, address: str) -> Principal:

@@ -129,9 +129,9 @@ class UpdateArguments(Input):
                 "and pinned"
             )
         if names & TAG_CHANGES and names - TAG_CHANGES:
-            raise ValueError("give add_tags and remove_tags alone, without the other changes")
+            raise ValueError("add_tags and remove_tags cannot be combined with other changes: make two calls")
         if self.ids is not None and not names & TAG_CHANGES:
-            raise ValueError("give add_tags or remove_tags with ids; the others take one id")
+            raise ValueError("ids works only with add_tags and remove_tags: give id for other changes")
         if self.superseded_by == self.id:
             raise ValueError("superseded_by must be the id of another memory")
         return self
