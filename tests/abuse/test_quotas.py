@@ -164,7 +164,7 @@ def test_the_log_says_for_each_delivery_over_the_quota_whether_the_message_is_ke
     assert not any("redrive" in step for step in steps)
 
 
-def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
+def test_contents_sent_under_a_used_request_id_do_not_fill_the_disk(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A caller may send any number of them, and dead letters do not count towards the quota."""

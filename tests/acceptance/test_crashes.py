@@ -107,7 +107,7 @@ def test_a_command_waits_for_a_database_that_is_still_stopping(own_dev: DevServe
     assert command.communicate(timeout=60)[0] == "[]\n"
 
 
-def test_a_database_that_stops_slowly_is_no_error_of_the_command(own_dev: DevServer) -> None:
+def test_a_database_that_stops_slowly_does_not_fail_the_command(own_dev: DevServer) -> None:
     own_dev.environment["PGCTLTIMEOUT"] = "10"
     own_dev.start()
     _, checkpointer = suspended(own_dev)

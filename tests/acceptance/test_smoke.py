@@ -38,7 +38,7 @@ def test_an_address_without_the_endpoint_fails(dev: DevServer) -> None:
         smoke(dev.url.replace("/mcp", "/nothing"))
 
 
-def test_a_date_in_retry_after_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_date_in_retry_after_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     class Busy(BaseHTTPRequestHandler):
         statuses: ClassVar[list[int]] = [503, 404]
 

@@ -31,7 +31,9 @@ def test_each_page_has_one_picture_with_design_and_console_at_both_widths(
 
 
 @pytest.mark.skipif(not (ARTEFACTS and DESIGN), reason="CONSOLE_SCREENSHOTS and CONSOLE_DESIGN name no directories")
-def test_the_pictures_beside_the_design_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_console_pictures_writes_pictures_of_the_design_and_the_console_side_by_side(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     out = Path(ARTEFACTS) / "side-by-side"
     monkeypatch.setattr("sys.argv", ["console_pictures", DESIGN, str(out)])
     assert console_pictures.main() == 0

@@ -40,7 +40,7 @@ def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: 
     assert key.rsplit("_", 1)[1] not in logs
 
 
-def test_a_key_that_has_only_the_scope_write_is_told_what_it_cannot_do(guarded: DevServer, fresh: Chromium) -> None:
+def test_the_console_says_what_a_key_with_only_the_scope_write_cannot_do(guarded: DevServer, fresh: Chromium) -> None:
     reader, writer = make_key(guarded, "read", "write"), make_key(guarded, "write")
     guarded.client.headers["Authorization"] = f"Bearer {reader}"
     id_ = guarded.remember("The gate is green.")

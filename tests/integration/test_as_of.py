@@ -221,7 +221,7 @@ def test_a_memory_whose_new_expiry_is_in_the_past_was_visible_until_the_change(
     assert "cannot be answered" in error_of(services, "memory_search", query="tea", as_of=during.isoformat())
 
 
-def test_near_duplicates_are_those_of_that_time(services: FakeServices, shared_database: SharedDatabase) -> None:
+def test_as_of_finds_the_near_duplicates_of_that_time(services: FakeServices, shared_database: SharedDatabase) -> None:
     texts = ("The oolong is on the top shelf", "The oolong is on the top shelf.")
     ids = [store_content(services.memories, text, title="shelf") for text in texts]
     then = now(shared_database)

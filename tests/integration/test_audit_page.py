@@ -51,7 +51,7 @@ def test_only_ids_of_memories_that_exist_are_listed_as_memories(services: FakeSe
     assert _events(services)[0]["memories"] == [str(memory_id)]
 
 
-def test_an_id_that_is_no_uuid_is_listed_unchanged(services: FakeServices, shared_database: SharedDatabase) -> None:
+def test_an_id_that_is_not_a_uuid_is_listed_unchanged(services: FakeServices, shared_database: SharedDatabase) -> None:
     _record(shared_database, "redrive")
     shared_database.owner.run("UPDATE audit_events SET ids = '{7001}', count = 1")
     assert [(event["ids"], event["memories"]) for event in _events(services)] == [(["7001"], [])]

@@ -159,7 +159,7 @@ def test_a_certificate_that_the_server_refuses_is_renewed(instance: CloudSqlInst
     connection.close()
 
 
-def test_an_admin_api_that_answers_503_twice_is_asked_again(instance: CloudSqlInstance) -> None:
+def test_an_admin_api_that_answers_503_twice_is_called_again(instance: CloudSqlInstance) -> None:
     instance.fault = lambda api, path: (503, {"error": {"message": "again"}}) if len(api.calls) <= 2 else None
     connection = _opener(instance)()
     assert connection.run("SELECT 1") == [[1]]

@@ -77,7 +77,9 @@ def test_a_call_keeps_within_the_service_s_limits(gemini: GeminiServer, vertex: 
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_vertex_ai_is_asked_not_to_truncate_one_text_or_several(gemini: GeminiServer, model: str) -> None:
+def test_requests_to_vertex_ai_disable_truncation_for_one_text_and_for_several(
+    gemini: GeminiServer, model: str
+) -> None:
     embedder = GeminiEmbedder(model, 64, PLACE)
     embedder.embed_documents(["tea"])
     embedder.embed_documents(["tea", "cars"])

@@ -231,7 +231,7 @@ STEP_FUNCTIONS = (
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
-def test_the_visible_memories_are_those_of_a_simple_model(
+def test_the_visible_memories_equal_the_visible_memories_of_a_simple_model(
     seed: int, memories: MemoryStore, shared_database: SharedDatabase
 ) -> None:
     world = World(random.Random(seed), Letters(memories), shared_database)

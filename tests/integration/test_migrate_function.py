@@ -185,7 +185,7 @@ def test_a_failed_migration_is_returned_and_logged_with_file_sqlstate_and_messag
 
 
 @pytest.mark.parametrize("operation", [ListKeys(), ListQuotas(), ListGrants()], ids=lambda operation: operation.action)
-def test_each_other_failure_is_returned_and_logged_with_its_cause(
+def test_the_failure_of_an_operation_is_returned_and_logged_with_its_cause(
     migrating: Any, log: io.StringIO, operation: Operation
 ) -> None:
     client, _ = migrating()  # the database has no schema yet

@@ -197,7 +197,7 @@ def test_a_token_of_an_expired_grant_is_refused(mcp: Mcp) -> None:
 
 
 @pytest.mark.parametrize(("is_revoked", "look_ups"), [(True, 1), (False, 0)])
-def test_expired_tokens_and_tokens_of_a_revoked_grant_are_no_guesses(
+def test_expired_tokens_and_tokens_of_a_revoked_grant_do_not_count_as_guesses(
     mcp: Mcp, *, is_revoked: bool, look_ups: int
 ) -> None:
     """A hosted client sends such tokens of all its users from one address, and then refreshes them."""

@@ -173,7 +173,9 @@ def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(c
     assert {hit.content for hit in ranked.hits} <= set(CHAT[2:])
 
 
-def test_cosines_of_pairs_are_those_of_the_vectors(store: MemoryStore, stored_ids: dict[str, UUID]) -> None:
+def test_the_cosine_of_two_memories_is_the_cosine_of_their_vectors(
+    store: MemoryStore, stored_ids: dict[str, UUID]
+) -> None:
     vectors = FakeEmbedder().embed_documents(CONTENTS)
     cosines = store.pairwise_cosines([str(stored_ids[content]) for content in CONTENTS] + [str(new_id())])
     expected = [[float(a @ b) for b in vectors] for a in vectors]
@@ -237,7 +239,7 @@ def test_quality_is_the_mean_rating_with_two_neutral_votes(store: MemoryStore, r
     assert memory.quality == pytest.approx((1 + sum((rating + 1) / 2 for rating in ratings)) / (2 + len(ratings)))
 
 
-def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
+def test_hits_keep_the_given_order_and_leave_out_deleted_memories_and_other_namespaces(
     store: MemoryStore, stored_ids: dict[str, UUID]
 ) -> None:
     for namespace, content in (("ns", "deleted later"), ("other", "somebody else's")):

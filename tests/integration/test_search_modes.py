@@ -50,7 +50,7 @@ def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(
 
 
 @pytest.mark.parametrize(("stored", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
-def test_a_text_of_composed_and_one_of_decomposed_letters_have_the_same_meaning(
+def test_composed_and_decomposed_letters_give_the_same_embedding(
     store: MemoryStore, stored: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]
 ) -> None:
     text = unicodedata.normalize(stored, "café Zürich")

@@ -58,7 +58,7 @@ storing = pytest.mark.parametrize("login", ["ingest", "dead_letter"], indirect=T
 
 @storing
 @pytest.mark.parametrize("kept", [0, 200])
-def test_a_message_with_the_ids_of_another_one_is_finished_each_time(
+def test_a_message_with_the_request_id_of_another_one_is_processed_at_each_delivery(
     deliver: Callable[..., None], store: MemoryStore, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the first delivery, at a redelivery, after a redrive, and if no further dead letter is kept."""
@@ -77,7 +77,7 @@ def test_a_message_with_the_ids_of_another_one_is_finished_each_time(
 
 
 @storing
-def test_messages_that_cannot_be_read_are_finished(deliver: Callable[..., None], store: MemoryStore) -> None:
+def test_unreadable_messages_are_processed_without_an_error(deliver: Callable[..., None], store: MemoryStore) -> None:
     for number, data in enumerate((b"", b"[]", b'{"memories": []}', b"{}")):
         for attributes in ({"namespace": "ns"}, {}, {"namespace": "ns", "source": "s", "key": "k"}):
             deliver(f"{number} {len(attributes)}", data, attributes)

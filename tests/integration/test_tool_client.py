@@ -54,7 +54,7 @@ def test_a_server_with_a_certificate_of_an_unknown_authority_is_refused(url: str
         ToolClient(url).call("memory_stats", {})
 
 
-def test_a_server_with_a_certificate_of_a_trusted_authority_is_asked(
+def test_a_server_with_a_certificate_of_a_trusted_authority_is_called(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
@@ -69,9 +69,7 @@ def test_a_server_that_leaves_a_tls_handshake_unanswered_is_reported(monkeypatch
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_server_on_this_machine_is_asked_without_the_proxy_of_the_environment(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_on_this_machine_is_called_without_the_proxy(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
@@ -92,7 +90,9 @@ def test_a_key_that_no_header_can_have_is_refused_without_showing_it(
 
 
 @pytest.mark.parametrize("text", ["mnk_key\r\n", "Bearer mnk_key", "bearer  mnk_key", "Authorization: Bearer mnk_key"])
-def test_the_key_is_read_from_a_line_of_a_file_or_a_header(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_end_and_a_header_prefix_in_mnemosyne_token_are_ignored(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MNEMOSYNE_TOKEN", text)
     assert ToolClient("http://127.0.0.1:9/mcp").token == "mnk_key"
 

@@ -184,7 +184,9 @@ def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: MemoryS
     assert row["weights"].count(":") == 4
 
 
-def test_each_word_of_a_query_has_its_share_of_the_memories(store: MemoryStore, owner: Connection) -> None:
+def test_search_terms_returns_the_share_of_memories_that_contain_each_word(
+    store: MemoryStore, owner: Connection
+) -> None:
     words = [f"kettle{number}" for number in range(1, 21)]
     contents = tuple(request(" ".join(words[number:])) for number in range(20))  # word n is in n of twenty memories
     ingest.store(IngestMessage("ns", contents), memories=store, embedder=FakeEmbedder())

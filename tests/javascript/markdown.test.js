@@ -55,7 +55,7 @@ for (const [text, expected] of INLINE) {
 
 for (const address of ["javascript:alert(1)", "data:text/html,x", "vbscript:x", "/relative", "ftp://x.example",
   "java\nscript:x"]) {
-  test(`${JSON.stringify(address)} is no link`, () => assert.equal(safeAddress(address), null));
+  test(`${JSON.stringify(address)} is not a link`, () => assert.equal(safeAddress(address), null));
 }
 
 for (const part of ["*", "_", "`", "[", "> ", "- ", "~~", "<http://", " a*b_c`d[e](", "|-\n", "\n> - "]) {

@@ -32,7 +32,7 @@ for (const [text, expected] of PLAIN) {
   test(`${JSON.stringify(text)} is ${JSON.stringify(expected)} on one line`, () => assert.equal(plain(text), expected));
 }
 
-test("code in a line is told from text", () => {
+test("code and text in a line are separate segments", () => {
   assert.deepEqual(codeSegments("set `A=1`, then `go"), [
     { text: "set ", isCode: false }, { text: "A=1", isCode: true }, { text: ", then `go", isCode: false },
   ]);

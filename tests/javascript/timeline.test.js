@@ -9,7 +9,7 @@ const bucket = (start, memories = 1) => ({ start, memories });
 const counts = (per, ...buckets) => fillBuckets({ per, buckets }).map(({ memories }) => memories);
 const HOUR = 3_600_000;
 
-test("no buckets are no bars", () => assert.deepEqual(counts("day"), []));
+test("without buckets there are no bars", () => assert.deepEqual(counts("day"), []));
 test("a single bucket is a single bar", () => assert.deepEqual(counts("year", bucket("2026-01-01", 7)), [7]));
 
 const FILLED = [

@@ -137,7 +137,7 @@ def test_the_reference_lists_each_table_of_the_database() -> None:
     assert tables - _code(_text("reference/ingestion.md")) == set()
 
 
-def test_the_settings_that_must_be_set_are_those_that_a_function_misses() -> None:
+def test_the_documented_required_settings_are_the_ones_that_the_error_about_missing_settings_lists() -> None:
     documented = re.findall(r"^\| `(\w+)` \| must be set", _text("settings.md"), re.MULTILINE)
     with pytest.raises(Misconfigured) as refused:
         Settings.from_environment({})

@@ -24,7 +24,7 @@ def _installed() -> dict[str, Distribution]:
     return {name: packages[name] for name in LICENCES.keys() & packages.keys()}
 
 
-def test_exactly_the_deployed_packages_and_those_of_extras_are_listed() -> None:
+def test_exactly_the_packages_of_the_deployment_and_of_the_extras_are_listed() -> None:
     deployed = {package.name for package in locked_packages(DEPLOYED)}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     used: dict[str, str] = {}

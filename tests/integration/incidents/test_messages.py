@@ -152,7 +152,7 @@ def test_a_message_that_is_stored_at_once_fires_no_alert(world: World, monitorin
     assert monitoring.alerts(world.entries, world.points) == set()
 
 
-def test_the_import_of_a_large_object_is_no_late_memory(idle: World, monitoring: Monitoring) -> None:
+def test_the_import_of_a_large_object_does_not_count_as_a_late_memory(idle: World, monitoring: Monitoring) -> None:
     def imported(push: Push, services: object) -> None:
         """The object has been imported."""
 

@@ -23,7 +23,7 @@ def queue(path: Path) -> Iterator[LocalQueue]:
 
 
 @pytest.mark.parametrize("data", [b"SQLite format 3\x00" + b"\xff" * 4096, b"not a database " * 300])
-def test_a_damaged_file_is_to_be_moved_away(queue: LocalQueue, path: Path, data: bytes) -> None:
+def test_the_check_of_a_damaged_queue_file_says_to_move_it_away(queue: LocalQueue, path: Path, data: bytes) -> None:
     path.write_bytes(data)
     check = check_queue(queue)
     assert not check.ok

@@ -186,7 +186,7 @@ TAKEN = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
         ({"source": ["crm"], "key": True}, "rows", "2"),
     ],
 )
-def test_a_record_with_refused_names_is_one_failure_over_mcp_and_is_found_by_its_names_or_place(
+def test_a_record_with_an_invalid_source_or_key_fails_once_and_is_reported_under_them_or_its_line(
     over_mcp: McpDestination, services: FakeServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     names: dict[str, Any], source: str, key: str,
 ) -> None:  # fmt: skip

@@ -58,7 +58,7 @@ def _remember(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any]) -> Resul
     return CliRunner().invoke(remember.remember, ["tea", "--url", "http://127.0.0.1:9/mcp"])
 
 
-def test_a_queued_memory_whose_state_cannot_be_read_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queued_memory_with_an_unreadable_state_does_not_fail_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     queued = {"status": "queued", "request_id": ID}
     result = _remember(monkeypatch, {"ingest_memory": queued, "ingest_status": AWAY})
     assert result.exit_code == 0
@@ -72,7 +72,7 @@ def test_an_interrupted_remember_says_that_the_memory_may_be_stored(monkeypatch:
     assert "the memory may be stored. Run the same command again, which stores nothing twice." in result.stderr
 
 
-def test_applied_migrations_that_cannot_be_listed_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_migrations_that_cannot_be_listed_do_not_fail_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     system = FakeSystem(AWAY, ShowSchema)
     result = _invoke(monkeypatch, migrate, migrate.migrate, [], system)
     assert (result.exit_code, system.operations) == (0, [Migrate, ShowSchema])
@@ -192,7 +192,7 @@ def test_an_interrupted_restore_says_how_many_memories_are_restored(
     ("lines", "note"), [(LINES + 1, f"{LINES} memories restored before this error.\n"), (0, "")], ids=["some", "none"]
 )
 @pytest.mark.parametrize("fault", ["a line", "a conflict", "a missing file"])
-def test_a_refused_restore_is_no_interruption(
+def test_a_refused_restore_is_not_reported_as_an_interruption(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,

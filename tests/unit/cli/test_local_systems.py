@@ -37,7 +37,7 @@ def test_the_error_names_a_running_system(running: list[list[str]], system: Path
     assert DataDir.missing_system_message(str(tmp_path / "new")).endswith(f"there are local systems in {system}")
 
 
-def test_the_system_of_another_user_is_no_error(
+def test_the_system_of_another_user_is_ignored(
     running: list[list[str]], system: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Path.stat
@@ -54,7 +54,7 @@ def test_the_system_of_another_user_is_no_error(
 
 
 @pytest.mark.parametrize("value", ["x" * 300 + "/x", "postgres"])
-def test_an_option_d_of_another_program_is_no_system(
+def test_a_process_of_another_program_with_the_option_d_is_ignored(
     running: list[list[str]], system: Path, tmp_path: Path, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(system)

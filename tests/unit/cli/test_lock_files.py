@@ -41,7 +41,7 @@ def test_a_server_that_has_no_lock_file_yet_is_waited_for(
     lock_files.remove_stale_locks(cluster)
 
 
-def test_the_lock_file_of_a_socket_is_removed_even_without_the_servers_own(cluster: Path) -> None:
+def test_a_stale_socket_lock_is_removed_although_postmaster_pid_is_missing(cluster: Path) -> None:
     lock = cluster / ".s.PGSQL.5432.lock"
     lock.touch()
     lock_files.remove_stale_locks(cluster)

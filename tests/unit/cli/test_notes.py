@@ -372,7 +372,7 @@ def test_the_properties_of_a_page_of_notion_are_read_and_stay_in_its_text(line_e
         ("# Plan\n\n- Created: May 3, 2026\n", PAGE),
     ],
 )
-def test_other_lines_with_a_colon_are_no_properties(text: str, path: str) -> None:
+def test_other_lines_with_a_colon_are_not_properties(text: str, path: str) -> None:
     note = _note(text, path)
     assert note.timestamp == MODIFIED and "Created" not in note.metadata
 

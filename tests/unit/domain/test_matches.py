@@ -61,7 +61,7 @@ def test_each_character_of_the_normal_form_has_its_span_in_the_text(text: str) -
 
 
 @given(text=st.text(st.sampled_from("a1,éßœ\u0301\u00ad\u0651 ")))
-def test_each_character_of_the_form_for_words_has_its_span_in_the_text(text: str) -> None:
+def test_each_character_of_the_text_for_word_search_has_its_span_in_the_original(text: str) -> None:
     normal = NormalText.of(text).for_words()
     assert len(normal.places) == len(normal.text)
     assert all(0 <= start < end <= len(text) for start, end in normal.places)

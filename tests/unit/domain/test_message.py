@@ -65,7 +65,7 @@ def _errors(message: IngestMessage) -> list[str]:
         ({"first_published": "2026-05-20T12:00:00"}, NOON),
     ],
 )
-def test_a_deletion_was_published_at_the_earliest_of_its_times_that_can_be_read(
+def test_the_publication_time_of_a_deletion_is_its_earliest_valid_time(
     attributes: dict[str, str], published: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
@@ -368,7 +368,7 @@ def test_a_deletion_without_a_time_has_its_time_of_publication() -> None:
         ("pinned", True),
     ],
 )
-def test_a_field_of_each_memory_is_refused_beside_the_memories(field: str, value: object) -> None:
+def test_a_field_of_a_memory_is_refused_at_the_top_level_of_a_batch(field: str, value: object) -> None:
     message = _read({field: value, "memories": [GOOD, {**GOOD, "content": "b"}]})
     assert (message.requests, message.deletions, message.dead_letter_reason) == ((), (), "")
     assert _errors(message) == [f"{field} must be in each memory, not at the top level of the message"] * 2
@@ -444,7 +444,7 @@ def test_a_memory_with_a_key_of_its_own_does_not_need_the_key_of_its_message() -
     assert read.external_id == ExternalId("s", "1")
 
 
-def test_a_key_is_as_long_with_its_number_as_the_key_of_a_record() -> None:
+def test_the_length_limit_of_a_key_includes_the_number_that_is_appended() -> None:
     attributes = {**IN_NS, "source": "s", "key": "k" * 298}
     message = _read({"memories": [GOOD] * 11}, attributes)
     assert {len(read.external_id.key) for read in message.requests if read.external_id} == {300}

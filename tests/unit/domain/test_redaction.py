@@ -44,7 +44,7 @@ def test_an_invalid_memory_stays_as_it_was(invalid: bytes) -> None:
     assert kept.content == "kept"
 
 
-def test_of_a_memory_that_is_nested_too_deeply_the_error_remains() -> None:
+def test_the_error_about_a_too_deeply_nested_memory_is_kept() -> None:
     deep = b'{"content": "a", "timestamp": "2026-05-20", "metadata": {"x": %b}}' % (b"[" * NESTED + b"]" * NESTED)
     message = _message(SECRET, deep)
     _, failed = read_each(message, "ns")[1]

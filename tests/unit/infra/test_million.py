@@ -85,7 +85,7 @@ def test_the_price_of_a_machine_is_that_of_the_documents() -> None:
     assert round(Machine(2, 8, 20).price) == 105
 
 
-def test_the_memory_of_a_machine_holds_what_searches_read_and_its_disk_half_as_much_again_as_the_data() -> None:
+def test_the_estimated_memory_holds_what_searches_read_and_the_disk_is_1_5_times_the_data() -> None:
     assert machine(1_000_000, FIGURES) == Machine(2, 8, 9 + 1)  # at least 8 GB of memory and 10 GB of disk
     assert machine(100_000_000, FIGURES) == Machine(38, 242, 900)  # 2 kB of each memory are read at random
 

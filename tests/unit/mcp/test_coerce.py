@@ -144,7 +144,7 @@ def test_an_ambiguous_argument_is_not_converted_and_is_refused_by_name(written: 
 
 @pytest.mark.parametrize("tags", ["['ada', 'tea']", "[ada, tea]", '["ada", "tea"', "[ada]", " ['ada']"])
 @pytest.mark.parametrize("tool", ["memory_search", "ingest_memory", "ingest_memories", "update_memory"])
-def test_tags_in_a_text_that_begins_with_a_bracket_but_is_no_json_are_refused_by_every_tool(
+def test_tags_in_a_text_that_begins_with_a_bracket_but_is_not_json_are_refused_by_every_tool(
     tool: str, tags: str
 ) -> None:
     others = {"memory_search": {"query": "tea"}, "ingest_memory": MEMORY, "update_memory": {"id": ID}}

@@ -125,13 +125,13 @@ def test_without_a_time_filter_no_window_is_returned(services: FakeServices) -> 
 
 
 @pytest.mark.parametrize("expression", ["all time", "Any time.", "anytime", "for all time", "always", "EVER"])
-def test_all_time_limits_nothing(services: FakeServices, expression: str) -> None:
+def test_the_time_expression_all_time_adds_no_filter(services: FakeServices, expression: str) -> None:
     answer = answer_of(services, "memory_search", query="tea", time_expr=expression)
     assert "tea long ago" in _contents(answer)
     assert "window" not in answer
 
 
-def test_all_time_alone_is_no_filter(services: FakeServices) -> None:
+def test_all_time_without_a_query_is_refused_like_a_missing_filter(services: FakeServices) -> None:
     assert "give a query, or a filter" in error_of(services, "memory_search", time_expr="all time")
 
 
@@ -277,7 +277,7 @@ def test_the_word_none_removes_tags_successor_and_expiry_in_any_case(none: str, 
     assert (answer["tags"], answer.get("superseded_by"), answer.get("expires_at")) == ([], None, None)
 
 
-def test_the_word_none_among_other_tags_or_added_alone_is_a_tag(services: FakeServices) -> None:
+def test_the_word_none_is_a_tag_if_it_is_added_or_has_other_tags_next_to_it(services: FakeServices) -> None:
     (first,) = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=1)["memories"])
     assert answer_of(services, "update_memory", id=first, tags=["None", "x"])["tags"] == ["None", "x"]
     assert answer_of(services, "update_memory", id=first, tags="none")["tags"] == []

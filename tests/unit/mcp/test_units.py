@@ -65,7 +65,7 @@ def test_each_value_that_metadata_are_compared_with_costs_a_part_of_a_unit(
 @pytest.mark.parametrize(
     "arguments", [{}, {"mode": "exact"}, {"mode": "semantic"}, {"typing": True}, {"typing": "true", "limit": 3}]
 )
-def test_a_search_of_an_earlier_time_costs_as_much_more_as_counting(arguments: dict[str, Any]) -> None:
+def test_as_of_adds_the_cost_of_counting_to_a_search(arguments: dict[str, Any]) -> None:
     present = _units("memory_search", query="tea", **arguments)
     assert _units("memory_search", query="tea", as_of="2026-05-20", **arguments) == present + COUNTING
 
@@ -75,7 +75,7 @@ def test_a_page_of_markdown_costs_more_than_a_page_of_json_lines() -> None:
     assert _units("export_memories", format="Markdown", tags=["tea"]) == MARKDOWN_PAGE + COUNTING
 
 
-def test_the_metadata_of_a_new_memory_are_no_conditions() -> None:
+def test_the_metadata_of_a_new_memory_cost_no_units() -> None:
     memory = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
     with_metadata = memory | {"metadata": {"values": ["a"] * 50}}
     assert _units("ingest_memory", **with_metadata) == _units("ingest_memory", **memory)

@@ -40,7 +40,7 @@ def test_an_error_is_raised_in_the_caller(error: BaseException) -> None:
     anyio.run(call)
 
 
-def test_threads_are_started_on_demand_and_at_most_so_many() -> None:
+def test_threads_are_started_on_demand_up_to_the_maximum() -> None:
     async def call() -> set[int]:
         workers, idents = Workers(2), set()
         barrier = threading.Barrier(2)

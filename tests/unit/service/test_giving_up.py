@@ -55,7 +55,9 @@ def _dead_lettered(services: FakeServices) -> None:
 
 
 @pytest.mark.parametrize("prepare", [_without_a_row, _waiting, _hindered, _failed, _dead_lettered])
-def test_a_message_that_fails_here_is_a_dead_letter_with_the_latest_cause(services: FakeServices, prepare: Any) -> None:
+def test_a_message_that_the_dead_letter_function_cannot_store_is_kept_with_the_latest_cause(
+    services: FakeServices, prepare: Any
+) -> None:
     prepare(services)
     _fail_at(services, "the model fails (Request id: 18)")
     deliveries.give_up(_push(TEA, 2), services)

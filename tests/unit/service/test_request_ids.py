@@ -141,7 +141,7 @@ def _reading(record: dict[str, Any]) -> Reading:
 
 
 @pytest.mark.parametrize(("first", "second"), [*DIFFERENT.values(), *SAME.values()], ids=[*DIFFERENT, *SAME])
-def test_a_status_belongs_to_the_requests_that_are_no_conflict(
+def test_a_status_belongs_only_to_requests_without_a_conflict(
     services: FakeServices, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     _push(services, first)
@@ -180,7 +180,7 @@ def test_the_status_of_a_forgotten_content_without_a_source_belongs_to_each_reco
 
 
 @pytest.mark.parametrize(("first", "second"), SAME.values(), ids=SAME)
-def test_a_request_that_is_published_again_is_no_dead_letter(
+def test_a_request_that_is_published_again_does_not_become_a_dead_letter(
     services: FakeServices, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     _push(services, first)

@@ -54,7 +54,9 @@ def _call(client: TestClient, token: str | None, tool: str, arguments: Any) -> A
     return post(client, tool_call(tool, arguments), token=token)
 
 
-def test_a_request_without_a_credential_is_told_where_to_get_one(opened: Callable[..., TestClient]) -> None:
+def test_the_refusal_of_a_request_without_a_credential_names_where_to_get_one(
+    opened: Callable[..., TestClient],
+) -> None:
     response = post(opened(), LIST)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == (
@@ -137,7 +139,7 @@ def test_a_missing_scope_is_403_with_a_challenge_for_it_and_the_present_scopes(
 
 
 @pytest.mark.parametrize("token", ["reader", "writer", "admin"])
-def test_callers_with_any_scope_are_told_who_they_are(opened: Callable[..., TestClient], token: str) -> None:
+def test_who_am_i_answers_callers_with_any_scope(opened: Callable[..., TestClient], token: str) -> None:
     listing = request("tools/list", {"_meta": {"mnemosyne/console": True}})
     assert "who_am_i" in {tool["name"] for tool in post(opened(), listing, token=token).json()["result"]["tools"]}
     answer = _call(opened(), token, "who_am_i", {}).json()["result"]["structuredContent"]
