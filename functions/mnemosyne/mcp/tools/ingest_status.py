@@ -1,11 +1,12 @@
 """`ingest_status`: the outcomes of ingest requests."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemorySummary
@@ -15,6 +16,10 @@ from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.ports.services import Services
 from mnemosyne.service import request_status
 
+LISTED = 10
+"""Maximum number of requests whose statuses are the text of an answer. For more requests, the text has only counts, and
+the ids of the requests that need attention. The statuses of 100 requests would cost a model about 10,000 tokens."""
+
 
 class StatusArguments(Input):
     """The requests whose status is returned."""
@@ -22,6 +27,7 @@ class StatusArguments(Input):
     request_ids: Annotated[
         list[Id] | None,
         Field(min_length=1, max_length=BATCH_LIMIT, description="Up to 100."),
+        AfterValidator(lambda ids: ids and list(dict.fromkeys(ids))),
     ] = None
     request_id: Id | None = None
 
@@ -64,7 +70,7 @@ class RequestStatus(Result):
 
 
 class Statuses(Result):
-    """One status per requested id, in the same order."""
+    """One status per requested id, in the order in which the ids are first given."""
 
     requests: list[RequestStatus]
 
@@ -92,6 +98,21 @@ def _hints(memories: Sequence[MemorySummary]) -> list[HintedMemory] | None:
     return [HintedMemory.model_validate(memory) for memory in memories] or None
 
 
+def _summary(requests: Sequence[RequestStatus]) -> str:
+    """Return a line for each state and each error or note, with the number of requests and their ids.
+
+    The ids of requests whose memory is in the store are left out, unless there is a note on the request.
+    """
+    ids = defaultdict(list)
+    for request in requests:
+        ids[request.state, request.error or request.note].append(str(request.request_id))
+    lines = []
+    for (state, reason), group in ids.items():
+        is_done = state in (IngestState.STORED, IngestState.DUPLICATE) and not reason
+        lines.append(": ".join(filter(None, (f"{len(group)} {state}", reason, "" if is_done else ", ".join(group)))))
+    return "\n".join(lines)
+
+
 def _units_of_status(arguments: Mapping[str, Any]) -> float:
     several = isinstance(ids := arguments.get("request_ids"), list) and len(ids) > 1
     return 0.0 if several else rate_limit.SEARCH["semantic"]
@@ -112,4 +133,10 @@ def _units_of_status(arguments: Mapping[str, Any]) -> float:
 def ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
     request_ids = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
     requests = statuses(principal, request_ids, services)
-    return Reply(Statuses(requests=requests), has_stored_text=any(request.has_stored_text for request in requests))
+    is_long = len(requests) > LISTED
+    return Reply(
+        Statuses(requests=requests),
+        text=_summary(requests) if is_long else None,
+        notes=(f"To see the memory_id of requests, ask for at most {LISTED} of them.",) if is_long else (),
+        has_stored_text=any(request.has_stored_text for request in requests),
+    )
