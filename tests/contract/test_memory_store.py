@@ -274,6 +274,7 @@ def test_statistics_count_one_namespace(memories: MemoryStore) -> None:
     stats = memories.stats()
     assert (stats.memories, stats.pending, stats.dead_lettered, stats.dead_letters) == (2, 1, 1, 2)
     assert {tag.lower(): count for tag, count in stats.tags.items()} == {"x": 2, "y": 1}
+    assert stats.total_tags == 2
     assert (stats.oldest, stats.newest) == (NOW, NOW + timedelta(days=1))
     assert stats.storage_bytes > 0
 

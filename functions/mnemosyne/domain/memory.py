@@ -224,8 +224,7 @@ class Memory(MemoryFields):
     last_seen_at: datetime
     superseded_by: UUID | None = None
     supersedes: tuple[UUID, ...] = ()
-    """Up to five earlier versions, which this memory has superseded (replaced) directly or indirectly, the latest
-    first."""
+    """Up to five earlier versions that this memory has superseded (replaced), directly or not, the latest first."""
     quality: float = 0.5
 
 
@@ -236,6 +235,7 @@ class Stats:
     quota: Quota
     memories: int
     tags: Mapping[str, int]
+    total_tags: int
     pending: int
     dead_lettered: int
     dead_letters: int

@@ -282,13 +282,13 @@ class MemoryStore(
             figures = connection.one(memories_sql.STATS, namespace=self.namespace)
             tags = connection.run(memories_sql.TOP_TAGS, namespace=self.namespace)
             quota = usage(connection)
-        vectors = BYTES_OF_COORDINATE * self.database.dimension * quota.memories
         return Stats(
             **figures.by_name,
             quota=quota,
             memories=quota.memories,
             tags={one_line(row["tag"]): row["memories"] for row in tags},
-            storage_bytes=quota.bytes + vectors,
+            total_tags=tags[0]["total_tags"] if tags else 0,
+            storage_bytes=quota.bytes + BYTES_OF_COORDINATE * self.database.dimension * quota.memories,
         )
 
 

@@ -250,9 +250,10 @@ SELECT
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
 """
 
-# Return the most frequent tags. Only the newest 5,000 memories are read, to bound the cost of a call.
+# Return the most frequent tags, and in each row the number of all tags. Only the newest 5,000 memories are read, to
+# bound the cost of a call.
 TOP_TAGS: Final = """
-SELECT min(tag.written) AS tag, count(*) AS memories
+SELECT min(tag.written) AS tag, count(*) AS memories, count(*) OVER () AS total_tags
 FROM (
     SELECT tags, tag_keys FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 5000
 ) AS m, unnest(m.tags, m.tag_keys) AS tag (written, key)

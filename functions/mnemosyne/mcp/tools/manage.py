@@ -88,10 +88,14 @@ class StatsArguments(Input):
 
 
 class StatsResult(Result):
-    """Counts of the namespace's memories, tags and requests."""
+    """Counts of the namespace's memories, tags and requests.
+
+    `tags` has the most frequent tags, and `total_tags` the number of all tags of the newest 5,000 memories.
+    """
 
     memories: int
     tags: dict[str, int]
+    total_tags: int
     pending: int
     dead_lettered: int
     dead_letters: int
