@@ -24,6 +24,7 @@ from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
 from mnemosyne.mcp import cursors
+from mnemosyne.mcp.tools.forget import ForgetArguments
 from mnemosyne.service import dead_letters, forgetting, redrives
 from mnemosyne.service.deliveries import Push, give_up
 from mnemosyne.service.deliveries import store as deliver
@@ -428,7 +429,7 @@ def test_a_forgetting_with_memories_left_cannot_be_finished(services: FakeServic
     forgetting_id = _begin(services, ALL)
     services.memories.finish_forgetting(forgetting_id)
     assert forgetting.read(forgetting_id, memories=services.memories).finished_at is None
-    later = cursors.encode(KeysetCursor(timestamp=AFTER, key="x"))
+    later = cursors.encode(KeysetCursor(timestamp=AFTER, key="x"), ForgetArguments())
     answer = answer_of(services, "forget_memories", forgetting_id=str(forgetting_id), cursor=later)
     assert (answer["left"], answer["finished"], titles(services)) == (0, True, [])
 

@@ -1,10 +1,13 @@
 """Encode the cursors of pages for clients, and decode them. A cursor is text in URL-safe base64. Pure.
 
 A cursor identifies the last item of a page by the item's time and, depending on the list, by an id, a number or a text.
+A hash of the list's filters and order follows. With other filters, the next page would not continue the list, but would
+have unrelated items. Cursors of earlier releases have no hash, and are accepted with any filters.
 """
 
 import base64
 import binascii
+import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
@@ -21,6 +24,11 @@ _TIME_BYTES = 8
 _ID_BYTES = 16
 _NUMBER_BYTES = 8
 """Length in bytes of a numeric id in a cursor. The id is a bigint in the database."""
+_HASH_BYTES = 8
+_END_OF_KEY = b"\x00"
+"""Byte between a text and the hash. No text in the database contains this byte."""
+_NOT_FILTERS = {"cursor", "limit", "preview", "token"}
+"""Arguments that may differ between the pages of a list."""
 
 
 class Listed(Protocol):
@@ -31,68 +39,100 @@ class Listed(Protocol):
         """Position in the list, directly after this row."""
 
 
+class PageArguments(Protocol):
+    """Arguments of a list: its filters and order, and the cursor of the page before. A model of pydantic."""
+
+    @property
+    def cursor(self) -> str | None:
+        """The text that the client gives as `cursor`."""
+
+    def model_dump_json(self, *, exclude: set[str], exclude_defaults: bool) -> str:
+        """Return the arguments as JSON."""
+
+
 ListedT = TypeVar("ListedT", bound=Listed)
 CursorT = TypeVar("CursorT", Cursor, KeysetCursor, EventCursor)
 
 
-def page(rows: Sequence[ListedT], limit: int) -> tuple[Sequence[ListedT], str | None]:
+def page(rows: Sequence[ListedT], limit: int, arguments: PageArguments) -> tuple[Sequence[ListedT], str | None]:
     """Return the first `limit` rows, and the cursor of the next page. The cursor is None if there are no more rows."""
-    return rows[:limit], encode(rows[limit - 1].cursor) if len(rows) > limit else None
+    return rows[:limit], encode(rows[limit - 1].cursor, arguments) if len(rows) > limit else None
 
 
-def encode(cursor: Cursor | KeysetCursor | EventCursor | None) -> str | None:
-    """Encode a cursor as the text that clients get as `next_cursor`."""
+def encode(cursor: Cursor | KeysetCursor | EventCursor | None, arguments: PageArguments) -> str | None:
+    """Encode a cursor as the text that clients get as `next_cursor`. `arguments` has the filters of the list."""
     if cursor is None:
         return None
     if isinstance(cursor, EventCursor):
-        return _encode(cursor.at, cursor.id.to_bytes(_NUMBER_BYTES, "big", signed=True))
-    return _encode(cursor.timestamp, cursor.id.bytes if isinstance(cursor, Cursor) else cursor.key.encode())
+        at, position = cursor.at, cursor.id.to_bytes(_NUMBER_BYTES, "big", signed=True)
+    elif isinstance(cursor, Cursor):
+        at, position = cursor.timestamp, cursor.id.bytes
+    else:
+        at, position = cursor.timestamp, cursor.key.encode() + _END_OF_KEY
+    ticks = ((at - _EPOCH) // _TICK).to_bytes(_TIME_BYTES, "big", signed=True)
+    return base64.urlsafe_b64encode(ticks + position + _hash_filters(arguments)).decode()
 
 
-def _encode(at: datetime, rest: bytes) -> str:
-    ticks = (at - _EPOCH) // _TICK
-    return base64.urlsafe_b64encode(ticks.to_bytes(_TIME_BYTES, "big", signed=True) + rest).decode()
+def _hash_filters(arguments: PageArguments) -> bytes:
+    """Return a hash of the arguments that must be the same for all pages of a list.
+
+    Default values are left out, so that a later release can add an argument. A time in words is hashed as text, because
+    it means another time at each call.
+    """
+    filters = arguments.model_dump_json(exclude=_NOT_FILTERS, exclude_defaults=True)
+    return hashlib.sha256(filters.encode()).digest()[:_HASH_BYTES]
 
 
-def read_id(cursor: str | None) -> Cursor | None:
+def read_id(arguments: PageArguments) -> Cursor | None:
     """Decode a cursor that consists of a time and an id. Raises InvalidRequest."""
-    # Ignore bytes after the id, because a later release may append fields.
-    return _read_cursor(cursor, lambda at, rest: Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES])))
+    return _read_cursor(
+        arguments, lambda at, rest: (Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES])), rest[_ID_BYTES:])
+    )
 
 
-def read_key(cursor: str | None) -> KeysetCursor | None:
+def read_key(arguments: PageArguments) -> KeysetCursor | None:
     """Decode a cursor that consists of a time and a text. Raises InvalidRequest."""
 
-    def read(at: datetime, rest: bytes) -> KeysetCursor:
-        if b"\x00" in rest:
-            raise ValueError("NUL")
-        return KeysetCursor(timestamp=at, key=rest.decode())
+    def read(at: datetime, rest: bytes) -> tuple[KeysetCursor, bytes]:
+        key, _, filters_hash = rest.partition(_END_OF_KEY)
+        return KeysetCursor(timestamp=at, key=key.decode()), filters_hash
 
-    return _read_cursor(cursor, read)
+    return _read_cursor(arguments, read)
 
 
-def read_number(cursor: str | None) -> EventCursor | None:
+def read_number(arguments: PageArguments) -> EventCursor | None:
     """Decode a cursor that consists of a time and a number. Raises InvalidRequest."""
 
-    def read(at: datetime, rest: bytes) -> EventCursor:
+    def read(at: datetime, rest: bytes) -> tuple[EventCursor, bytes]:
         if len(rest) < _NUMBER_BYTES:
             raise ValueError("length")
-        return EventCursor(at=at, id=int.from_bytes(rest[:_NUMBER_BYTES], "big", signed=True))
+        number = int.from_bytes(rest[:_NUMBER_BYTES], "big", signed=True)
+        return EventCursor(at=at, id=number), rest[_NUMBER_BYTES:]
 
-    return _read_cursor(cursor, read)
+    return _read_cursor(arguments, read)
 
 
-def _read_cursor(cursor: str | None, read: Callable[[datetime, bytes], CursorT]) -> CursorT | None:
-    """Decode a cursor.
+def _read_cursor(arguments: PageArguments, read: Callable[[datetime, bytes], tuple[CursorT, bytes]]) -> CursorT | None:
+    """Decode the cursor in the arguments, and check that it belongs to a list with the same filters.
 
-    The function `read` builds the cursor from the time and from the bytes after the time. Raises InvalidRequest.
+    From the time and the bytes after the time, the function `read` builds the cursor, and returns it with the remaining
+    bytes. Raises InvalidRequest.
     """
-    if cursor is None:
+    if not arguments.cursor:
         return None
     try:
-        return read(*_decode(cursor))
+        cursor, rest = read(*_decode(arguments.cursor))
     except (binascii.Error, ValueError, OverflowError) as exc:
-        raise InvalidRequest(f"cursor must be the next_cursor of an earlier page, got {cursor[:60]!r}") from exc
+        raise InvalidRequest(
+            f"cursor must be the next_cursor of an earlier page, got {arguments.cursor[:60]!r}"
+        ) from exc
+    # Ignore bytes after the hash, because a later release may append fields.
+    if rest and rest[:_HASH_BYTES] != _hash_filters(arguments):
+        raise InvalidRequest(
+            "cursor belongs to a list with other filters or another order: repeat all arguments of the call that "
+            "returned it, or omit cursor to list from the start"
+        )
+    return cursor
 
 
 def _decode(cursor: str) -> tuple[datetime, bytes]:

@@ -12,7 +12,7 @@ from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.time.window import bounds
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, tool
-from mnemosyne.mcp.tools.filters import DateAsText, Limit
+from mnemosyne.mcp.tools.filters import DateAsText, Limit, PageCursor
 from mnemosyne.ports.services import Services
 
 
@@ -30,7 +30,7 @@ class AuditArguments(Input):
         Text | None, Field(min_length=1, max_length=100, description="Name of a tool or of an operator's operation.")
     ] = None
     limit: Limit = 50
-    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
+    cursor: PageCursor = None
 
 
 class ListedAuditEvent(Result):
@@ -74,7 +74,7 @@ def list_audit(arguments: AuditArguments, principal: Principal, services: Servic
         arguments.person,
         arguments.action,
         arguments.limit + 1,
-        after=cursors.read_number(arguments.cursor),
+        after=cursors.read_number(arguments),
     )
-    page, next_cursor = cursors.page(events, arguments.limit)
+    page, next_cursor = cursors.page(events, arguments.limit, arguments)
     return Reply(AuditPage(events=page, next_cursor=next_cursor), has_stored_text=bool(page))

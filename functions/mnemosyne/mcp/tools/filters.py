@@ -19,6 +19,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
 Limit = Annotated[int, Field(ge=1, le=100, description="How many.")]
+PageCursor = Annotated[Text | None, Field(description="`next_cursor` of the page before, with the same filters.")]
 MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Leave out weaker hits.")]
 
 

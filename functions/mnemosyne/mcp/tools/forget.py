@@ -124,7 +124,7 @@ def _preview(
     services: Services,
 ) -> Reply:
     preview = services.memories_of(principal.namespace).preview_forgetting(
-        selection, arguments.limit, after=cursors.read_id(arguments.cursor)
+        selection, arguments.limit, after=cursors.read_id(arguments)
     )
     ends = (window.after, window.last) if window and arguments.time_expr else ()
     return Reply(
@@ -133,7 +133,7 @@ def _preview(
             token=" ".join((preview.token, *(rfc3339(end) or _OPEN for end in ends))),
             page=preview.page,
             holds=preview.holds,
-            next_cursor=cursors.encode(preview.after),
+            next_cursor=cursors.encode(preview.after, arguments),
         ),
         has_stored_text=bool(preview.page or preview.holds),
     )

@@ -16,7 +16,7 @@ from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, tool
-from mnemosyne.mcp.tools.filters import Limit
+from mnemosyne.mcp.tools.filters import Limit, PageCursor
 from mnemosyne.ports.services import Services
 from mnemosyne.service import redrives
 
@@ -25,7 +25,6 @@ DAY = 86_400
 REDRIVEN_AT_ONCE = 100
 """Maximum number of dead letters that one call redrives. The number is limited, because each publication waits for the
 queue."""
-Page = Annotated[Text | None, Field(description="`next_cursor` of the page before.")]
 
 
 class RequestsArguments(Input):
@@ -33,7 +32,7 @@ class RequestsArguments(Input):
 
     state: Annotated[IngestState | None, Field(strict=False, description="Only in this state.")] = None
     limit: Limit = 50
-    cursor: Page = None
+    cursor: PageCursor = None
 
 
 class RequestResult(Result):
@@ -81,9 +80,9 @@ class RequestPage(Result):
     read_only=True,
 )
 def list_requests(arguments: RequestsArguments, principal: Principal, services: Services) -> Reply:
-    memories, after = services.memories_of(principal.namespace), cursors.read_id(arguments.cursor)
+    memories, after = services.memories_of(principal.namespace), cursors.read_id(arguments)
     requests = memories.ingest_requests(arguments.state, arguments.limit + 1, after=after)
-    page, next_cursor = cursors.page(requests, arguments.limit)
+    page, next_cursor = cursors.page(requests, arguments.limit, arguments)
     counts = None if arguments.cursor else memories.request_counts()
     result = RequestPage(requests=list(map(_request_result, page)), counts=counts, next_cursor=next_cursor)
     return Reply(result, has_stored_text=bool(page))
@@ -106,7 +105,7 @@ class DeadLettersArguments(Input):
     """Number of dead letters to list, and the cursor."""
 
     limit: Limit = 50
-    cursor: Page = None
+    cursor: PageCursor = None
 
 
 class ListedDeadLetter(Result):
@@ -142,9 +141,9 @@ class DeadLetterPage(Result):
     read_only=True,
 )
 def list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
-    memories, after = services.memories_of(principal.namespace), cursors.read_key(arguments.cursor)
+    memories, after = services.memories_of(principal.namespace), cursors.read_key(arguments)
     letters = memories.dead_letter_summaries(arguments.limit + 1, after=after)
-    page, next_cursor = cursors.page(letters, arguments.limit)
+    page, next_cursor = cursors.page(letters, arguments.limit, arguments)
     causes = None if arguments.cursor else memories.dead_letter_causes()
     result = DeadLetterPage(dead_letters=page, causes=causes, next_cursor=next_cursor)
     return Reply(result, has_stored_text=bool(page or causes))

@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest, NotFound
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, Pinned, brief
 from mnemosyne.mcp.tool import Reply, Result, tool
-from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
+from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, PageCursor, Window
 from mnemosyne.mcp.tools.notes import state_note
 from mnemosyne.ports.services import Services
 
@@ -134,7 +134,7 @@ class ListArguments(ListFilterArguments):
     instead = {"query": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
 
     limit: Limit = 10
-    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
+    cursor: PageCursor = None
     order: Annotated[Order, Field(strict=False, description="newest or oldest first.")] = Order.NEWEST
     preview: Annotated[bool, Field(description="Also about 200 characters of each content.")] = False
 
@@ -178,11 +178,11 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
     rows = services.memories_of(principal.namespace).list(
         filters,
         arguments.limit + 1,
-        after=cursors.read_id(arguments.cursor or None),
+        after=cursors.read_id(arguments),
         oldest_first=arguments.order is Order.OLDEST,
         beginning=preview.READ_CHARACTERS if arguments.preview else None,
     )
-    page, next_cursor = cursors.page(rows, arguments.limit)
+    page, next_cursor = cursors.page(rows, arguments.limit, arguments)
     memories = list(map(_list_line, page))
     listing = Listing(
         memories=memories,
@@ -190,7 +190,7 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
         window=Window.of(span, arguments.timezone) if span else None,
     )
     lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)
-    more = (f"There are more: cursor {listing.next_cursor}",) if listing.next_cursor else ()
+    more = (f"There are more: the same filters and cursor {listing.next_cursor}",) if listing.next_cursor else ()
     return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more, has_stored_text=bool(memories))
 
 

@@ -9,12 +9,12 @@ from pydantic import Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import BATCH_LIMIT
-from mnemosyne.domain.parsing import Ids, Text
+from mnemosyne.domain.parsing import Ids
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, tool
-from mnemosyne.mcp.tools.filters import ListFilterArguments
+from mnemosyne.mcp.tools.filters import ListFilterArguments, PageCursor
 from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
 
@@ -79,7 +79,7 @@ class ExportArguments(ListFilterArguments):
     format: Annotated[Literal["jsonl", "markdown"], Field(description="Lines of JSON, or a file for each memory.")] = (
         "jsonl"
     )
-    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
+    cursor: PageCursor = None
 
 
 class ExportedFile(Result):
@@ -113,7 +113,7 @@ def _units_of_page(arguments: Mapping[str, Any]) -> float:
 def export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
     markdown = arguments.format == "markdown"
     files_of_page, next_cursor = transfer.export_page(
-        after=cursors.read_key(arguments.cursor),
+        after=cursors.read_key(arguments),
         memories=services.memories_of(principal.namespace),
         filters=arguments.filters(arguments.window(services.clock())),
         memory_ids=arguments.ids,
@@ -125,7 +125,7 @@ def export_memories(arguments: ExportArguments, principal: Principal, services: 
             lines=None if markdown else "".join(text for _, text in files_of_page),
             files=files if markdown else None,
             memories=len(files_of_page),
-            next_cursor=cursors.encode(next_cursor),
+            next_cursor=cursors.encode(next_cursor, arguments),
         ),
         text=quantity(len(files_of_page), "memory", "memories"),
         notes=(STRUCTURED_DATA,) if files else (),
