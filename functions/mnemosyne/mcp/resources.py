@@ -53,6 +53,7 @@ def list_resources(result: mcp_types.CallToolResult, *, first: bool) -> mcp_type
             name=memory["title"],
             title=f"{memory['date']} {memory['title']}",
             uri=uri_of(memory["id"]),
+            description=f"Replaced by {uri_of(memory['superseded_by'])}" if memory.get("superseded_by") else None,
             mime_type="text/plain",
             annotations=mcp_types.Annotations(last_modified=memory["timestamp"]),
         )

@@ -5,13 +5,68 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+import mcp_types
 import pytest
 
+from mnemosyne.mcp import resources
 from tests.fakes import NOW, FakeServices
-from tests.memories import store_contents
-from tests.tools import answer_of, error_of
+from tests.memories import store_content, store_contents
+from tests.tools import answer_of, call_tool, error_of
 
 OTHER_LIST = "cursor belongs to a list with other filters or another order"
+
+
+def _notes(services: FakeServices, name: str, /, **arguments: Any) -> str:
+    last_block = call_tool(services, name, **arguments).content[-1]
+    assert isinstance(last_block, mcp_types.TextContent)
+    return last_block.text
+
+
+def _supersede(services: FakeServices) -> str:
+    """Store a memory that another one supersedes, and return the sentence that the notes must have."""
+    old, new = store_contents(services.memories, "Ben prefers window seats", "Ben now prefers aisle seats")
+    answer_of(services, "update_memory", id=str(old), superseded_by=str(new))
+    return f"Versions: {old} is replaced by {new}."
+
+
+def test_the_text_of_a_list_names_the_successors_of_superseded_memories(services: FakeServices) -> None:
+    assert _supersede(services) in _notes(services, "list_memories")
+    assert "Versions" not in _notes(services, "list_memories", include_superseded=False)
+
+
+def test_a_listed_resource_of_a_superseded_memory_names_its_successor(services: FakeServices) -> None:
+    successor = _supersede(services).split()[-1].rstrip(".")
+    listed = resources.list_resources(call_tool(services, "list_memories"), first=False).resources
+    assert {resource.name: resource.description for resource in listed} == {
+        "Ben prefers window seats": f"Replaced by memory://{successor}",
+        "Ben now prefers aisle seats": None,
+    }
+
+
+def test_the_recent_memories_name_the_tool_that_reads_the_others(services: FakeServices) -> None:
+    store_contents(services.memories, *(f"memory {n}" for n in range(resources.PAGE_SIZE + 1)))
+    reader = resources.find_reader(resources.RECENT)
+    assert reader is not None
+    tool, arguments = reader
+    cursor = answer_of(services, tool.name, **arguments)["next_cursor"]
+    note = _notes(services, tool.name, **arguments)
+    assert f"There are more: call list_memories with the same filters and cursor {cursor}" in note
+    assert len(answer_of(services, "list_memories", cursor=cursor)["memories"]) == 1
+
+
+@pytest.mark.parametrize("tool", ["list_memories", "export_memories"])
+def test_the_text_of_a_list_names_the_searched_time(services: FakeServices, tool: str) -> None:
+    window = answer_of(services, tool, time_expr="last week")["window"]
+    assert f"Searched from {window['after']} to {window['before']}." in _notes(services, tool, time_expr="last week")
+    assert "Searched up to 2026-05-01T" in _notes(services, tool, before="2026-05-01")
+    store_content(services.memories, "tea")
+    assert "Searched" not in _notes(services, tool)
+
+
+@pytest.mark.parametrize("tool", ["memory_timeline", "memory_facets", "export_memories", "forget_memories"])
+def test_a_tool_that_takes_times_returns_the_searched_time(services: FakeServices, tool: str) -> None:
+    expected = answer_of(services, "list_memories", time_expr="last week")["window"]
+    assert answer_of(services, tool, time_expr="last week")["window"] == expected
 
 
 @pytest.mark.parametrize("order", ["newest", "oldest"])

@@ -99,6 +99,7 @@ class FacetsResult(Result):
     sessions: list[SessionFacet]
     memories: int
     complete: bool
+    window: Window | None = None
 
 
 @tool(
@@ -109,11 +110,15 @@ class FacetsResult(Result):
     read_only=True,
 )
 def memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
-    filters = arguments.filters(arguments.window(services.clock()))
+    span = arguments.window(services.clock())
+    filters = arguments.filters(span)
     facets = services.memories_of(principal.namespace).facets(filters, arguments.limit, prefix=arguments.prefix)
     tags = [TagFacet(**vars(facet), tag=facet.name) for facet in facets.tags]
     sessions = [SessionFacet(**vars(facet), session=facet.name) for facet in facets.sessions]
-    result = FacetsResult(**vars(facets) | {"tags": tags, "sessions": sessions})
+    result = FacetsResult(
+        **vars(facets) | {"tags": tags, "sessions": sessions},
+        window=Window.of(span, arguments.timezone) if span else None,
+    )
     return Reply(result, has_stored_text=bool(tags or sessions))
 
 

@@ -17,7 +17,7 @@ from mnemosyne.domain.time.window import TimeWindow, bounds
 from mnemosyne.errors import InvalidRequest, PartialChange, ServiceError
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, Window
 from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
 
@@ -57,6 +57,7 @@ class Preview(Result):
     holds: list[Hold]
     """Legal holds that keep some of the memories. With a hold, none of the memories can be forgotten."""
     next_cursor: str | None = None
+    window: Window | None = None
 
 
 class Forgotten(Result):
@@ -134,6 +135,7 @@ def _preview(
             page=preview.page,
             holds=preview.holds,
             next_cursor=cursors.encode(preview.after, arguments),
+            window=Window.of(window, arguments.timezone) if window else None,
         ),
         has_stored_text=bool(preview.page or preview.holds),
     )

@@ -1,11 +1,13 @@
-"""Notes about the hits of a search."""
+"""Notes about searches and lists."""
 
 from collections.abc import Sequence
+from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import Hit
 from mnemosyne.mcp.record import MemoryRecord, SearchHit
+from mnemosyne.mcp.tools.filters import Window
 
 SHOWN_DUPLICATES = 5
 """Maximum number of near-duplicates whose ids are listed for a hit. If there are more, a note has their number."""
@@ -37,12 +39,45 @@ def _short_list(ids: Sequence[UUID]) -> str:
     return ", ".join(map(str, ids[:SHOWN_DUPLICATES])) + (f" and {more} more" if more > 0 else "")
 
 
+def window_note(window: Window | None) -> str | None:
+    """Return a note with the time that was searched, or None without a filter by time."""
+    if window is None:
+        return None
+    if window.after and window.before:
+        return f"Searched from {window.after} to {window.before}."
+    return f"Searched from {window.after} on." if window.after else f"Searched up to {window.before}."
+
+
+class Version(Protocol):
+    """A memory that another one may have superseded."""
+
+    @property
+    def id(self) -> UUID:
+        """Id of the memory."""
+
+    @property
+    def superseded_by(self) -> UUID | None:
+        """Id of the memory that supersedes this one."""
+
+
+def successors_note(memories: Sequence[Version]) -> str | None:
+    """Return a note that names the successors of superseded memories; None without such memories."""
+    return _versions(_successors(memories))
+
+
+def _successors(memories: Sequence[Version]) -> list[str]:
+    return [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
+
+
+def _versions(lines: Sequence[str]) -> str | None:
+    return f"Versions: {'; '.join(lines)}." if lines else None
+
+
 def state_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
     """Return a note about memories that expire, supersede others or are superseded; None without such memories."""
     versions = [
         f"{memory.id} replaces {', '.join(map(str, memory.supersedes))}" for memory in memories if memory.supersedes
     ]
-    versions += [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
     expiring = [f"{memory.id} expires at {rfc3339(memory.expires_at)}" for memory in memories if memory.expires_at]
-    notes = (f"{name}: {'; '.join(lines)}." for name, lines in (("Versions", versions), ("Expiry", expiring)) if lines)
-    return " ".join(notes) or None
+    expiry = f"Expiry: {'; '.join(expiring)}." if expiring else None
+    return " ".join(filter(None, (_versions(versions + _successors(memories)), expiry))) or None

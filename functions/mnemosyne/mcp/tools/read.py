@@ -20,7 +20,7 @@ from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, Pinned, brief
 from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, PageCursor, Window
-from mnemosyne.mcp.tools.notes import state_note
+from mnemosyne.mcp.tools.notes import state_note, successors_note, window_note
 from mnemosyne.ports.services import Services
 
 if TYPE_CHECKING:
@@ -190,8 +190,10 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
         window=Window.of(span, arguments.timezone) if span else None,
     )
     lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)
-    more = (f"There are more: the same filters and cursor {listing.next_cursor}",) if listing.next_cursor else ()
-    return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more, has_stored_text=bool(memories))
+    # The note names the tool, because the text is also the text of the resource `memory://recent`.
+    more = next_cursor and f"There are more: call list_memories with the same filters and cursor {next_cursor}"
+    notes = tuple(filter(None, (window_note(listing.window), successors_note(memories), more)))
+    return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=notes, has_stored_text=bool(memories))
 
 
 def _list_line(memory: ListedMemory) -> ListedMemoryResult:

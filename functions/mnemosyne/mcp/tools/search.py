@@ -23,7 +23,7 @@ from mnemosyne.mcp.record import SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import AsOf, FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.matches import with_matches
-from mnemosyne.mcp.tools.notes import SHOWN_DUPLICATES, near_duplicates_note, state_note, truncation_note
+from mnemosyne.mcp.tools.notes import SHOWN_DUPLICATES, near_duplicates_note, state_note, truncation_note, window_note
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
@@ -251,17 +251,18 @@ def _debug(
 
 def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
-    window_note = result.window and _window_note(result.window)
     versions = state_note(result.memories)
     as_of_note = result.as_of and f"As of {rfc3339(result.as_of)}."
-    notes = (as_of_note, result.nothing_close, window_note, result.degraded, result.truncated, result.folded, versions)
+    notes = (
+        as_of_note,
+        result.nothing_close,
+        window_note(result.window),
+        result.degraded,
+        result.truncated,
+        result.folded,
+        versions,
+    )
     return tuple(note for note in notes if note)
-
-
-def _window_note(window: Window) -> str:
-    if window.after and window.before:
-        return f"Searched from {window.after} to {window.before}."
-    return f"Searched from {window.after} on." if window.after else f"Searched up to {window.before}."
 
 
 @tool(

@@ -14,7 +14,8 @@ from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, tool
-from mnemosyne.mcp.tools.filters import ListFilterArguments, PageCursor
+from mnemosyne.mcp.tools.filters import ListFilterArguments, PageCursor, Window
+from mnemosyne.mcp.tools.notes import window_note
 from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
 
@@ -96,6 +97,7 @@ class ExportedPage(Result):
     files: list[ExportedFile] | None = None
     memories: int
     next_cursor: str | None
+    window: Window | None = None
 
 
 def _units_of_page(arguments: Mapping[str, Any]) -> float:
@@ -112,10 +114,12 @@ def _units_of_page(arguments: Mapping[str, Any]) -> float:
 )
 def export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
     markdown = arguments.format == "markdown"
+    span = arguments.window(services.clock())
+    window = Window.of(span, arguments.timezone) if span else None
     files_of_page, next_cursor = transfer.export_page(
         after=cursors.read_key(arguments),
         memories=services.memories_of(principal.namespace),
-        filters=arguments.filters(arguments.window(services.clock())),
+        filters=arguments.filters(span),
         memory_ids=arguments.ids,
         markdown=markdown,
     )
@@ -126,8 +130,9 @@ def export_memories(arguments: ExportArguments, principal: Principal, services: 
             files=files if markdown else None,
             memories=len(files_of_page),
             next_cursor=cursors.encode(next_cursor, arguments),
+            window=window,
         ),
         text=quantity(len(files_of_page), "memory", "memories"),
-        notes=(STRUCTURED_DATA,) if files else (),
+        notes=tuple(filter(None, (STRUCTURED_DATA if files else None, window_note(window)))),
         has_stored_text=False,
     )
