@@ -90,6 +90,11 @@ class SearchQuery:
         """Whether the search compares embeddings."""
         return self.query is not None and self.mode is not SearchMode.EXACT and not self.typing
 
+    @property
+    def has_every_match(self) -> bool:
+        """Whether every memory that matches is a hit. A search by relevance has only the best memories as hits."""
+        return self.query is None or self.mode is SearchMode.EXACT
+
 
 def last_word(query: str) -> str:
     """Return the word at the end of a query; empty if the query does not end with a word.

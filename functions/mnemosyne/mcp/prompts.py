@@ -26,8 +26,9 @@ _TEXTS = {
     "review": (
         "Review a period",
         [mcp_types.PromptArgument(name="time", description="In words, such as last week", required=True)],
-        "Search with memory_search for memories of this time, by time_expr: {time}\n"
-        "Report in order what happened, what was decided, and what is still open.",
+        "List all memories of this time with list_memories, by time_expr and page by page: {time}\n"
+        "Read the important ones with get_memory. Report in order what happened, what was decided, and what is "
+        "still open.",
     ),
 }
 

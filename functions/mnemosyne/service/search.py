@@ -54,6 +54,8 @@ class SearchResult:
     """Number of hits that were removed, because their confidence is below the minimum of the query."""
     degraded: str | None = None
     """The reason why the search is degraded, for example a failure of the embedder. None if the search is complete."""
+    has_more: bool = False
+    """Whether more memories match than the limit. Always false for a search by relevance (`has_every_match`)."""
     completions: Sequence[str] = ()
     """Words that complete the last word of a query that is still being typed."""
     embed_ms: float = 0.0
@@ -78,17 +80,16 @@ def search(
     """
     started = time.perf_counter()
     completions = _complete_last_word(query, memories)
-    if completions:
-        query = replace(query, query=" ".join((query.query or "", *completions)))
+    query = replace(query, query=" ".join((query.query or "", *completions))) if completions else query
     vector, embedder_fault, reranker_fault, rerank_ms = None, None, None, None
     if not query.by_meaning:
         reranker = None
     elif query.query:
         vector, embedder_fault = _embed_query(memories.namespace, query.query, embedder)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
-    candidate_query = replace(query, limit=max(query.limit, RERANKED)) if reranker else query
+    wider_query = replace(query, limit=max(query.limit, RERANKED) if reranker else query.limit + query.has_every_match)
     all_entries, candidates = rank(
-        candidate_query, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
+        wider_query, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
     entries, strategy = with_confidence(query, all_entries, embedder.model), candidates.strategy
     left_out = min(query.limit, len(all_entries)) - min(query.limit, len(entries))
@@ -103,6 +104,7 @@ def search(
         strategy=strategy,
         considered=candidates.listed,
         left_out=left_out,
+        has_more=query.has_every_match and len(entries) > query.limit,
         degraded="; ".join(fault for fault in (embedder_fault, reranker_fault) if fault) or None,
         completions=completions,
         embed_ms=embed_ms,

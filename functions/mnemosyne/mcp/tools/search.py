@@ -103,7 +103,7 @@ class Debug(Result):
 
 
 class SearchHits(Result):
-    """The hits, best first, and notes about the search."""
+    """The hits, best first, and notes about the search. `total` is the number of these hits."""
 
     memories: list[SearchHit]
     total: int
@@ -114,6 +114,7 @@ class SearchHits(Result):
     degraded: str | None = None
     truncated: str | None = None
     folded: str | None = None
+    more: str | None = None
 
 
 class SearchResponse(SearchHits):
@@ -148,6 +149,7 @@ def search_response(arguments: SearchArguments, principal: Principal, services: 
         degraded=result.degraded,
         truncated=truncation_note(memories, query.characters or 0),
         folded=near_duplicates_note(result.hits),
+        more=_more_note(query) if result.has_more else None,
         debug=_debug(query, result, window, arguments.timezone, started, services) if arguments.include_debug else None,
     )
 
@@ -249,19 +251,22 @@ def _debug(
     )
 
 
+def _more_note(query: SearchQuery) -> str:
+    """Return a note for a search that returns every match and has more of them than the limit."""
+    filters = query.filters
+    if query.query or filters.as_of or filters.tag_match is not TagMatch.ANY:  # list_memories does not take these
+        return "There are more: raise limit, or narrow the search."
+    return "There are more: raise limit, or page through all with list_memories and the same filters."
+
+
 def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
     versions = state_note(result.memories)
     as_of_note = result.as_of and f"As of {rfc3339(result.as_of)}."
     notes = (
-        as_of_note,
-        result.nothing_close,
-        window_note(result.window),
-        result.degraded,
-        result.truncated,
-        result.folded,
-        versions,
-    )
+        as_of_note, result.nothing_close, window_note(result.window), result.degraded, result.truncated, result.folded,
+        versions, result.more,
+    )  # fmt: skip
     return tuple(note for note in notes if note)
 
 
