@@ -129,7 +129,7 @@ def search(
 
 
 def _print_answer(answer: dict[str, Any], timezone: str) -> None:
-    for name in ("degraded", "nothing_close", "more"):
+    for name in ("degraded", "nothing_close", "closer_hits", "more"):
         if answer.get(name):
             say(plain(answer[name]), err=True)
     for memory in answer["memories"]:

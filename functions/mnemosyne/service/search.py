@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemosyne.domain import ranking
 from mnemosyne.domain.candidates import Candidates, RankedCandidate
-from mnemosyne.domain.confidence import confidence
+from mnemosyne.domain.confidence import Confidence, confidence
 from mnemosyne.domain.memory import embedded_text, to_nfc
 from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery, last_word
@@ -52,6 +52,8 @@ class SearchResult:
     """Number of candidates."""
     left_out: int = 0
     """Number of hits that were removed, because their confidence is below the minimum of the query."""
+    close: int = 0
+    """Number of candidates that are not weak, including candidates that are ranked below the limit."""
     degraded: str | None = None
     """The reason why the search is degraded, for example a failure of the embedder. None if the search is complete."""
     has_more: bool = False
@@ -93,6 +95,7 @@ def search(
     )
     entries, strategy = with_confidence(query, all_entries, embedder.model), candidates.strategy
     left_out = min(query.limit, len(all_entries)) - min(query.limit, len(entries))
+    close = sum(entry.confidence is not Confidence.WEAK for entry in entries)
     if reranker and entries:
         reranking = time.perf_counter()
         entries, reranker_fault = _rerank(query, entries, memories, reranker)
@@ -105,6 +108,7 @@ def search(
         considered=candidates.listed,
         left_out=left_out,
         has_more=query.has_every_match and len(entries) > query.limit,
+        close=close,
         degraded="; ".join(fault for fault in (embedder_fault, reranker_fault) if fault) or None,
         completions=completions,
         embed_ms=embed_ms,

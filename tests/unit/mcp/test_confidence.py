@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeServices
-from tests.memories import store_contents
+from tests.memories import rate, store_content, store_contents
 from tests.tools import answer_of, call_tool, error_of, text_of
 
 ORDER = ["weak", "related", "strong"]
@@ -141,3 +141,20 @@ def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(services_with_
     )
     assert near["results"][0]["confidence"] == "strong" and NOTHING_CLOSE not in near["note"]
     assert {result["confidence"] for result in far["results"]} == {"weak"} and NOTHING_CLOSE in far["note"]
+
+
+@pytest.mark.parametrize("more", [{}, {"time_expr": "May 2026"}], ids=["without a time", "with a time"])
+def test_a_closer_hit_below_the_limit_is_noted_instead_of_nothing_close(
+    services: FakeServices, more: dict[str, str]
+) -> None:
+    store_contents(services.memories, "The oolong is on shelf 7.")
+    helpful = store_content(services.memories, "Cars are fast")
+    rate(services.memories, helpful, 1)
+    arguments: dict[str, Any] = {"query": "oolong shelf", "quality_boost": 1, **more}
+    answer = answer_of(services, "memory_search", limit=1, **arguments)
+    assert [hit["confidence"] for hit in answer["memories"]] == ["weak"] and "nothing_close" not in answer
+    assert answer["closer_hits"].startswith("limit 1 left out 1 hit closer to the query:")
+    assert answer["closer_hits"] in _notes(services, "memory_search", limit=1, **arguments)
+    for remedy in ({"limit": 2}, {"limit": 1, "min_confidence": "related"}):
+        found = answer_of(services, "memory_search", **arguments, **remedy)
+        assert "strong" in {hit["confidence"] for hit in found["memories"]} and "closer_hits" not in found

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.mcp.tools import hook
 from tests.fakes import FakeServices
-from tests.memories import store_contents
+from tests.memories import rate, store_content, store_contents
 from tests.tools import call_tool, error_of, text_of
 
 
@@ -70,6 +71,17 @@ def test_a_weak_reply_is_kept_with_a_close_memory_of_its_session(services: FakeS
     context = _hook(services, prompt="When does the zeppelin leave?")["hookSpecificOutput"]["additionalContext"]
     assert "Friedrichshafen" in context
     assert ("Yes, in June" in context) is (session == "claude-code:0")
+
+
+def test_weak_hits_that_fill_the_limit_do_not_hide_a_close_memory(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "CONSIDERED", 1)
+    monkeypatch.setattr(hook, "HYBRID_QUALITY_WEIGHT", 1.0)
+    store_contents(services.memories, "Shelf 7 holds the oolong.")
+    rate(services.memories, store_content(services.memories, "Cars are fast"), 1)
+    context = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]["additionalContext"]
+    assert context.count("--- [") == 1 and "oolong" in context
 
 
 @pytest.mark.parametrize("value", ["high", "0.5", "closest"])

@@ -62,11 +62,11 @@ const shorten = (text) =>
 const past = (moment) => moment && note(`As of ${formatTime(moment)}`);
 
 function showList(results) {
-  const { memories, window: times, as_of: moment, nothing_close: nothingClose, degraded, more } = results;
+  const { memories, window: times, as_of: moment, nothing_close: nothingClose, closer_hits: closerHits, degraded, more } = results;
   const count = memories.length === 1 ? "1 memory" : `${memories.length} memories`;
   const end = (time) => (time ? formatTime(time) : "…");
   const range = times ? `, ${end(times.after)} to ${end(times.before)}` : "";
-  const notes = [past(moment), ...present([nothingClose, degraded, more]).map((text) => note(text))];
+  const notes = [past(moment), ...present([nothingClose, closerHits, degraded, more]).map((text) => note(text))];
   return show(`${count}${range}`, ...notes, element("ol", {}, ...memories.map(entry)));
 }
 

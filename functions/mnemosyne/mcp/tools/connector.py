@@ -41,7 +41,8 @@ class ConnectorHit(Result):
 
 
 class ConnectorHits(Result):
-    """The hits, best first. `note` warns that others stored the titles. If no hit is close, `note` also says that."""
+    """The hits, best first. `note` warns that others stored the titles. If no hit is close, `note` also says that,
+    and how to find closer hits that the limit left out."""
 
     results: list[ConnectorHit]
     note: str | None = None
@@ -73,7 +74,7 @@ class Document(Result):
 def search(arguments: ConnectorQuery, principal: Principal, services: Services) -> Reply:
     response = search_response(SearchArguments(query=arguments.query), principal, services)
     results = [ConnectorHit(**vars(hit), url=page_of(hit.id)) for hit in response.memories]
-    notes = (STORED if results else None, response.nothing_close)
+    notes = (STORED if results else None, response.nothing_close or response.closer_hits)
     return Reply(ConnectorHits(results=results, note=" ".join(filter(None, notes)) or None), has_stored_text=False)
 
 

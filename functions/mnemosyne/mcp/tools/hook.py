@@ -6,6 +6,7 @@ https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -87,7 +88,11 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
     )
-    close = _leave_out_weak(run_search(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
+    result = run_search(query, principal, services)
+    close = _leave_out_weak(result.hits, arguments.min_confidence)[:RECALLED]
+    if not close and result.close:  # weak hits, for example of one session, rank above the close hits
+        query = replace(query, min_confidence=arguments.min_confidence)
+        close = list(run_search(query, principal, services).hits[:RECALLED])
     memories = search_hits(close, RESPONSE_CHARACTERS)
     context = _build_context(memories, text, near_duplicates_note(close), state_note(memories))
     return Reply(HookOutput(hookSpecificOutput=context), has_stored_text=False)  # the context ends with the notice

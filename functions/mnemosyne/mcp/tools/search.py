@@ -111,6 +111,7 @@ class SearchHits(Result):
     window: Window | None = None
     as_of: datetime | None = None
     nothing_close: str | None = None
+    closer_hits: str | None = None
     degraded: str | None = None
     truncated: str | None = None
     folded: str | None = None
@@ -145,7 +146,8 @@ def search_response(arguments: SearchArguments, principal: Principal, services: 
         window=window,
         as_of=query.filters.as_of,
         metadata=[str(condition) for condition in query.filters.metadata] or None,
-        nothing_close=hits.nothing_close(memories, result.left_out, query),
+        nothing_close=hits.nothing_close(memories, result.left_out, result.close, query),
+        closer_hits=hits.closer_hits(memories, result.close, query),
         degraded=result.degraded,
         truncated=truncation_note(memories, query.characters or 0),
         folded=near_duplicates_note(result.hits),
@@ -263,8 +265,9 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
     versions = state_note(result.memories)
     as_of_note = result.as_of and f"As of {rfc3339(result.as_of)}."
+    close_note = result.nothing_close or result.closer_hits
     notes = (
-        as_of_note, result.nothing_close, window_note(result.window), result.degraded, result.truncated, result.folded,
+        as_of_note, close_note, window_note(result.window), result.degraded, result.truncated, result.folded,
         versions, result.more,
     )  # fmt: skip
     return tuple(note for note in notes if note)

@@ -33,6 +33,8 @@ export function Results({ form, may, facets, onTimes, before = null }) {
   const searching = useAction((most) => call("memory_search", searchArguments(form, most)));
   useEffect(() => void searching.run(limit), [limit]);
   const answer = searching.done;
+  // All hits are weak, and the limit left out closer hits.
+  useEffect(() => void (answer?.closer_hits && setLimit(MOST)), [answer]);
   useEffect(() => onTimes(answer?.window ?? null), [answer]);
   const hits = (answer?.memories ?? []).filter(({ id }) => !hidden.has(id));
   useEffect(() => setResults({ href: addressOf(form), name: "Results", ids: hits.map(({ id }) => id) }));
@@ -43,7 +45,7 @@ export function Results({ form, may, facets, onTimes, before = null }) {
       onRetry=${() => searching.run(limit)} /></div>`;
   }
   if (!answer) return before ?? html`<${Loading} />`;
-  const isClose = hits.some((hit) => !level("weak")(hit));
+  const isClose = Boolean(answer.closer_hits) || hits.some((hit) => !level("weak")(hit));
   return html`
     ${isClose && html`<${Head} ...${{ answer, hits, selection }} />`}
     ${answer.degraded && html`<div class="results"><${Note} kind="warn"><p>${answer.degraded}</p></></div>`}
