@@ -10,12 +10,13 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import mcp_types
-from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, SUPPORTED_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.common import body as bodies
@@ -134,8 +135,9 @@ class McpMiddleware:
             return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(payload))
         if jsonrpc.drop_null_params(payload) | jsonrpc.complete_initialize(payload):
             body = json.dumps(payload).encode()
-        if (unsupported := _reject_unsupported_version(headers, payload)) is not None:
-            return unsupported
+        wrong_version = _reject_version_mismatch(headers, payload) or _reject_unsupported_version(headers, payload)
+        if wrong_version is not None:
+            return wrong_version
         id_ = jsonrpc.id_of(payload)
         wait = self._database.wait_seconds(principal)
         if wait > LONGEST_WAIT_SECONDS and needs_database(payload):
@@ -201,6 +203,29 @@ def _parse(body: bytes) -> tuple[Any, str | None]:
     payload = jsonrpc.read(body)
     brackets = body.count(b"{") + body.count(b"[")
     return payload, jsonrpc.problem(payload, escaped=b"\\u" in body, brackets=brackets)
+
+
+def _reject_version_mismatch(headers: Headers, payload: Any) -> Response | None:
+    """Return 400 if `_meta` names another protocol version than the header, or if there is no header; else None.
+
+    The SDK would serve such a request in the version of the header. `delete_memory` would then not ask the user. The
+    SDK itself rejects the request if the header has a version with `_meta`.
+    """
+    header = headers.get("mcp-protocol-version")
+    if header is not None and header not in HANDSHAKE_PROTOCOL_VERSIONS:
+        return None
+    for message in payload if isinstance(payload, list) else [payload]:
+        meta = jsonrpc.member(message, "params", "_meta")
+        version = meta.get(mcp_types.PROTOCOL_VERSION_META_KEY)
+        if mcp_types.PROTOCOL_VERSION_META_KEY in meta and (version is None or version != header):
+            return error_response(
+                400,
+                f"Header mismatch: MCP-Protocol-Version must be {excerpt(version)}, as in params._meta, got "
+                f"{'no header' if header is None else excerpt(header)}",
+                code=mcp_types.HEADER_MISMATCH,
+                id_=jsonrpc.id_of(payload),
+            )
+    return None
 
 
 def _reject_unsupported_version(headers: Headers, payload: Any) -> Response | None:

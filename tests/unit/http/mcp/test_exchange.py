@@ -1,5 +1,6 @@
 """A single exchange gets the response that the SDK's own transport gives."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -101,6 +102,26 @@ def test_headers_that_contradict_the_request_are_rejected_as_by_the_sdk(
     ours, theirs = (client.post("/mcp", json=posted, headers=headers) for client in clients)
     assert ours.status_code == 400
     assert (ours.status_code, ours.json()) == (theirs.status_code, theirs.json())
+
+
+@pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize(
+    ("header", "version"), [(None, "2026-07-28"), ("2025-03-26", "2026-07-28"), (None, "2099-01-01"), (None, None)]
+)
+def test_a_request_in_another_revision_than_its_header_is_rejected(
+    clients: tuple[TestClient, TestClient], header: str | None, version: str | None, accept: str, batch: bool
+) -> None:
+    # Earlier, the request was served in the revision of the header, so a deletion did not ask the user.
+    meta = _meta("2026-07-28") | {PROTOCOL_VERSION_META_KEY: version}
+    params = {"name": "delete_memory", "arguments": {"id": "x"}, "_meta": meta}
+    posted = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    headers = _headers(header, "tools/call", params) | {"Accept": accept}
+    response = clients[0].post("/mcp", json=[posted] if batch else posted, headers=headers)
+    error = response.json()["error"]
+    assert (response.status_code, error["code"]) == (400, -32020)
+    assert response.json()["id"] == (None if batch else 7)
+    assert json.dumps(version) in error["message"] and (header or "no header") in error["message"]
 
 
 def test_an_argument_without_its_header_is_rejected() -> None:
