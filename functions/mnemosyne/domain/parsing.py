@@ -157,14 +157,14 @@ def invalid(exc: ValidationError, model: type[BaseModel], of: str) -> InvalidReq
 
 
 def parse_json(body: bytes, *, of: str) -> Any:
-    """Parse JSON. Raises InvalidRequest if it is invalid."""
+    """Parse JSON. An integer with too many digits becomes infinity. Raises InvalidRequest if the text is not JSON."""
     try:
-        return json.loads(body)
+        return json.loads(body, parse_int=parse_integer)
     except (ValueError, RecursionError) as exc:
         raise InvalidRequest(f"{of} must be JSON: {exc}") from exc
 
 
-def read_json(data: bytes, *, of: str) -> Any:
+def read_json(data: bytes | str, *, of: str) -> Any:
     """Parse JSON that may contain invalid values: NaN, Infinity, lone surrogates, or invalid UTF-8 in strings.
 
     The caller validates the result, and can name the field of an invalid value in its error. An integer with too many
@@ -178,14 +178,15 @@ def read_json(data: bytes, *, of: str) -> Any:
         pass
     try:
         # Use json, because orjson rejects lone surrogates, invalid UTF-8, NaN and a byte order mark.
-        return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_parse_integer)
+        text = data if isinstance(data, str) else data.decode("utf-8-sig", errors="surrogateescape")
+        return json.loads(text, parse_int=parse_integer)
     except RecursionError as exc:
         raise InvalidRequest(f"{of} must be JSON that is nested less deeply") from exc
     except ValueError as exc:
         raise InvalidRequest(f"{of} must be JSON: {exc}") from exc
 
 
-def _parse_integer(digits: str) -> int | float:
+def parse_integer(digits: str) -> int | float:
     """Convert digits to an integer; return infinity if there are more digits than `int` accepts."""
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 

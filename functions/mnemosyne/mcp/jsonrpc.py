@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mnemosyne.domain.nesting import is_too_deep
-from mnemosyne.domain.parsing import check_values, excerpt
+from mnemosyne.domain.parsing import check_values, excerpt, parse_integer
 from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
@@ -20,10 +20,13 @@ DEPTH = 30
 
 
 def read(text: str | bytes) -> Any:
-    """Parse JSON. Raises InvalidRequest."""
+    """Parse JSON. Raises InvalidRequest.
+
+    An integer with too many digits becomes infinity, so that the error names the argument.
+    """
     check_values(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, of="a request")
     try:
-        return json.loads(text.decode() if isinstance(text, bytes) else text)
+        return json.loads(text.decode() if isinstance(text, bytes) else text, parse_int=parse_integer)
     except RecursionError as exc:
         raise InvalidRequest("Parse error: nested too deeply") from exc
     except ValueError as exc:
@@ -84,37 +87,28 @@ def _params_problem(method: Any, params: Any) -> str | None:
     return None
 
 
-def drop_null_params(payload: Any) -> bool:
-    """Remove `"params": null` and `"progressToken": null`, which some clients send, from a message or batch.
-
-    Return whether anything was removed.
-    """
+def drop_null_params(payload: Any) -> None:
+    """Remove `"params": null` and `"progressToken": null`, which some clients send, from a message or batch."""
     messages = payload if isinstance(payload, list) else [payload]
     messages = [message for message in messages if isinstance(message, dict)]
     nulls = [(message, "params") for message in messages] + [
         (member(message, "params", "_meta"), "progressToken") for message in messages
     ]
-    nulls = [(container, name) for container, name in nulls if container.get(name, ...) is None]
     for container, name in nulls:
-        del container[name]
-    return bool(nulls)
+        if container.get(name, ...) is None:
+            del container[name]
 
 
-def complete_initialize(payload: Any) -> bool:
-    """Add missing parameters to an `initialize` request, because scripts often omit them.
-
-    Return whether the request was changed.
-    """
+def complete_initialize(payload: Any) -> None:
+    """Add missing parameters to an `initialize` request, because scripts often omit them."""
     if not isinstance(payload, dict) or payload.get("method") != "initialize":
-        return False
-    params = payload["params"]
-    present = {name: value for name, value in params.items() if value is not None}
+        return
+    present = {name: value for name, value in payload["params"].items() if value is not None}
     client = present.get("clientInfo", {})
     if isinstance(client, dict):
         details = {name: value for name, value in client.items() if value is not None}
         present["clientInfo"] = {"name": "unknown", "version": "0", **details}
     payload["params"] = {"capabilities": {}, **present}
-    return bool(payload["params"] != params)
 
 
 def member(payload: dict[str, Any], *names: str) -> dict[str, Any]:

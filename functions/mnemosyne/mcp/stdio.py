@@ -106,8 +106,9 @@ class _Conversation:
                 await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(payload))
                 continue
             self._track_request(payload)
-            changed = jsonrpc.drop_null_params(payload) | jsonrpc.complete_initialize(payload)
-            yield json.dumps(payload) if changed else line.decode()
+            jsonrpc.drop_null_params(payload)
+            jsonrpc.complete_initialize(payload)
+            yield json.dumps(payload)  # the SDK cannot parse each line that `jsonrpc.read` parses
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._pending:
                 self._response_sent = anyio.Event()

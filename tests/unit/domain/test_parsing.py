@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, parse
+from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, parse, parse_json, read_json
 from mnemosyne.errors import InvalidRequest
 
 
@@ -107,3 +107,8 @@ def test_arbitrary_json_is_accepted_or_raises_invalid_request(data: dict[str, An
         parse(Example, data)
     except InvalidRequest as refused:
         assert str(refused)
+
+
+@pytest.mark.parametrize("read", [parse_json, read_json])
+def test_an_integer_of_too_many_digits_becomes_infinity(read: Any) -> None:
+    assert read(b'{"a": %s}' % (b"9" * 5_000), of="x") == {"a": float("inf")}

@@ -133,8 +133,8 @@ class McpMiddleware:
             return error_response(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem:
             return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(payload))
-        if jsonrpc.drop_null_params(payload) | jsonrpc.complete_initialize(payload):
-            body = json.dumps(payload).encode()
+        jsonrpc.drop_null_params(payload)
+        jsonrpc.complete_initialize(payload)
         wrong_version = _reject_version_mismatch(headers, payload) or _reject_unsupported_version(headers, payload)
         if wrong_version is not None:
             return wrong_version
@@ -150,7 +150,7 @@ class McpMiddleware:
                 # The answer to a batch is JSON, whatever the client accepts.
                 with_json = {**scope, "headers": request_headers.with_json(headers)}
                 return await self._batches.answer(with_json, revision, payload, request.receive, reply.add)
-            return await self._pass_on(scope, headers, payload, bodies.replay(body, request.receive), reply)
+            return await self._pass_on(scope, headers, payload, request.receive, reply)
 
     async def _pass_on(
         self, scope: Scope, headers: Headers, payload: Any, receive: Receive, reply: Reply
@@ -169,7 +169,9 @@ class McpMiddleware:
                 return response
         if not accepts_json and accepts_stream:
             scope = {**scope, "headers": request_headers.with_json(headers)}
-        await reply.send(self._transport, {**scope, STREAMS: streamed}, receive)
+        # The SDK cannot parse each body that `jsonrpc.read` parses.
+        body = bodies.replay(json.dumps(payload).encode(), receive)
+        await reply.send(self._transport, {**scope, STREAMS: streamed}, body)
         return None
 
     async def _parse_body(self, body: bytes) -> tuple[Any, str | None]:

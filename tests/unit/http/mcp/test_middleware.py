@@ -77,6 +77,23 @@ def test_invalid_json_gets_400_parse_error(client: TestClient, body: bytes) -> N
     assert response.json()["error"]["code"] == -32700
 
 
+@pytest.mark.parametrize("meta", ["", ', "_meta": {"progressToken": 1}'], ids=["json", "stream"])
+@pytest.mark.parametrize("form", ["%s", "[%s]"], ids=["single", "batch"])
+def test_the_error_about_an_integer_of_too_many_digits_names_the_argument(
+    client: TestClient, meta: str, form: str
+) -> None:
+    params = '{"name": "memory_search", "arguments": {"query": "tea", "limit": %s}%s}' % ("9" * 5_000, meta)
+    body = form % ('{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": %s}' % params)
+    response = post(client, body.encode(), Accept="application/json, text/event-stream")
+    assert response.status_code == 200 and '"id":7' in response.text
+    assert "limit must be an integer between 1 and 100, got Infinity" in response.text
+
+
+def test_an_id_of_too_many_digits_is_refused(client: TestClient) -> None:
+    response = post(client, b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % (b"9" * 5_000))
+    assert response.json()["error"]["message"] == "Invalid request: id must be a string or an integer"
+
+
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 NO_REQUESTS: list[Any] = [
     5,
