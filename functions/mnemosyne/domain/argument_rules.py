@@ -1,11 +1,12 @@
 """Describe the location, type and bounds of an argument in errors, and suggest a name for an unknown argument. Pure."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel
+from pydantic_core import ErrorDetails
 
 from mnemosyne.domain.plurals import quantity
 
@@ -27,6 +28,10 @@ _TYPES = {
 }
 
 
+_MEMBERS = {"str": "a string", "int": "an integer", "float": "a number"}
+"""Descriptions of members of unions. Other members have the names of classes."""
+
+
 def path(location: Location) -> str:
     """Return the location of an argument as text, such as `memories[1].tags[0]`."""
     text = ""
@@ -34,6 +39,45 @@ def path(location: Location) -> str:
         name = part if isinstance(part, int) or len(part) <= NAME_CHARACTERS else f"{part[:NAME_CHARACTERS]}…"
         text += f"[{name}]" if isinstance(name, int) else f".{name}" if text else name
     return text
+
+
+def kind_of(error: ErrorDetails) -> tuple[object, ...]:
+    """Return a key that is equal for equal errors in several items of a list."""
+    names = tuple(part for part in error["loc"] if isinstance(part, str))
+    reason = str(error["ctx"]["error"]) if error["type"] == "value_error" else ""
+    return error["type"], names, reason.partition(", got ")[0]
+
+
+def join_unions(errors: Iterable[ErrorDetails], model: type[BaseModel], data: object) -> Iterator[ErrorDetails]:
+    """Join the errors about one value of a union to one error.
+
+    If a value matches no member of a union, pydantic returns errors for each member. Their locations contain the name
+    of the member, which is neither in the data nor a field of the model.
+    """
+    unions: dict[Location, dict[str, ErrorDetails]] = {}
+    for error in errors:
+        place, value = _existing_location(error["loc"], data)
+        member = next(iter(error["loc"][len(place) :]), None)
+        is_absent = error["type"] == "missing" and len(place) == len(error["loc"]) - 1
+        may_be_union = isinstance(member, str) and member != "[key]" and not is_absent
+        if may_be_union and member not in model_at(model, place).model_fields:
+            rule = _MEMBERS.get(str(member), str(member))
+            unions.setdefault(place, {})[rule] = {**error, "type": "union", "loc": place, "input": value}
+        else:
+            yield error
+    for members in unions.values():
+        (*_, error), names = members.values(), list(members)
+        yield {**error, "ctx": {"expected": " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))}}
+
+
+def _existing_location(location: Location, data: Any) -> tuple[Location, Any]:
+    """Return the longest part of the location that exists in the data, and its value."""
+    for index, part in enumerate(location):
+        try:
+            data = data[part]
+        except (LookupError, TypeError):
+            return location[:index], data
+    return location, data
 
 
 def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:

@@ -16,7 +16,18 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from mnemosyne.domain.argument_rules import between, closest_name, expected_type, model_at, path, reason_of, size
+from mnemosyne.domain.argument_rules import (
+    Location,
+    between,
+    closest_name,
+    expected_type,
+    join_unions,
+    kind_of,
+    model_at,
+    path,
+    reason_of,
+    size,
+)
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.rfc3339 import instant
@@ -137,23 +148,33 @@ InputT = TypeVar("InputT", bound=BaseModel)
 def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
     """Validate the data, and return an instance of the class `model` with the data.
 
-    Raises InvalidRequest with the first five problems and the number of further problems.
+    Raises InvalidRequest with the first five problems and the number of further problems. Equal problems, such as a
+    wrong field in each memory of a batch, count as one problem.
 
     `of` names the tool or object that the data belongs to. An error about an unknown argument contains this name.
     """
     try:
         return model.model_validate(data)
     except ValidationError as exc:
-        raise invalid(exc, model, of) from exc
+        raise invalid(exc, model, data, of) from exc
 
 
-def invalid(exc: ValidationError, model: type[BaseModel], of: str) -> InvalidRequest:
-    """Convert pydantic's ValidationError to the InvalidRequest that `parse` raises."""
-    errors = exc.errors(include_url=False)
-    problems = dict.fromkeys(_error_sentence(error, model, of) for error in errors[:PROBLEMS])
-    more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
-    message = "; ".join([*problems, *more])
-    return InvalidRequest(message.encode(errors="replace").decode())
+def invalid(exc: ValidationError, model: type[BaseModel], data: object, of: str) -> InvalidRequest:
+    """Convert pydantic's ValidationError about the data to the InvalidRequest that `parse` raises."""
+    groups: dict[tuple[object, ...], list[ErrorDetails]] = {}
+    for error in join_unions(exc.errors(include_url=False), model, data):
+        groups.setdefault(kind_of(error), []).append(error)
+    problems: dict[str, None] = {}
+    for first, *others in list(groups.values())[:PROBLEMS]:
+        listed = [path(error["loc"]) for error in others[:PROBLEMS]]
+        more = [f"{len(others) - PROBLEMS:,} more"] if len(others) > PROBLEMS else []
+        also = f" (also {', '.join([*listed, *more])})" if others else ""
+        problems[_error_sentence(first, model, of, also)] = None
+        if first["type"] == "extra_forbidden":
+            problems[_accepted_names(first["loc"], model)] = None
+    if len(groups) > PROBLEMS:
+        problems[f"and {len(groups) - PROBLEMS:,} more"] = None
+    return InvalidRequest("; ".join(problems).encode(errors="replace").decode())
 
 
 def parse_json(body: bytes, *, of: str) -> Any:
@@ -191,14 +212,19 @@ def parse_integer(digits: str) -> int | float:
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 
-def _error_sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
+def _error_sentence(error: ErrorDetails, model: type[BaseModel], of: str, also: str) -> str:
+    """Describe an error. `also` lists the other places of the same error."""
+    if error["type"] == "extra_forbidden":
+        return _unknown_argument_error(error["loc"], model, of, also)
+    return _problem(error, model) + also
+
+
+def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
     name = path(error["loc"])
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     match kind:
         case "missing":
             return f"{name} is required"
-        case "extra_forbidden":
-            return _unknown_argument_error(error["loc"], model, of)
         case "value_error":
             return reason_of(str(context["error"]), model, error["loc"])
         case "string_unicode":
@@ -208,13 +234,15 @@ def _error_sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str
             return f"{name} must have {size(context, unit)}, got {len(value):,}"
         case "greater_than_equal" | "less_than_equal":
             return f"{name} must be {between(model, error['loc'], context)}, got {excerpt(value)}"
+        case "union":
+            return f"{name} must be {context['expected']}, got {excerpt(value)}"
         case "enum" | "literal_error":
             return f"{name} must be one of {context['expected']}, got {excerpt(value)}"
     rule = expected_type(kind, model, error["loc"])
     return f"{name or 'arguments'} must be {rule}, got {excerpt(value)}" if rule else f"{name}: {error['msg']}"
 
 
-def _unknown_argument_error(location: tuple[int | str, ...], model: type[BaseModel], of: str) -> str:
+def _unknown_argument_error(location: Location, model: type[BaseModel], of: str, also: str) -> str:
     """Return the error about an unknown argument, or an unknown field of a nested model."""
     inner = model_at(model, location[:-1])
     name, owner = str(location[-1]), path(location[:-1])
@@ -222,9 +250,14 @@ def _unknown_argument_error(location: tuple[int | str, ...], model: type[BaseMod
     instead = inner.instead.get(name, "") if issubclass(inner, Input) else ""
     if not instead and (similar := closest_name(name, inner.model_fields)):
         instead = f"did you mean {similar}"
+    return f"{problem}{also}{instead and f'; {instead}'}"
+
+
+def _accepted_names(location: Location, model: type[BaseModel]) -> str:
+    """List the arguments, or the fields of a nested model, that are accepted in place of an unknown one."""
+    inner = model_at(model, location[:-1])
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
-    takes = f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
-    return "; ".join(filter(None, [problem, instead, takes]))
+    return f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
 
 
 def excerpt(value: object) -> str:

@@ -94,6 +94,46 @@ def test_all_problems_are_reported_in_one_error() -> None:
     )
 
 
+class Turn(Input):
+    text: str
+    number: int = 0
+
+
+class Turns(Input):
+    turns: list[Turn]
+    after: str | int | None = None
+    part: Turn | Example | None = None
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            {"turns": [{"text": "x", "speaker": "a", "nr": n} for n in range(30)], "wait": 5},
+            "turns[0].speaker is not a field of turns[0] (also turns[1].speaker, turns[2].speaker, turns[3].speaker, "
+            "turns[4].speaker, turns[5].speaker, 24 more); it takes text, number; turns[0].nr is not a field of "
+            "turns[0] (also turns[1].nr, turns[2].nr, turns[3].nr, turns[4].nr, turns[5].nr, 24 more); wait is not an "
+            "argument of example; it takes turns, after, part",
+        ),
+        (
+            {"turns": [{"text": "x"}, {"text": 5}, {"text": "x"}, {"text": None}, {}]},
+            "turns[1].text must be a string, got 5 (also turns[3].text); turns[4].text is required",
+        ),
+        ({"turns": [], "after": {}}, "after must be a string or an integer, got {}"),
+        ({"turns": [], "part": {"text": 5}}, 'part must be Turn or Example, got {"text": 5}'),
+        (
+            {"turns": [], **dict.fromkeys("abcdefg", 1)},
+            "a is not an argument of example; it takes turns, after, part; b is not an argument of example; c is not "
+            "an argument of example; d is not an argument of example; e is not an argument of example; and 2 more",
+        ),
+    ],
+)
+def test_equal_problems_are_reported_once_with_their_places(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse(Turns, data, of="example")
+    assert str(refused.value) == message
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),

@@ -46,7 +46,7 @@ class Operation(Input):
             try:
                 super().__init__(**values)
             except ValidationError as exc:
-                raise invalid(exc, type(self), self.action) from exc
+                raise invalid(exc, type(self), values, self.action) from exc
 
     @abstractmethod
     def run(self, operator: SystemOperator) -> dict[str, Any]:

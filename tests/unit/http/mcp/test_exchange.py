@@ -134,3 +134,14 @@ def test_an_argument_without_its_header_is_rejected() -> None:
     exchanges = Exchanges(server)
     assert exchanges.client(posted, headers) is None
     assert exchanges.client(posted, headers | {"mcp-param-region": "eu"}) is not None
+
+
+@pytest.mark.parametrize("response", ["null", "{}", '{"action": "maybe"}'])
+def test_the_error_about_an_invalid_answer_of_the_user_names_the_answer(
+    clients: tuple[TestClient, TestClient], response: str
+) -> None:
+    params = {"name": "who_am_i", "inputResponses": {"confirm": json.loads(response)}, "_meta": _meta("2026-07-28")}
+    posted = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    error = clients[0].post("/mcp", json=posted, headers=_headers("2026-07-28", "tools/call", params)).json()["error"]
+    expected = "CreateMessageResult, ListRootsResult or ElicitResult"
+    assert error["message"] == f"Invalid request: params.inputResponses.confirm must be {expected}, got {response}"

@@ -144,7 +144,16 @@ INVALID: list[tuple[str, dict[str, object], str]] = [
     ("initialize", HANDSHAKE | {"capabilities": {"roots": True}}, "params.capabilities.roots must be an object"),
     ("tools/list", {"cursor": 5}, "params.cursor must be a string, got 5"),
     ("tools/call", {"name": "who_am_i", "_meta": []}, "params._meta must be an object, got []"),
-    ("tools/call", {"name": "who_am_i", "_meta": {"progressToken": 1.5}}, "_meta.progressToken.str must be a string"),
+    (
+        "tools/call",
+        {"name": "who_am_i", "_meta": {"progressToken": 1.5}},
+        "Invalid request: params._meta.progressToken must be a string or an integer, got 1.5",
+    ),
+    (
+        "tools/call",
+        {"name": "who_am_i", "_meta": {"progressToken": {}}},
+        "Invalid request: params._meta.progressToken must be a string or an integer, got {}",
+    ),
     ("tools/call", {"name": "who_am_i", "task": "x"}, 'params.task must be an object, got "x"'),
 ]
 
