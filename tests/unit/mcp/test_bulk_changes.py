@@ -193,10 +193,11 @@ def test_the_latest_rating_of_a_principal_counts(services: FakeServices) -> None
     ]
 
 
-def test_a_rating_can_be_withdrawn(services: FakeServices) -> None:
+@pytest.mark.parametrize("word", ["none", "None", " NONE "])
+def test_a_rating_can_be_withdrawn(services: FakeServices, word: str) -> None:
     memory_id = str(store_content(services.memories, "tea"))
     before = answer_of(services, "rate_memory", id=memory_id, rating=1)["quality_before"]
-    withdrawn = answer_of(services, "rate_memory", id=memory_id, rating="none")
+    withdrawn = answer_of(services, "rate_memory", id=memory_id, rating=word)
     assert (withdrawn["quality_after"], withdrawn["helped"], withdrawn["rating"]) == (before, 0, None)
     again = answer_of(services, "rate_memory", id=memory_id, rating="none")
     assert again["quality_after"] == before

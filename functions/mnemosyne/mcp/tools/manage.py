@@ -5,19 +5,25 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field, WithJsonSchema, WrapValidator
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.embedding_space import REMEDY, language_warning
 from mnemosyne.domain.memory_changes import GivenRating
-from mnemosyne.domain.parsing import Id, Input, Text
+from mnemosyne.domain.parsing import Id, Input, Text, excerpt
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.read import no_memory
+from mnemosyne.mcp.tools.update import is_none
 from mnemosyne.ports.services import Services
 
-NO_RATING = "none"
-"""Value that withdraws the caller's rating."""
+def _parse_rating(value: object) -> object:
+    """Return the rating; None for the word `none`, which withdraws the rating."""
+    if not isinstance(value, str):
+        return value
+    if is_none(value):
+        return None
+    raise ValueError(f"must be an integer between -1 and 1, got {excerpt(value)}; 'none' withdraws your rating")
 
 
 class RateArguments(Input):
@@ -27,7 +33,7 @@ class RateArguments(Input):
     rating: Annotated[
         int | None,
         Field(ge=-1, le=1, description="1 helped, 0 neutral, -1 misled."),
-        WrapValidator(lambda value, validate: None if value == NO_RATING else validate(value)),
+        BeforeValidator(_parse_rating),
         WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1}),
     ]
     reason: Annotated[Text | None, Field(max_length=1000, description="Why.")] = None

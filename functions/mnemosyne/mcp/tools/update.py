@@ -24,7 +24,7 @@ from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.ports.services import Services
 
 
-def _is_none(value: object) -> bool:
+def is_none(value: object) -> bool:
     """Whether the value is the word `none`. Case is ignored, because some models write `None` or `NONE`."""
     return isinstance(value, str) and value.strip().casefold() == "none"
 
@@ -32,7 +32,7 @@ def _is_none(value: object) -> bool:
 def _parse_successor(value: object) -> object:
     if not isinstance(value, str | UUID):
         raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {excerpt(value)}")
-    if _is_none(value):
+    if is_none(value):
         return NO_SUCCESSOR
     try:
         return uuid(value)
@@ -54,7 +54,7 @@ TAG_CHANGES = {"add_tags", "remove_tags"}
 
 
 def _parse_expiry(value: object) -> object:
-    if _is_none(value):
+    if is_none(value):
         return NO_EXPIRY
     try:
         return event_time(value)
