@@ -27,7 +27,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange, removes_tags
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import VALUES, max_values
+from mnemosyne.domain.nesting import VALUES, max_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import NotFound, Unavailable

@@ -3,7 +3,6 @@
 Tools, messages and imported files share these rules.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -41,6 +40,7 @@ from mnemosyne.domain.parsing import (
     Title,
     excerpt,
     parse,
+    read_json,
 )
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, version_id
@@ -127,8 +127,8 @@ def object_of_text(value: object) -> object:
 
 def _parse_json(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_json(text, of="")
+    except InvalidRequest:
         return None
 
 

@@ -1,4 +1,4 @@
-"""Limit the nesting of JSON values, so that recursive functions can process them. Pure."""
+"""Limit the nesting of JSON values, so that recursive functions can process them, and their number. Pure."""
 
 from typing import Final
 
@@ -28,3 +28,31 @@ def check_depth(value: object, *, of: str) -> None:
     """Raise InvalidRequest if a JSON value is nested too deeply."""
     if is_too_deep(value):
         raise InvalidRequest(f"{of} must be JSON that is nested at most {LEVELS} levels deep")
+
+
+VALUES = 20_000
+"""Maximum values in a request, including nested values. A parsed value needs a few hundred bytes of memory."""
+
+
+def check_values(text: bytes, *, of: str) -> None:
+    """Raise InvalidRequest if the JSON text has more than 20,000 values.
+
+    The values are counted before the text is parsed, because parsed values need much memory.
+    """
+    if max_values(text) <= VALUES:
+        return
+    # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
+    # quotes, so that the remaining quotes delimit strings.
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    few_strings = plain.count(b'"') <= 4 * VALUES  # a value and the name of its field have at most two quotes each
+    if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
+        raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
+
+
+def max_values(text: bytes) -> int:
+    """Return an upper bound of the number of values in the arrays and objects of a JSON text.
+
+    The bound is the number of commas and opening brackets. In an array, each value directly follows a comma or an
+    opening bracket. In an object, the name of each field does.
+    """
+    return text.count(b",") + text.count(b"[") + text.count(b"{")

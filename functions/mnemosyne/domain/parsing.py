@@ -239,7 +239,19 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
         case "enum" | "literal_error":
             return f"{name} must be one of {context['expected']}, got {excerpt(value)}"
     rule = expected_type(kind, model, error["loc"])
-    return f"{name or 'arguments'} must be {rule}, got {excerpt(value)}" if rule else f"{name}: {error['msg']}"
+    if not rule:
+        return f"{name}: {error['msg']}"
+    return f"{name or 'arguments'} must be {rule}, got {excerpt(value)}{_json_problem(value)}"
+
+
+def _json_problem(value: object) -> str:
+    """If the value is a text that looks like JSON but is not JSON, return the reason."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        try:
+            read_json(value, of="text in brackets")
+        except InvalidRequest as exc:
+            return f": {exc}"
+    return ""
 
 
 def _unknown_argument_error(location: Location, model: type[BaseModel], of: str, also: str) -> str:
@@ -267,31 +279,3 @@ def excerpt(value: object) -> str:
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
     return text if len(text) <= _EXCERPT_CHARACTERS else text[:_EXCERPT_CHARACTERS] + "…"
-
-
-VALUES = 20_000
-"""Maximum values in a request, including nested values. A parsed value needs a few hundred bytes of memory."""
-
-
-def check_values(text: bytes, *, of: str) -> None:
-    """Raise InvalidRequest if the JSON text has more than 20,000 values.
-
-    The values are counted before the text is parsed, because parsed values need much memory.
-    """
-    if max_values(text) <= VALUES:
-        return
-    # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
-    # quotes, so that the remaining quotes delimit strings.
-    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * VALUES  # a value and the name of its field have at most two quotes each
-    if not few_strings or max_values(b"".join(plain.split(b'"')[::2])) > VALUES:
-        raise InvalidRequest(f"Parse error: {of} must contain at most {VALUES:,} values, including nested values")
-
-
-def max_values(text: bytes) -> int:
-    """Return an upper bound of the number of values in the arrays and objects of a JSON text.
-
-    The bound is the number of commas and opening brackets. In an array, each value directly follows a comma or an
-    opening bracket. In an object, the name of each field does.
-    """
-    return text.count(b",") + text.count(b"[") + text.count(b"{")

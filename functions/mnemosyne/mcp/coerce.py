@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
+from mnemosyne.domain.parsing import read_json
+from mnemosyne.errors import InvalidRequest
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
@@ -120,6 +121,6 @@ def _parse_json(text: str) -> Any:
     if not _is_like_json(text):
         return None
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return read_json(text, of="")
+    except InvalidRequest:
         return None

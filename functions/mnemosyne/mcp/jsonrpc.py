@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from mnemosyne.domain.nesting import is_too_deep
-from mnemosyne.domain.parsing import check_values, excerpt, parse_integer
+from mnemosyne.domain.nesting import check_values, is_too_deep
+from mnemosyne.domain.parsing import excerpt, parse_integer
 from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import InvalidRequest
 

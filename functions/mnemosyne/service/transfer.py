@@ -20,7 +20,8 @@ from mnemosyne.domain.memory import (
     Reading,
 )
 from mnemosyne.domain.memory_input import Defaults
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, VALUES, Filled, Id, Input, Instant, Text, check_values
+from mnemosyne.domain.nesting import VALUES, check_values
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, Filled, Id, Input, Instant, Text
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import escape

@@ -17,6 +17,7 @@ from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.mcp.tools.update import is_none
 from mnemosyne.ports.services import Services
 
+
 def _parse_rating(value: object) -> object:
     """Return the rating; None for the word `none`, which withdraws the rating."""
     if not isinstance(value, str):
