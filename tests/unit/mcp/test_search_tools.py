@@ -13,7 +13,7 @@ from mnemosyne.mcp.dispatch import DEPRECATED_META
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import NOW, FakeServices, request
 from tests.memories import list_memories, store, store_contents
-from tests.tools import answer_of, call_tool, error_of
+from tests.tools import answer_of, call_tool, error_of, text_of
 
 
 @pytest.fixture
@@ -467,3 +467,20 @@ def test_a_text_names_the_memories_that_a_memory_supersedes(
         block.text for block in call_tool(services, name, **real_arguments).content if hasattr(block, "text")
     )
     assert old in text and new in text
+
+
+@pytest.mark.parametrize("name", ["memory_search", "retrieve_memories"])
+@pytest.mark.parametrize(
+    ("filters", "text"),
+    [
+        ({"after": "2090-01-01"}, "No memories found."),
+        ({"session": "null"}, 'No memories found with session "null".'),
+        ({"tags": "null", "session": "None"}, 'No memories found with tags ["null"] and session "None".'),
+        ({"metadata": [{"path": "a", "values": ["x"]}]}, 'No memories found with metadata ["a = x"].'),
+    ],
+)
+def test_an_empty_answer_names_the_filters(
+    services: FakeServices, name: str, filters: dict[str, Any], text: str
+) -> None:
+    result = call_tool(services, name, query="Ada", **filters)
+    assert text_of(result).splitlines()[0] == text

@@ -62,11 +62,12 @@ const shorten = (text) =>
 const past = (moment) => moment && note(`As of ${formatTime(moment)}`);
 
 function showList(results) {
-  const { memories, window: times, as_of: moment, nothing_close: nothingClose, closer_hits: closerHits, degraded, more } = results;
+  const { memories, window: times, as_of: moment, degraded } = results;
   const count = memories.length === 1 ? "1 memory" : `${memories.length} memories`;
   const end = (time) => (time ? formatTime(time) : "…");
   const range = times ? `, ${end(times.after)} to ${end(times.before)}` : "";
-  const notes = [past(moment), ...present([nothingClose, closerHits, degraded, more]).map((text) => note(text))];
+  const texts = present([results.nothing_close, results.closer_hits, degraded, results.more]);
+  const notes = [past(moment), ...texts.map((text) => note(text))];
   return show(`${count}${range}`, ...notes, element("ol", {}, ...memories.map(entry)));
 }
 

@@ -48,7 +48,9 @@ class MemoryArguments(MemoryInput):
     timestamp: Annotated[
         datetime | None,
         BeforeValidator(event_time, json_schema_input_type=str | None),
-        Field(description="When it happened: RFC 3339, or a date or local time in `timezone`. Default: now."),
+        Field(
+            description="When it happened: RFC 3339, a date (its midnight) or a local time in `timezone`. Default: now."
+        ),
     ] = None
 
     def request_at(self, namespace: str, now: datetime) -> Request:

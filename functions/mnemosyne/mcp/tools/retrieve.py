@@ -75,5 +75,5 @@ def retrieve_memories(arguments: RetrieveArguments, principal: Principal, servic
         truncated=truncation_note(memories, RESPONSE_CHARACTERS),
         folded=near_duplicates_note(result.hits),
     )
-    text = hits.whole_contents(memories)
+    text = hits.whole_contents(memories) if memories else arguments.nothing_found()
     return Reply(response, text=text, notes=search_notes(response), has_stored_text=bool(memories))

@@ -296,5 +296,5 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
 )
 def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
     result = search_response(arguments, principal, services)
-    text = hits.passages(result.memories, result.query or "")
+    text = hits.passages(result.memories, result.query or "") if result.memories else arguments.nothing_found()
     return Reply(result, text=text, notes=search_notes(result), has_stored_text=bool(result.memories))
