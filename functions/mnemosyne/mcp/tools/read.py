@@ -16,7 +16,7 @@ from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import past_time
 from mnemosyne.errors import InvalidRequest, NotFound
-from mnemosyne.mcp import cursors, hits
+from mnemosyne.mcp import cursors
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, Pinned, brief
 from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, PageCursor, Window
@@ -193,7 +193,7 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
     # The note names the tool, because the text is also the text of the resource `memory://recent`.
     more = next_cursor and f"There are more: call list_memories with the same filters and cursor {next_cursor}"
     notes = tuple(filter(None, (window_note(listing.window), successors_note(memories), more)))
-    return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=notes, has_stored_text=bool(memories))
+    return Reply(listing, text=lines or arguments.nothing_found(), notes=notes, has_stored_text=bool(memories))
 
 
 def _list_line(memory: ListedMemory) -> ListedMemoryResult:
