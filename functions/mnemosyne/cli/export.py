@@ -59,24 +59,39 @@ def _export(format_: str, output: Path | None, namespace: str, target_values: Ma
     if format_ == "markdown" and output is not None:
         _require_empty(output)
     with memory_system(**target_values, delivers=False) as system:
-        records = _records(system, namespace)
         if format_ == "markdown" and output is not None:
             with _complete_or_empty(output) as part:
-                for record in records:
+                for record in _records(system, namespace):
                     name, text = to_markdown(record)
                     with private(part / name, follow=False) as file:
                         file.write(text)
                     count += 1
         else:
             with _open_output(output) if output else nullcontext(_standard_output()) as stream:
-                for record in records:
-                    _write(stream, record)
-                    count += 1
-                for operation in (ExportRequests(namespace=namespace), ExportRecords(namespace=namespace)):
-                    for page in pages(system, operation):
-                        for line in page["lines"]:
-                            _write(stream, line)
+                count = _write_all(stream, system, namespace)
                 stream.flush()
+    return count
+
+
+def _write_all(stream: TextIO, system: System, namespace: str) -> int:
+    """Write a complete export, and return the number of memories. Print a warning if memories changed meanwhile."""
+    count, page = 0, {}
+    began: Record | None = None
+    for page in pages(system, ExportMemories(namespace=namespace)):
+        began = began or page.get("began")
+        for record in page["memories"]:
+            _write(stream, record)
+            count += 1
+    for operation in (ExportRequests(namespace=namespace), ExportRecords(namespace=namespace, began=began)):
+        for page in pages(system, operation):
+            for line in page["lines"]:
+                _write(stream, line)
+    if page.get("changed"):
+        say(
+            f"Warning: the namespace {plain(namespace)} changed while it was exported, so a restore can bring back "
+            "deleted memories and lack new ones. For a restore, export again while nothing is stored or deleted.",
+            err=True,
+        )
     return count
 
 

@@ -28,11 +28,13 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     exported id, or if the exported id already belongs to another memory.
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
+    changed = False
     with _owners_system(data_dir) as system:
         try:
             for batch in batches(_lines(files), itemgetter(1), most=LINES, largest=ITEM_BYTES):
                 answer = system.run(RestoreLines(namespace=namespace, lines=[fields for fields, _ in batch]))
                 totals = {name: count + answer[name] for name, count in totals.items()}
+                changed = changed or answer["changed"]
         except FAULTS:
             restored = quantity(totals["stored"], "memory", "memories")
             say(f"Interrupted: {restored} restored so far; the same command continues and skips these.", err=True)
@@ -41,6 +43,12 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
             if totals["stored"]:
                 say(f"{quantity(totals['stored'], 'memory', 'memories')} restored before this error.", err=True)
             raise
+    if changed:
+        say(
+            "Warning: the namespace changed while it was exported. Deleted memories may be back, and older versions of "
+            "records may be current. Publish again what was published during the export.",
+            err=True,
+        )
     if as_json:
         say(json.dumps(totals))
         return

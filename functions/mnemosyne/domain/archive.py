@@ -2,7 +2,8 @@
 
 Each line describes a memory, an ingest request, or a record. A record is an object in a publisher's system, and its
 versions are stored as memories. The line of a record has the id of the record, the id of the memory with the current
-version, the times of this version, and the times of the record's latest deletion.
+version, the times of this version, and the times of the record's latest deletion. If memories were stored or deleted
+during the export, the last line says so.
 """
 
 from collections.abc import Mapping
@@ -99,7 +100,7 @@ class _Record(_ArchiveInput):
     deleted_published: Instant | None = None
 
 
-Line = ArchivedMemory | tuple[Literal["request", "record"], Mapping[str, Any]]
+Line = ArchivedMemory | tuple[Literal["request", "record", "changed"], Mapping[str, Any]]
 
 
 def read_line(fields: Mapping[str, Any]) -> Line:
@@ -115,6 +116,8 @@ def read_line(fields: Mapping[str, Any]) -> Line:
         return "request", _to_json_fields(parse(_Request, extras["request"], of="a request"))
     if "record" in extras:
         return "record", _to_json_fields(parse(_Record, extras["record"], of="a record"))
+    if "changed" in extras:
+        return "changed", {}
     line = parse(_Line, fields, of="a memory")
     if content_hash(line.content, line.session) != line.content_hash:
         raise InvalidRequest(f"content_hash of memory {line.id} does not match its content: the file was changed")

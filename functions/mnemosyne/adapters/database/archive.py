@@ -57,6 +57,23 @@ WHERE s.namespace = :namespace AND s.key_id > CAST(:after AS uuid)
 ORDER BY s.key_id
 LIMIT CAST(:limit AS integer)
 """
+# The state of a namespace at the beginning of an export: the database snapshot, and the number of memories.
+_BEGIN: Final = """
+SELECT CAST(pg_current_snapshot() AS text) AS snapshot, memories FROM usage_and_quota()
+"""
+# Whether memories were stored, deleted or superseded by a publisher since the state that _BEGIN returned. A store and a
+# deletion by source and key also change an ingest request. All other deletions reduce the number of memories. Requests
+# restored from a dump of another server may have transaction ids that this server has not reached yet.
+_HAS_CHANGED: Final = """
+SELECT memories <> CAST(:memories AS bigint) OR EXISTS (
+    SELECT FROM ingest_requests i
+    WHERE i.namespace = :namespace AND i.state <> 'queued'
+        AND i.changed_in >= pg_snapshot_xmin(CAST(CAST(:snapshot AS text) AS pg_snapshot))
+        AND i.changed_in < pg_snapshot_xmax(pg_current_snapshot())
+        AND NOT pg_visible_in_snapshot(i.changed_in, CAST(CAST(:snapshot AS text) AS pg_snapshot))
+) AS has_changed
+FROM usage_and_quota()
+"""
 _PRESENT: Final = """
 SELECT id, content_hash, namespace = :namespace AS in_namespace FROM memories
 WHERE (namespace = :namespace AND content_hash = ANY (CAST(:hashes AS text[]))) OR id = ANY (CAST(:ids AS uuid[]))
@@ -102,6 +119,14 @@ ON CONFLICT (namespace, key_id) DO NOTHING
 
 class Archive(NamespaceRows):
     """Reads and restores the data of a namespace that a complete export has, but an ordinary export does not."""
+
+    def begin(self) -> Mapping[str, Any]:
+        """Return the state of the namespace at the beginning of an export, for `has_changed`."""
+        return self._one(_BEGIN).by_name
+
+    def has_changed(self, began: Mapping[str, Any]) -> bool:
+        """Whether memories were stored or deleted, or have expired, since `begin` returned `began`."""
+        return bool(self._one(_HAS_CHANGED, **began)["has_changed"])
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
         """Return the ratings, `superseded_by` and `last_seen_at` of memories, by memory id."""

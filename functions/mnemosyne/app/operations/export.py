@@ -7,7 +7,7 @@ from pydantic import Field
 from mnemosyne.app.operations.operation import FilledName, KeyPosition, Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.archive import EXTRAS, SMALLEST_ID, ArchivedMemory, read_line
-from mnemosyne.domain.parsing import Id
+from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.formats.writing import to_record
 
 PAGE = 200
@@ -17,8 +17,15 @@ LINES = 100
 """Maximum number of lines that one operation restores."""
 
 
+class Beginning(Input):
+    """The state of a namespace at the beginning of an export."""
+
+    snapshot: Text
+    memories: int
+
+
 class ExportMemories(Operation):
-    """Read memories with all fields, oldest first."""
+    """Read memories with all fields, oldest first. The first page has the field `began` for ExportRecords."""
 
     action = "export"
     count_field = "memories"
@@ -27,6 +34,7 @@ class ExportMemories(Operation):
     after: KeyPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
+        began = {} if self.after else {"began": dict(operator.archive_of(self.namespace).begin())}
         page = operator.memories_of(self.namespace).export(PAGE, after=self.after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
         # `extras` are the values that only a restore needs. If a memory has no extras, it was deleted after the page
@@ -35,6 +43,7 @@ class ExportMemories(Operation):
         return {
             "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],
             "after": page[-1].cursor if page else None,
+            **began,
         }
 
 
@@ -54,18 +63,26 @@ class ExportRequests(Operation):
 
 
 class ExportRecords(Operation):
-    """Export the records, which publishers identify by source and key, as lines of an export file."""
+    """Export the records, which publishers identify by source and key, as lines of an export file.
+
+    `began` is the state of the namespace before the first page of memories was read. If memories were stored or deleted
+    since then, the last page has an additional line that says so, and the field `changed` is true.
+    """
 
     action = "export_records"
     count_field = "lines"
 
     namespace: Namespace
     after: Id = SMALLEST_ID
+    began: Beginning | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        rows = operator.archive_of(self.namespace).records(ROWS, self.after)
+        archive = operator.archive_of(self.namespace)
+        rows = archive.records(ROWS, self.after)
         after = rows[-1]["key_id"] if len(rows) == ROWS else None
-        return {"lines": [{EXTRAS: {"record": row}} for row in rows], "after": after}
+        changed = after is None and self.began is not None and archive.has_changed(dict(self.began))
+        lines = [{EXTRAS: {"record": row}} for row in rows] + [{EXTRAS: {"changed": True}}] * changed
+        return {"lines": lines, "after": after, "changed": changed}
 
 
 class RestoreLines(Operation):
@@ -82,11 +99,13 @@ class RestoreLines(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Restore the lines, and return the number of memories and the number of other lines.
 
+        `changed` in the answer is true if a line says that the namespace changed while it was exported.
+
         Raises InvalidRequest for a line that is not from an export file. Raises Conflict if the content of a memory is
         already stored under another id, or if the memory's id already belongs to another memory.
         """
         memories: list[ArchivedMemory] = []
-        rows: dict[str, list[Any]] = {"request": [], "record": []}
+        rows: dict[str, list[Any]] = {"request": [], "record": [], "changed": []}
         for fields in self.lines:
             line = read_line(fields)
             if isinstance(line, ArchivedMemory):
@@ -96,4 +115,9 @@ class RestoreLines(Operation):
         stored_count = operator.restore(self.namespace, memories) if memories else 0
         if rows["request"] or rows["record"]:
             operator.archive_of(self.namespace).restore_rows(rows["request"], rows["record"])
-        return {"memories": len(memories), "stored": stored_count, "rows": len(self.lines) - len(memories)}
+        return {
+            "memories": len(memories),
+            "stored": stored_count,
+            "rows": len(rows["request"]) + len(rows["record"]),
+            "changed": bool(rows["changed"]),
+        }
