@@ -90,6 +90,7 @@ WITH given AS (
 )
 UPDATE memories m
 SET created_at = g.created_at, last_seen_at = g.last_seen_at, superseded_by = g.superseded_by,
+    expires_at = memory_expiry(m.namespace, m.given_expiry, m.pinned, g.last_seen_at),
     rating_count = jsonb_array_length(coalesce(g.ratings, '[]')),
     rating_sum = (SELECT coalesce(sum(CAST(r ->> 'rating' AS integer)), 0)
         FROM jsonb_array_elements(coalesce(g.ratings, '[]')) AS r)

@@ -24,7 +24,10 @@ BEGIN
     ), summed AS (
         SELECT page.id, page.place, sum(page.bytes) OVER (ORDER BY page.place) - page.bytes AS bytes_before FROM page
     )
-    SELECT memory_record(m),
+    -- The export has the expiry that the publisher gave. The lifetimes of the namespace are not a part of the memory, and
+    -- the importing namespace may have others. If a legal hold keeps a memory whose given expiry has passed, the export
+    -- has no expiry, because an import would leave out the memory.
+    SELECT memory_record(m) || jsonb_build_object('expires_at', CASE WHEN is_unexpired(m.given_expiry) THEN m.given_expiry END),
         -- The export names the successor of a memory (the memory that supersedes it) by the successor's content hash.
         -- If the successor was deleted, its content hash is unknown, and the export has the hash of the successor's id
         -- instead. No memory has this hash as its content hash, so an import reports that the successor is missing.
