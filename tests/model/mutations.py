@@ -37,8 +37,8 @@ FAULTS = {
     ),
     "the earlier version of a record comes back when the current one is deleted": (
         "11_delete_records.sql",
-        ", deleted_at = greatest(k.deleted_at, k.version_at)\n",
-        "\n",
+        "ELSE greatest(k.deleted_at, k.version_at) END\n",
+        "ELSE k.deleted_at END\n",
     ),
 }
 

@@ -95,7 +95,7 @@ BEGIN
             deleted_published = greatest(k.deleted_published, EXCLUDED.deleted_published)
         RETURNING * INTO record_key;
         current_id := coalesce(deletion.memory_id, record_key.memory_id);
-        IF record_key.memory_id IS NOT NULL AND is_covered(record_key, record_key.version_at, record_key.version_published) THEN
+        IF is_covered(record_key, record_key.version_at, record_key.version_published) THEN
             SELECT i.memory_id, i.version_at, i.version_published INTO latest
             FROM versions_of(p_namespace, deletion.source, deletion.key) i
             WHERE NOT is_covered(record_key, i.version_at, i.version_published)
@@ -190,7 +190,8 @@ $$;
 --
 -- There is one exception: if a forgetting deletes the memory, the record does not count as deleted. A forgetting is a
 -- deletion of selected memories (see 15_forgetting.sql). After a forgetting, the SQL function forgotten_requests
--- decides which versions are not stored. A forgetting sets mnemosyne.removal to 'forgotten' while it deletes memories.
+-- decides which versions are not stored. The record keeps the times of the forgotten version, so that an earlier version
+-- that arrives later is stored as superseded. A forgetting sets mnemosyne.removal to 'forgotten' while it deletes memories.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -198,7 +199,9 @@ DECLARE
     forgotten boolean := coalesce(current_setting('mnemosyne.removal', true), '') = 'forgotten';
 BEGIN
     UPDATE source_keys k
-    SET memory_id = NULL, version_at = NULL, version_published = NULL,
+    SET memory_id = NULL,
+        version_at = CASE WHEN forgotten THEN k.version_at END,
+        version_published = CASE WHEN forgotten THEN k.version_published END,
         deleted_at = CASE WHEN forgotten THEN k.deleted_at ELSE greatest(k.deleted_at, k.version_at) END
     FROM deleted
     WHERE k.namespace = deleted.namespace AND k.memory_id = deleted.id;

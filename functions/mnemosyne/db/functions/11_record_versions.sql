@@ -31,41 +31,17 @@ CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_pub
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Return the names of the labels that have different values in a request and in the stored memory with the same
--- content. Labels are title, tags, metadata, timestamp and expires_at. p_labels maps them to the values of the request.
---
--- `expires_at` differs only if the memory expires later than the request asks, or never. If the memory expires earlier,
--- `expires_at` does not count as different, because extend_expiry extends the expiry of the memory.
-CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+-- Return the row of a record, p_key, as it is after the removal of the memory of its current version, if this memory has
+-- expired. The row in source_keys changes only when the row of the memory is removed (see forget_versions). After a
+-- restore of an export, source_keys can also name a memory that expired before the restore and was not stored.
+CREATE OR REPLACE FUNCTION without_expired(p_key source_keys) RETURNS source_keys
+LANGUAGE sql STABLE
 AS $$
-BEGIN
-    PERFORM require_session_namespace(p_namespace);
-    RETURN ARRAY(
-        SELECT label.key
-        FROM memories m, jsonb_each(p_labels) AS label
-        WHERE m.namespace = p_namespace AND m.id = p_memory_id AND CASE label.key
-            WHEN 'title' THEN m.title <> label.value #>> '{}'
-            WHEN 'tags' THEN to_jsonb(m.tags) <> label.value
-            WHEN 'metadata' THEN m.metadata <> label.value
-            WHEN 'timestamp' THEN m."timestamp" <> CAST(label.value #>> '{}' AS timestamptz)
-            WHEN 'expires_at' THEN
-                coalesce(m.given_expiry, m.expires_at, 'infinity') > CAST(label.value #>> '{}' AS timestamptz) END
-        ORDER BY label.key
-    );
-END
+SELECT CASE WHEN p_key.memory_id IS NULL
+        OR EXISTS (SELECT FROM memories m WHERE m.id = p_key.memory_id AND is_unexpired(m.expires_at)) THEN p_key
+    ELSE CAST(ROW(p_key.namespace, p_key.key_id, NULL, NULL, NULL, greatest(p_key.deleted_at, p_key.version_at),
+        p_key.deleted_published) AS source_keys) END
 $$;
-
--- Return the note for the outcome of a duplicate, or null if there is nothing to report.
---   p_superseded_by  the successor of the stored memory, or null
---   p_differing      the names of the labels whose values in the request differ from the memory and were not stored
-CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN nullif(concat_ws('; ',
-    'the memory is superseded by ' || p_superseded_by || ', so searches leave it out: update_memory with superseded_by '
-        || '"none" brings it back',
-    'the memory already exists, and these values of the request were not stored: ' || nullif(array_to_string(p_differing, ', '), '')
-), '');
 
 -- Return the versions in p_requests that need not be stored. Requests whose ids are in p_busy and requests in a final
 -- state are left out. Each version in the result has the fields of its request, `memory_id` (the id of the stored
@@ -95,7 +71,8 @@ BEGIN
             FROM jsonb_to_recordset(p_requests) AS version (request_id uuid, content_hash text, source text, key text,
                 key_id uuid, version_at timestamptz, published timestamptz, immutable boolean, labels jsonb, provenance jsonb,
                 expires_at timestamptz)
-            LEFT JOIN source_keys k ON k.namespace = p_namespace AND k.key_id = version.key_id
+            LEFT JOIN source_keys s ON s.namespace = p_namespace AND s.key_id = version.key_id
+            CROSS JOIN LATERAL without_expired(s) AS k
             LEFT JOIN memories m ON m.namespace = p_namespace AND m.content_hash = version.content_hash
                 AND is_unexpired(m.expires_at)
             WHERE version.key_id IS NOT NULL AND version.request_id <> ALL (p_busy)
@@ -133,7 +110,7 @@ BEGIN
     -- versions of their records supersede nothing.
     IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
         SELECT FROM source_keys k
-        WHERE k.namespace = p_namespace AND k.memory_id IS NOT NULL
+        WHERE k.namespace = p_namespace AND k.version_at IS NOT NULL
             AND k.key_id IN (SELECT CAST(v ->> 'key_id' AS uuid) FROM jsonb_array_elements(p_versions) AS v)
     ) THEN
         PERFORM lock_supersession(p_namespace);
@@ -208,8 +185,8 @@ BEGIN
     INSERT INTO source_keys AS k (namespace, key_id) VALUES (p_namespace, p_key_id)
     ON CONFLICT (namespace, key_id) DO UPDATE SET key_id = EXCLUDED.key_id
     RETURNING * INTO record_key;
-    SELECT id, content_hash, superseded_by INTO current FROM memories
-    WHERE id = record_key.memory_id AND is_unexpired(expires_at);
+    record_key := without_expired(record_key);
+    SELECT id, content_hash, superseded_by INTO current FROM memories WHERE id = record_key.memory_id;
     IF is_covered(record_key, p_at, p_published) THEN
         IF p_event = 'stored' THEN
             RAISE serialization_failure USING MESSAGE = 'the record was deleted while its memory was stored';
@@ -225,8 +202,9 @@ BEGIN
             || 'content under another key';
         RETURN;
     END IF;
-    is_newer := current.id IS NULL OR (p_at, p_published, p_content_hash)
-        > (record_key.version_at, record_key.version_published, current.content_hash);
+    -- If the current version was forgotten, the record has the times of this version, but no memory.
+    is_newer := record_key.version_at IS NULL OR (p_at, p_published, p_content_hash)
+        > (record_key.version_at, record_key.version_published, coalesce(current.content_hash, ''));
     IF p_event = 'expired' THEN
         event := 'deleted';
         IF is_newer THEN
@@ -257,6 +235,8 @@ BEGIN
         END IF;
     ELSIF current.id <> memory.id AND (p_event = 'stored' OR current.superseded_by IS NULL) THEN
         note := supersede(memory.id, current.id);
+    ELSIF current.id IS NULL AND p_event = 'stored' THEN
+        PERFORM supersede(memory.id, gen_random_uuid());  -- the memory of the newer version was forgotten
     END IF;
     IF p_event = 'duplicate' THEN
         differing := differing_labels(p_namespace, memory.id, p_labels);
@@ -295,6 +275,6 @@ END
 $$;
 
 GRANT EXECUTE ON FUNCTION lock_supersession(text) TO mnemosyne_runtime, mnemosyne_mcp;
-GRANT EXECUTE ON FUNCTION is_covered(source_keys, timestamptz, timestamptz), differing_labels(text, uuid, jsonb),
-    duplicate_note(uuid, text[]), settled_versions(text, jsonb, uuid[]), record_versions(text, jsonb)
+GRANT EXECUTE ON FUNCTION is_covered(source_keys, timestamptz, timestamptz), without_expired(source_keys),
+    settled_versions(text, jsonb, uuid[]), record_versions(text, jsonb)
     TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
