@@ -137,3 +137,5 @@ class DeletedRecords:
     """Deletions that must wait, because another delivery handles a request with the same id."""
     conflicting: tuple[UUID, ...] = ()
     """Deletions that were not carried out, because another request with the same request id already has an outcome."""
+    memories: int = 0
+    """Number of deleted memories."""

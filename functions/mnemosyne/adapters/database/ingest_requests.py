@@ -1,7 +1,7 @@
 """States of ingest requests in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
@@ -56,30 +56,41 @@ class IngestRequests(NamespaceStore):
         A record is a text that a publisher has named by a source and key. Each new content or timestamp makes a new
         version. A deletion deletes each version whose timestamp is not later than the timestamp of the deletion, and
         each version that was published before the deletion. Each transaction deletes at most DELETED_AT_ONCE
-        memories.
+        memories, and records the current action on them in the audit trail.
         """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
         unfinished: dict[str, str | None] = {}
-        limit = DELETED_AT_ONCE
+        deleted, limit = 0, DELETED_AT_ONCE
         while remaining := [
             deletion for deletion in deletions if deletion.request_id not in {*outcomes, *busy, *conflicting}
         ]:
             try:
                 encoded = deletions_json(remaining, unfinished)
-                answer = self._one(ingest_sql.DELETE_RECORDS, deletions=encoded, limit=limit)["answer"]
+                results = self._delete_some(encoded, limit)
             except StatementTimeout:
                 if limit == 1:
                     raise
                 limit //= 10
                 continue
-            results = orjson.loads(answer)
+            deleted += len(results["deleted"])
             outcomes |= read_outcomes(results["recorded"])
             unfinished = results.get("unfinished", {})
             busy.update(map(UUID, results["busy"]))
             conflicting.update(map(UUID, results["conflicting"]))
         self.database.discard_quota(self.namespace)
-        return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
+        return DeletedRecords(
+            outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)), memories=deleted
+        )
+
+    def _delete_some(self, deletions: str, limit: int) -> Mapping[str, Any]:
+        """Delete at most `limit` memories of records in one transaction, and return the answer of the SQL function."""
+        with self._transaction() as connection:
+            row = connection.one(ingest_sql.DELETE_RECORDS, namespace=self.namespace, deletions=deletions, limit=limit)
+            results: Mapping[str, Any] = orjson.loads(row["answer"])
+            if results["deleted"]:
+                self._record_action(connection, results["deleted"])
+        return results
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the status of each request. Requests without a recorded status are absent."""

@@ -14,8 +14,9 @@
 -- selects a memory that would be deleted, the deletion has the outcome `failed` and deletes nothing.
 --
 -- One call deletes at most p_limit memories, so that no transaction is long. The caller commits, and calls the function
--- again with the deletions that are not finished. The result has four fields:
+-- again with the deletions that are not finished. The result has five fields:
 --   recorded     the outcomes of the finished deletions, as in the list already_final of claim_requests
+--   deleted      the ids of the memories that this call has deleted
 --   busy         the ids of requests that another delivery has locked
 --   conflicting  the ids of requests that are not carried out, because the id was used earlier for another request
 --   unfinished   an object with the deletion that has begun and is not finished, or an empty object. The object maps
@@ -30,7 +31,7 @@ DECLARE
     record_key source_keys;
     latest record;
     deleted_ids uuid[];
-    deleted bigint := 0;
+    deleted uuid[] := '{}';
     kept text;
     current_id uuid;
     unfinished jsonb := '{}';
@@ -49,7 +50,7 @@ BEGIN
             published timestamptz, memory_id uuid)
         ORDER BY d.key_id, d.request_id
     LOOP
-        EXIT WHEN deleted >= p_limit;
+        EXIT WHEN cardinality(deleted) >= p_limit;
         IF NOT pg_try_advisory_xact_lock(hashtextextended(p_namespace || deletion.request_id, 2)) THEN
             busy := busy || deletion.request_id;
             CONTINUE;
@@ -113,13 +114,13 @@ BEGIN
         END IF;
         WITH covered AS (
             SELECT c.memory_id FROM covered_memories(p_namespace, deletion.source, deletion.key, record_key) AS c
-            LIMIT p_limit - deleted
+            LIMIT p_limit - cardinality(deleted)
         ), removed AS (
             DELETE FROM memories m USING covered WHERE m.id = covered.memory_id RETURNING m.id
         )
         SELECT coalesce(array_agg(id), '{}') INTO deleted_ids FROM removed;
-        deleted := deleted + cardinality(deleted_ids);
-        IF deleted >= p_limit THEN
+        deleted := deleted || deleted_ids;
+        IF cardinality(deleted) >= p_limit THEN
             unfinished := jsonb_build_object(deletion.request_id, current_id);
             EXIT;
         END IF;
@@ -144,7 +145,7 @@ BEGIN
         FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;
         recorded := recorded || to_jsonb(result);
     END LOOP;
-    RETURN jsonb_build_object('recorded', recorded, 'busy', to_jsonb(busy), 'conflicting', to_jsonb(conflicting),
+    RETURN jsonb_build_object('recorded', recorded, 'deleted', to_jsonb(deleted), 'busy', to_jsonb(busy), 'conflicting', to_jsonb(conflicting),
         'unfinished', unfinished);
 END
 $$;

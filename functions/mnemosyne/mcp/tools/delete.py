@@ -52,14 +52,16 @@ class DeleteArguments(Input):
 class Deleted(Result):
     """Result of deleting one memory, or all versions of a record.
 
-    For a record, `id` is the id of the memory that was the record's current version. `note` has the ids of memories
-    that were kept, because each of them is also the current version of another record.
+    For a record, `id` is the id of the memory that was the record's current version, and `memories` is the number of
+    deleted memories. `note` has the ids of memories that were kept, because each of them is also the current version of
+    another record.
     """
 
     id: UUID | None = None
     title: str | None = None
     request_id: UUID | None = None
     deleted: bool = True
+    memories: int | None = None
     still_superseded: list[UUID] | None = None
     note: str | None = None
 
@@ -151,14 +153,16 @@ def _delete_record(external_id: ExternalId, principal: Principal, services: Serv
     now = services.clock()
     request_id = deletion_id(external_id.source, external_id.key, now)
     deletion = Deletion(request_id=request_id, external_id=external_id, timestamp=now, published=now)
-    outcome = services.memories_of(principal.namespace).delete_records([deletion]).outcomes[request_id]
+    deleted = services.memories_of(principal.namespace).delete_records([deletion])
+    outcome = deleted.outcomes[request_id]
     if outcome.state is IngestState.FAILED:
         raise Conflict(outcome.error)
-    is_deleted = outcome.memory_id or outcome.note
-    text = "Deleted all versions of the record" if is_deleted else "The record has no current version"
+    text = "The record has no current version."
+    if deleted.memories or outcome.note:
+        text = f"Deleted all versions of the record. Deleted memories: {deleted.memories:,}."
     return Reply(
-        Deleted(id=outcome.memory_id, request_id=outcome.request_id, note=outcome.note),
-        text=f"{text}. Versions that were published before now will not be stored.",
+        Deleted(id=outcome.memory_id, request_id=outcome.request_id, memories=deleted.memories, note=outcome.note),
+        text=f"{text} Versions that were published before now will not be stored.",
         notes=(outcome.note,) if outcome.note else (),
         has_stored_text=False,
     )
