@@ -1,10 +1,20 @@
-"""Deletions of records by source and key: the report and the audit trail."""
+"""Deletions of records by source and key: the report, the audit trail, and a legal hold placed meanwhile."""
+
+from typing import Any
+from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.owner_store import Holds
+from mnemosyne.adapters.database.rows import deletions_json
+from mnemosyne.domain.forgetting import Selection
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.search import Filters
 from tests.fakes import FakeServices
 from tests.records import SOURCE, Records, deletion, version
+from tests.shared_database import SharedDatabase
 from tests.tools import call_tool, text_of
 
 DELETED_AT_ONCE = "mnemosyne.adapters.database.ingest_requests.DELETED_AT_ONCE"
@@ -72,3 +82,36 @@ def test_the_tool_reports_deleted_versions_of_a_record_without_a_current_version
     answer = call_tool(services, "delete_memory", source=SOURCE, key="1")
     assert records.stored() == set()
     assert text_of(answer).startswith("Deleted all versions of the record. Deleted memories: 1.")
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True], ids=["in one delivery", "in a later delivery"])
+def test_a_deletion_that_a_hold_stops_halfway_reports_its_progress_and_leaves_a_current_version(
+    records: Records, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch, is_interrupted: bool
+) -> None:
+    holds = Holds(shared_database.connect_as_owner)
+    for second in range(3):
+        records.deliver(version("1", f"v{second}", second))
+    placed: list[UUID] = []
+
+    def encode(*arguments: Any) -> str:
+        if len(records.stored()) < 3 and not placed:
+            selection = Selection.of([memory.id for memory in records.store.export(10)], Filters(), everything=False)
+            placed.append(holds.place("ns", selection, "case 7", "me"))
+        return deletions_json(*arguments)
+
+    sent = deletion("1", 60)
+    if is_interrupted:
+        records.store._one(ingest_sql.DELETE_RECORDS, deletions=deletions_json([sent]), limit=1)
+    monkeypatch.setattr(DELETED_AT_ONCE, 1)
+    monkeypatch.setattr("mnemosyne.adapters.database.ingest_requests.deletions_json", encode)
+    (outcome,) = records.deliver(sent)
+    assert (outcome.state, len(records.stored())) == (IngestState.FAILED, 2)
+    assert outcome.error
+    assert "case 7" in outcome.error
+    assert "nothing was changed" not in outcome.error
+    assert is_interrupted or outcome.error.endswith("memories of the record that were deleted before: 1")
+    records.deliver(version("1", "v9", 90))
+    assert records.visible() == {"v9"}
+    holds.release("ns", placed[0])
+    (outcome,) = records.deliver(deletion("1", 100))
+    assert (outcome.state, records.stored()) == (IngestState.DELETED, set())

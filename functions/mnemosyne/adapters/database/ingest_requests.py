@@ -60,7 +60,7 @@ class IngestRequests(NamespaceStore):
         """
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
-        unfinished: dict[str, str | None] = {}
+        unfinished: dict[str, Mapping[str, Any]] = {}
         deleted, limit = 0, DELETED_AT_ONCE
         while remaining := [
             deletion for deletion in deletions if deletion.request_id not in {*outcomes, *busy, *conflicting}

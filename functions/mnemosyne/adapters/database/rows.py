@@ -97,7 +97,7 @@ def version_values(
     }
 
 
-def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, str | None] | None = None) -> str:
+def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     """Return deletions of records as JSON, in the form that the SQL function `delete_records` reads.
 
     If an earlier call of the SQL function has left deletions unfinished, its result has a field `unfinished`. Pass the
@@ -110,7 +110,7 @@ def deletions_json(deletions: Sequence[Deletion], unfinished: Mapping[str, str |
                 **key_values(deletion.external_id),
                 "deleted_at": deletion.timestamp,
                 "published": deletion.published,
-                "memory_id": (unfinished or {}).get(str(deletion.request_id)),
+                **(unfinished or {}).get(str(deletion.request_id), {}),
             }
             for deletion in deletions
         ]

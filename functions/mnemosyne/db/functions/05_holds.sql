@@ -22,12 +22,17 @@ CREATE OR REPLACE FUNCTION is_held(m memories) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN (hold_on(m)).id IS NOT NULL;
 
+-- Return the reason why a memory under a hold cannot be deleted.
+CREATE OR REPLACE FUNCTION held_reason(p_memory_id uuid, p_hold holds) RETURNS text
+LANGUAGE sql STABLE
+RETURN format('memory %s is under the legal hold %s (%s) and must be kept', p_memory_id, (p_hold).id, (p_hold).reason);
+
 -- Return the message of the error about a memory under a hold. A forgetting (a deletion of selected memories) may have
 -- deleted other memories in earlier transactions, so its message does not say that nothing was changed.
 CREATE OR REPLACE FUNCTION held_error(p_memory_id uuid, p_hold holds) RETURNS text
 LANGUAGE sql STABLE
-RETURN format('memory %s is under the legal hold %s (%s) and must be kept%s', p_memory_id, (p_hold).id, (p_hold).reason,
-    CASE WHEN current_setting('mnemosyne.removal', true) = 'forgotten' THEN '' ELSE '; nothing was changed' END);
+RETURN held_reason(p_memory_id, p_hold)
+    || CASE WHEN current_setting('mnemosyne.removal', true) = 'forgotten' THEN '' ELSE '; nothing was changed' END;
 
 -- Raise the error MH001 about a memory under a hold.
 CREATE OR REPLACE FUNCTION raise_held(p_memory_id uuid, p_hold holds) RETURNS void
@@ -115,5 +120,6 @@ BEGIN
 END
 $$;
 
-GRANT EXECUTE ON FUNCTION hold_on(memories), is_held(memories), held_error(uuid, holds), raise_held(uuid, holds)
+GRANT EXECUTE ON FUNCTION hold_on(memories), is_held(memories), held_reason(uuid, holds), held_error(uuid, holds),
+    raise_held(uuid, holds)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;

@@ -11,7 +11,8 @@
 --
 -- If the memory of the current version was deleted, the outcome has the id of this memory. A note in the outcome has
 -- the ids of up to five memories that are kept because they are the current version of another record. If a legal hold
--- selects a memory that would be deleted, the deletion has the outcome `failed` and deletes nothing.
+-- selects a memory that would be deleted, the deletion has the outcome `failed` and deletes nothing. If an earlier call
+-- has already deleted some memories, the latest visible version that is left becomes the current version again.
 --
 -- One call deletes at most p_limit memories, so that no transaction is long. The caller commits, and calls the function
 -- again with the deletions that are not finished. The result has five fields:
@@ -20,9 +21,9 @@
 --   busy         the ids of requests that another delivery has locked
 --   conflicting  the ids of requests that are not carried out, because the id was used earlier for another request
 --   unfinished   an object with the deletion that has begun and is not finished, or an empty object. The object maps
---                the id of the request to the id of the memory of the current version before the deletion. The caller
---                must pass this memory id as "memory_id" in p_deletions in the next call, because source_keys no longer
---                has it.
+--                the id of the request to an object with two fields, which the caller must add to the deletion in
+--                p_deletions in the next call: "memory_id", the id of the memory of the current version before the
+--                deletion, which source_keys no longer has, and "deleted", the number of deleted memories so far.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -34,6 +35,7 @@ DECLARE
     deleted uuid[] := '{}';
     kept text;
     current_id uuid;
+    has_begun boolean;
     unfinished jsonb := '{}';
     result record;
     held record;
@@ -45,9 +47,9 @@ BEGIN
     PERFORM lock_supersession(p_namespace);
     FOR deletion IN
         SELECT d.request_id, d.source, d.key, d.key_id, d.deleted_at, coalesce(d.published, now()) AS published,
-            d.memory_id
+            d.memory_id, coalesce(d.deleted, 0) AS deleted
         FROM jsonb_to_recordset(p_deletions) AS d (request_id uuid, source text, key text, key_id uuid, deleted_at timestamptz,
-            published timestamptz, memory_id uuid)
+            published timestamptz, memory_id uuid, deleted integer)
         ORDER BY d.key_id, d.request_id
     LOOP
         EXIT WHEN cardinality(deleted) >= p_limit;
@@ -66,6 +68,9 @@ BEGIN
         END IF;
         IF EXISTS (SELECT FROM holds h WHERE h.namespace = p_namespace) THEN
             SELECT k.* INTO record_key FROM source_keys k WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id;
+            -- The second condition recognizes a deletion that was interrupted and is delivered again.
+            has_begun := deletion.deleted > 0 OR coalesce((record_key.deleted_at, record_key.deleted_published)
+                = (deletion.deleted_at, deletion.published), false);
             record_key.key_id := deletion.key_id;
             record_key.deleted_at := greatest(record_key.deleted_at, deletion.deleted_at);
             record_key.deleted_published := greatest(record_key.deleted_published, deletion.published);
@@ -77,7 +82,10 @@ BEGIN
             IF FOUND THEN
                 INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, source, key, error)
                 VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'failed'), 1, deletion.source,
-                    deletion.key, held_error(held.id, held.hold))
+                    deletion.key, CASE WHEN deletion.deleted > 0 THEN held_reason(held.id, held.hold)
+                            || '; memories of the record that were deleted before: ' || deletion.deleted
+                        WHEN has_begun THEN held_reason(held.id, held.hold)
+                        ELSE held_error(held.id, held.hold) END)
                 ON CONFLICT (namespace, request_id) DO UPDATE
                 SET state = next_request_state(i.state, 'failed'), attempts = i.attempts + 1, error = EXCLUDED.error,
                     announced_at = CASE WHEN i.error = EXCLUDED.error THEN i.announced_at END,
@@ -86,6 +94,16 @@ BEGIN
                 SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
                 FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;
                 recorded := recorded || to_jsonb(result);
+                IF has_begun AND result.state = 'failed' THEN
+                    UPDATE source_keys k
+                    SET memory_id = l.memory_id, version_at = l.version_at, version_published = l.version_published
+                    FROM (
+                        SELECT v.* FROM versions_of(p_namespace, deletion.source, deletion.key) v
+                        JOIN memories m ON m.id = v.memory_id AND m.superseded_by IS NULL
+                        ORDER BY v.version_at DESC, v.version_published DESC, v.content_hash DESC LIMIT 1
+                    ) AS l
+                    WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id AND k.memory_id IS NULL;
+                END IF;
                 CONTINUE;
             END IF;
         END IF;
@@ -121,7 +139,8 @@ BEGIN
         SELECT coalesce(array_agg(id), '{}') INTO deleted_ids FROM removed;
         deleted := deleted || deleted_ids;
         IF cardinality(deleted) >= p_limit THEN
-            unfinished := jsonb_build_object(deletion.request_id, current_id);
+            unfinished := jsonb_build_object(deletion.request_id, jsonb_build_object('memory_id', current_id,
+                'deleted', deletion.deleted + cardinality(deleted_ids)));
             EXIT;
         END IF;
         SELECT string_agg('memory ' || shared.id || ' is kept, because it is the current version of another record', '; ')
