@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from uuid import UUID
 
 import pytest
@@ -12,6 +13,7 @@ from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import vector_text
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.chronicle import tag_key, tags_of, title_of, unite_tags
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, content_hash
@@ -19,7 +21,8 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.errors import Misconfigured
 from mnemosyne.service import ingest
-from tests.fakes import FakeEmbedder, memories_in, request
+from tests.fakes import FakeEmbedder, memories_in, request, store_of
+from tests.integration.test_archive import Archives
 from tests.searching import find
 
 CHRONICLE = """[[[CHRONICLE_START]]]
@@ -137,6 +140,38 @@ def test_the_content_of_an_adopted_memory_is_a_duplicate_when_it_is_sent_again(
     assert before.owner.run("SELECT content_hash FROM memories WHERE id = :id", id=before.ids[1]) == [
         [content_hash("green tea is better")]
     ]
+
+
+def test_an_adopted_database_is_restored_from_its_export(
+    old: tuple[OldDatabase, MemoryStore], cluster: postgres.EmbeddedPostgres
+) -> None:
+    before, store = old
+    migrations.migrate(before.owner, migrations.schema_files(), space=before.space)
+    (name,) = before.owner.run("SELECT current_database()")[0]
+    with closing(Pool(connection_factory(cluster.url(postgres.OWNER, name)), 2)) as pool:
+        adopted = _Adopted(pool, "default", before)
+        exported = adopted.export()
+        before.owner.run("DELETE FROM memories")
+        adopted.bring_back(exported)
+        adopted.bring_back(exported)
+        assert _Adopted(pool, "ns", before).export() == exported
+    restored = store_of(store, "ns")
+    again = IngestMessage("ns", tuple(request(content) for content in dict.fromkeys(CONTENTS)))
+    result = ingest.store(again, memories=restored, embedder=before.embedder)
+    assert {outcome.state for outcome in result.outcomes.values()} == {IngestState.DUPLICATE}
+
+
+class _Adopted(Archives):
+    """The operations that export and restore need, on the adopted database."""
+
+    def __init__(self, pool: Pool, namespace: str, old: OldDatabase) -> None:
+        super().__init__(pool, namespace)
+        self.store = memories_in(pool, namespace, old.space)
+        self._embedder = old.embedder
+
+    def restore(self, namespace: str, memories: list[ArchivedMemory]) -> int:
+        """Restore memories in the embedding space of the adopted database."""
+        return self.archive_of(namespace).restore(memories, lambda space: self._embedder)
 
 
 def test_a_dimension_that_differs_from_the_settings_is_refused_and_nothing_changes(

@@ -35,6 +35,20 @@ class ArchivedMemory:
     """The values that only a restore uses: created_at, last_seen_at, superseded_by and ratings."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Repetition(IngestRequest):
+    """A memory with the content of another memory. Only an adopted database of an earlier server has such memories.
+
+    Content hashes are unique, so a repetition has another hash than its content.
+    """
+
+    stored_hash: str
+
+    @property
+    def content_hash(self) -> str:  # type: ignore[override]
+        return self.stored_hash
+
+
 class _ArchiveInput(Input):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -51,6 +65,7 @@ class _Extras(_ArchiveInput):
     last_seen_at: Instant
     superseded_by: Id | None = None
     ratings: list[_Rating] = Field(default_factory=list)
+    repetition: bool = False
 
 
 class _Line(_ArchiveInput):
@@ -68,7 +83,7 @@ class _Line(_ArchiveInput):
     session: Text | None = None
     expires_at: Instant | None = None
     pinned: bool = False
-    content_hash: Text
+    content_hash: Annotated[Text, Field(pattern="^[0-9a-f]{64}$")]
     created_at: Instant
     mnemosyne_export: _Extras
 
@@ -119,12 +134,15 @@ def read_line(fields: Mapping[str, Any]) -> Line:
     if "changed" in extras:
         return "changed", {}
     line = parse(_Line, fields, of="a memory")
-    if content_hash(line.content, line.session) != line.content_hash:
+    is_repetition = line.mnemosyne_export.repetition
+    if not is_repetition and content_hash(line.content, line.session) != line.content_hash:
         raise InvalidRequest(f"content_hash of memory {line.id} does not match its content: the file was changed")
     values = {name: getattr(line, name) for name in MEMORY_FIELDS} | {"tags": tuple(line.tags)}
     return ArchivedMemory(
         id=line.id,
-        request=IngestRequest(request_id=SMALLEST_ID, **values),
+        request=_Repetition(request_id=SMALLEST_ID, stored_hash=line.content_hash, **values)
+        if is_repetition
+        else IngestRequest(request_id=SMALLEST_ID, **values),
         extras={"created_at": fields["created_at"], **_to_json_fields(line.mnemosyne_export)},
     )
 

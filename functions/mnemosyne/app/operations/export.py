@@ -1,5 +1,6 @@
 """Operations that export a namespace, a page at a time, and restore an export."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -7,6 +8,7 @@ from pydantic import Field
 from mnemosyne.app.operations.operation import FilledName, KeyPosition, Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.archive import EXTRAS, SMALLEST_ID, ArchivedMemory, read_line
+from mnemosyne.domain.memory import ExportedMemory, content_hash
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.formats.writing import to_record
 
@@ -41,10 +43,19 @@ class ExportMemories(Operation):
         # was read. Leave out such a memory.
         present = [memory for memory in page if memory.id in extras]
         return {
-            "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],
+            "memories": [_line(memory, extras[memory.id]) for memory in present],
             "after": page[-1].cursor if page else None,
             **began,
         }
+
+
+def _line(memory: ExportedMemory, extras: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the line of a memory. A memory with the content of another memory is marked as a repetition.
+
+    Only an adopted database of an earlier server has repetitions. Their content hash is not the hash of their content.
+    """
+    is_repetition = content_hash(memory.content, memory.session) != memory.content_hash
+    return to_record(memory) | {EXTRAS: {**extras, **({"repetition": True} if is_repetition else {})}}
 
 
 class ExportRequests(Operation):
