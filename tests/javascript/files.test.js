@@ -187,6 +187,22 @@ test("an export restores tags and what supersedes a memory", async () => {
   assert.match(incomplete[0].error, /the memory that supersedes it is not in this file/);
 });
 
+test("a memory that existed before the import of an export is not changed", async () => {
+  const server = serverOf();
+  server.outcomes = async (ids, onStatus) => {
+    const state = (id) => (id === "r2" ? "stored" : "duplicate");
+    onStatus(ids.map((id) => ({ request_id: id, state: state(id), memory_id: `m${id.slice(1)}` })));
+  };
+  const { lines, work } = importOf([
+    '{"content_hash": "a", "tags": ["x"], "superseded_by_hash": "b"}',
+    '{"content_hash": "b"}',
+    '{"content_hash": "c", "superseded_by_hash": "elsewhere"}',
+  ].join("\n"), server);
+  assert.equal(await work.run(), true);
+  assert.equal(server.calls.length, 1);
+  assert.deepEqual(statesOf(lines), ["1 duplicate", "2 stored", "3 duplicate"]);
+});
+
 test("all files of a dropped folder are collected, except those of hidden folders", async () => {
   const entryOf = (name) => ({ name, isFile: true, file: (resolve) => resolve(fileOf(name, "")) });
   const folderOf = (name, entries) => ({

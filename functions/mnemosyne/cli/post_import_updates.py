@@ -47,12 +47,13 @@ def _apply_one(
     """Set the tags and the successor of one memory, and yield the error messages.
 
     `stored` has the id of each stored memory by its content hash, and whether this import has created the memory. If
-    the memory to change is not in `stored`, do nothing.
+    this import has not created the memory to change, do nothing. Otherwise the import of an earlier export would undo
+    later changes.
     """
-    if update.content not in stored:
+    memory_id, is_new = stored.get(update.content, (None, False))
+    if memory_id is None or not is_new:
         return
-    memory_id, is_new = stored[update.content]
-    changes = [MemoryChange(tags=update.tags)] if update.tags is not None and is_new else []
+    changes = [MemoryChange(tags=update.tags)] if update.tags is not None else []
     if update.successor and update.successor in stored:
         changes.append(MemoryChange(superseded_by=stored[update.successor][0]))
     elif update.successor:

@@ -461,6 +461,18 @@ def test_supersession_is_restored_across_files_and_a_missing_successor_is_report
     assert [source for source, _ in ended.failures] == [lone.source]
 
 
+@pytest.mark.parametrize("successor", ["new", "stored", "elsewhere"])
+def test_a_memory_that_existed_before_the_import_keeps_its_successor(tmp_path: Path, successor: str) -> None:
+    destination = FakeDestination()
+    destination.memories = {"old": new_id(), "stored": new_id()}
+    old, *others = _items("old", "stored", "new")
+    old = Item(old.source, old.fields, superseded_by_hash=content_hash(successor))
+    journal = Journal(tmp_path / "j", "here")
+    run_one([old, *others], FILE, destination, journal, lambda count: None)
+    assert _end([journal], destination).failures == []
+    assert destination.changes == []
+
+
 def test_an_import_of_many_files_does_not_keep_their_journals_open(tmp_path: Path) -> None:
     destination = FakeDestination()
     paths = [tmp_path / f"{number}.md" for number in range(20)]

@@ -111,14 +111,16 @@ export class Import {
     if (item.superseded_by_hash || item.tags) this.updates.push({ line, ...item });
   }
 
-  // Set the tags and the successor that a line of an export gives for its memory. Other files have no such values.
+  // Set the tags and the successor that a line of an export gives for its memory. Other files have no such values. A
+  // memory that existed already is not changed, because it may have changed since the export.
   async update({ line, content_hash: hash, superseded_by_hash: successorHash, tags }) {
     const { id, isNew } = this.stored.get(hash);
+    if (!isNew) return;
     const successor = this.stored.get(successorHash);
     // The only tag "none" would remove all tags, so this tag is added in a second call.
     const isNone = tags?.length === 1 && /^none$/i.test(tags[0].trim());
-    const changes = tags && isNew ? [{ tags: tags.length && !isNone ? tags : ["none"] }] : [];
-    if (isNone && isNew) changes.push({ add_tags: tags });
+    const changes = tags ? [{ tags: tags.length && !isNone ? tags : ["none"] }] : [];
+    if (isNone) changes.push({ add_tags: tags });
     if (successor) changes.push({ superseded_by: successor.id });
     const fail = (error) => this.onLine({ line, memories: 0, state: "incomplete", error });
     if (successorHash && !successor) {
