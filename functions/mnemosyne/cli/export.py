@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import click
 
-from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests
+from mnemosyne.app.operations.export import Beginning, ExportMemories, ExportRecords, ExportRequests
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.private import private, replacement
@@ -76,9 +76,10 @@ def _export(format_: str, output: Path | None, namespace: str, target_values: Ma
 def _write_all(stream: TextIO, system: System, namespace: str) -> int:
     """Write a complete export, and return the number of memories. Print a warning if memories changed meanwhile."""
     count, page = 0, {}
-    began: Record | None = None
+    began: Beginning | None = None
     for page in pages(system, ExportMemories(namespace=namespace)):
-        began = began or page.get("began")
+        if "began" in page:
+            began = Beginning(**page["began"])
         for record in page["memories"]:
             _write(stream, record)
             count += 1

@@ -45,7 +45,7 @@ class _Repetition(IngestRequest):
     stored_hash: str
 
     @property
-    def content_hash(self) -> str:  # type: ignore[override]
+    def content_hash(self) -> str:
         return self.stored_hash
 
 
