@@ -26,12 +26,20 @@ SHORTEST_PART = 2
 occurs in too many words."""
 
 # The SQL functions split_characters and without_accents replace these characters, too.
-_IN_WORDS = str.maketrans({"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}) | dict.fromkeys(
-    map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"), ""
+_IN_WORDS = (
+    str.maketrans({"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"})
+    | str.maketrans("\u2010\u2011\u2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", "---" + "0123456789" * 3)
+    | dict.fromkeys(
+        map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"), ""
+    )
 )
-# The characters that `for_words` removes or replaces: accents, commas between thousands, and the keys of _IN_WORDS.
+# The characters that `for_words` removes or replaces: accents, separators of thousands, decimal commas (see the SQL
+# function plain_numbers), and the keys of _IN_WORDS.
 _NOT_IN_WORDS = re.compile(
-    rf"(?P<accents>{ACCENTS.pattern}+)|(?<=\d),(?=\d{{3}}(?!\d))|[{''.join(map(chr, _IN_WORDS))}]"
+    rf"(?P<accents>{ACCENTS.pattern}+)"
+    r"|(?P<thousands>(?<=\d)(?:[,'’](?=\d{3}(?!\d))|\.(?=\d{3}(?:\.\d{3}){0,4},\d{1,2}(?!\d))))"
+    r"|(?P<decimal>(?<!,\d)(?<!,\d\d)(?<=\d),(?=\d{1,2}(?![\d,]|\.\d)))"
+    rf"|[{re.escape(''.join(map(chr, _IN_WORDS)))}]"
 )
 LONGEST_FORM = 4
 """Maximum factor by which NFKC may lengthen a part of a text. A part that would become longer is left unchanged, so a
@@ -74,8 +82,9 @@ class NormalText:
     def for_words(self) -> Self:
         """Return the text as a search by words reads it.
 
-        Ligatures such as ß are two letters. Invisible characters and commas between thousands are removed, and so are
-        accents that Unicode cannot combine with their letter into one character.
+        Ligatures such as ß are two letters, hyphens and digits are those of ASCII, and a decimal comma is a point.
+        Invisible characters and separators of thousands are removed, and so are accents that Unicode cannot combine
+        with their letter into one character.
         """
         texts: list[str] = []
         places: list[Span] = []
@@ -85,7 +94,7 @@ class NormalText:
             places += self.places[end : match.start()]
             end = match.end()
             if not match["accents"]:
-                letters = match[0].translate(_IN_WORDS).strip(",")
+                letters = "" if match["thousands"] else "." if match["decimal"] else match[0].translate(_IN_WORDS)
                 texts.append(letters)
                 places += [self.places[match.start()]] * len(letters)
             elif places:  # the accents belong to the letter before them

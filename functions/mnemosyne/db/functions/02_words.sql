@@ -9,39 +9,6 @@
 -- term_weights, passage_weights and searched_text. A change to one of these functions needs a migration that fills the
 -- table again.
 
--- Return the text without the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Ligatures
--- and stroked Latin letters, such as "ø", are replaced by their base letters. In other scripts, a letter with a mark
--- (for example a vowel sign or the Japanese dakuten) is a different letter, so these marks are kept.
-CREATE OR REPLACE FUNCTION without_accents(p_text text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
-    replace(replace(replace(replace(replace(replace(translate(normalize(regexp_replace(normalize(p_text, NFKD),
-        '[\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0640\u064B-\u0655\u0670]', '', 'g'), NFC),
-        'łŁøØđĐðÐħĦŧŦıς', 'lLoOdDdDhHtTiσ'), 'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE') END;
-
--- Return the text with a space between the parts of each compound. A compound is a path, an address, an identifier, a
--- file name or an issue key. Without these spaces, PostgreSQL's parser would take "tea/coffee" for a file, "done.Next"
--- for a host, and the end of "INC-4821" for a negative number.
---
--- A dot between digits is kept. If a dotted number follows letters, the number without the letters is added: "v1.2.3"
--- becomes "v1.2.3 1.2.3". The comma in 1,200 is removed. The regular expressions use no lookbehind, because the time of
--- a lookbehind is quadratic in the length of the text.
-CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', '      '),
-    '(\w)[-+&=~|](?=\w)|([[:alpha:]])\.(?=\w)|(\d)\.(?=[[:alpha:]])', '\1\2\3 ', 'g'),
-    '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g'),
-    '(\d),(?=\d{3}(?!\d))', '\1', 'g');
-
--- Return the compounds of a text (see split_compounds), each as one word in lower case, for example "inc-4821".
-CREATE OR REPLACE FUNCTION compound_words(p_text text) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY(
-    SELECT DISTINCT lower(match[1])
-    FROM regexp_matches(regexp_replace(p_text, '(\d),(?=\d{3}(?!\d))', '\1', 'g'), '\w+(?:[-./\\@:+#&=~|_]+\w+)+', 'g') AS match
-    WHERE char_length(match[1]) <= 200
-);
-
 -- Return the union of two sets of words (tsvector). A tsvector has at most one megabyte. If the union could be larger,
 -- the result is only p_words, without p_others.
 CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETURNS tsvector
@@ -52,21 +19,6 @@ RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 TH
 CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
-
--- Return the text in the Unicode normal form NFKC, with a space on both sides of each character of a script that has no
--- spaces between words (Thai, Lao, Burmese, Khmer, kana, Han). Each such character then counts as a word.
--- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
--- PostgreSQL's parser they are letters. A space before a fraction or superscript keeps "3½" from becoming "31".
-CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(
-    translate(normalize(regexp_replace(p_text, '(\d)(?=[²³¹¼-¾⁰-⁹₀-₉⅐-⅞])', '\1 ', 'g'), NFKC), U&'\00AD\061C\200B\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF', ''),
-    '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
-
--- Return the text with a space between the parts of each CamelCase word.
-CREATE OR REPLACE FUNCTION split_camel(p_text text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(p_text, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
 
 -- Return the words of a text, stemmed by the text search configuration p_stemmer, without the stop words of that
 -- configuration. A CamelCase word is returned as a whole and in its parts.
@@ -117,8 +69,8 @@ RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_acc
 -- Return the words of a text in the language p_language. A search finds a text only by its `words`. The `forms`
 -- increase the score of a text that was found by its words.
 --
--- `words` contains the stemmed words without accents, and each compound (for example a path or "INC-4821") as a whole.
--- If a word has accents, `words` also contains the word with its accents. If the language is known and not English,
+-- `words` contains the stemmed words without accents, and the joined words (see joined_words), for example "inc4821" for
+-- "INC-4821". If a word has accents, `words` also contains the word with its accents. If the language is known and not English,
 -- `words` also contains the unstemmed words. A query for an unstemmed word then finds the text even if the query is too
 -- short for detecting its language.
 --
@@ -149,7 +101,9 @@ BEGIN
         END IF;
         words := add_words(words, unstemmed);
     END IF;
-    words := merge_words(words, array_to_tsvector(compound_words(plain)));
+    IF plain ~ '\d|\w[-./\\@:+#&=~|_]\w' THEN
+        words := merge_words(words, array_to_tsvector(joined_words(plain, p_language)));
+    END IF;
 END
 $$;
 

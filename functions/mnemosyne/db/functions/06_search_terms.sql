@@ -16,7 +16,7 @@ $$;
 -- remaining word is stemmed in the query's language, in English and in the languages of the namespace, because the
 -- language of a short query often cannot be detected. Each row is one variant of a word:
 --   number   the number of the word in the query; all variants of the word have the same number
---   word     the stem in one of the languages, the unstemmed word, or a whole compound (for example "INC-4821")
+--   word     the stem in one of the languages, the unstemmed word, or a joined compound (for example "inc4821")
 --   factor   1 for a stem; 0.25 for an unstemmed word, a word with accents and a compound, because the stems of the same
 --            word also count
 --   is_stop  true if the query has only stop words
@@ -35,17 +35,41 @@ BEGIN
     RETURN QUERY
     WITH query AS MATERIALIZED (
         SELECT q.word, q.number FROM unnest(tsvector_to_array(words)) WITH ORDINALITY AS q (word, number)
+    ), stemming AS MATERIALIZED (
+        SELECT DISTINCT unnest(p_languages || ARRAY['en', coalesce(p_language, 'en')]) AS language
     )
     SELECT min(u.number), u.word, max(u.factor), only_stop_words FROM (
         SELECT q.number, unnest(stems(q.word, l.language)) AS word, CAST(1.0 AS double precision) AS factor
-        FROM query q CROSS JOIN (SELECT DISTINCT unnest(p_languages || ARRAY['en', p_language])) AS l (language)
-        WHERE l.language IS NOT NULL
+        FROM query q CROSS JOIN stemming l
         UNION ALL
         SELECT q.number, unnest(ARRAY[q.word, without_accents(q.word)]), 0.25 FROM query q
         UNION ALL
-        SELECT cardinality(tsvector_to_array(words)) + c.number, c.word, 0.25
-        FROM unnest(compound_words(without_accents(split_characters(p_query)))) WITH ORDINALITY AS c (word, number)
+        SELECT cardinality(tsvector_to_array(words)) + c.number, unnest(stems(joined(c.word), l.language)), 0.25
+        FROM unnest(compounds(without_accents(split_characters(p_query)))) WITH ORDINALITY AS c (word, number)
+        CROSS JOIN stemming l
     ) AS u GROUP BY u.word;
+END
+$$;
+
+-- Return other spellings of words of a query (see spellings), stemmed in the languages p_languages. A spelling counts for
+-- each word that it stands for: p_words has the query's words, and p_numbers their numbers. A spelling that stands for
+-- several words has a row for each of them. `factor` is divided among these rows.
+CREATE OR REPLACE FUNCTION spelled_words(p_query text, p_languages text[], p_words text[], p_numbers bigint[])
+RETURNS TABLE (number bigint, word text, factor double precision)
+LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    WITH stemming AS MATERIALIZED (
+        SELECT l.language, stem_dictionary(l.language) AS dictionary FROM unnest(p_languages) AS l (language)
+    )
+    SELECT p.number, v.stem, CAST(1.0 AS double precision) / count(*) OVER (PARTITION BY s.spelling, s.parts, v.stem)
+    FROM spellings(p_query) AS s
+    CROSS JOIN LATERAL (
+        SELECT DISTINCT w.number FROM unnest(p_words, p_numbers) AS w (word, number) WHERE w.word = ANY (ARRAY(
+            SELECT unnest(stems(part, l.language)) FROM unnest(string_to_array(s.parts, ' ')) AS part CROSS JOIN stemming l))
+    ) AS p
+    CROSS JOIN LATERAL (SELECT DISTINCT unnest(stem_of_spelling(s.spelling, l.dictionary)) AS stem FROM stemming l) AS v;
 END
 $$;
 
@@ -90,10 +114,13 @@ $$;
 -- weight as 1/100,000.
 --
 -- Words are stemmed. Stop words and question words are left out. If a word has accents, the word with its accents is
--- added. For a compound such as "INC-4821", the whole compound is added. An added word has a quarter of the weight of a
+-- added. For a compound such as "INC-4821", the joined compound "inc4821" is added. An added word has a quarter of the weight of a
 -- stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query and the
 -- memories are in English, a stemmed word passes half of its weight on to its forms. Languages that fewer than 1% of
 -- the sampled memories have are ignored.
+--
+-- Other spellings are looked up for the words that they stand for (see spellings): for "6 kg", the key of "6kg" has a row
+-- with the place of "6" and a row with the place of "kg".
 --
 -- p_names has words of the query that look like names (see the Python module query_names.py). If the query or at least
 -- 1% of the sampled memories are in German, names without digits are ignored and not counted, because German
@@ -110,8 +137,10 @@ DECLARE
     languages text[];
     english boolean;
     simple text[];
+    joined text[];
     words text[];
     names text[];
+    stemming text[];  -- the languages in which other spellings are stemmed; `und` means not stemmed
     factors double precision[];
     numbers bigint[];
     only_stop_words boolean := false;
@@ -131,6 +160,10 @@ BEGIN
     IF english THEN
         simple := tsvector_to_array(stemmed_words(p_query, 'en'));
         words := tsvector_to_array(words_of(p_query, 'en'));
+        joined := joined_numbers(p_query);
+        IF joined <> '{}' THEN
+            words := ARRAY(SELECT w FROM unnest(words) AS w WHERE w = ANY (simple) OR w <> ALL (joined));
+        END IF;
         factors := ARRAY(SELECT CASE WHEN w = ANY (simple) THEN 1.0 ELSE 0.25 END FROM unnest(words) AS w);
         numbers := ARRAY(SELECT generate_subscripts(words, 1));
     ELSE
@@ -138,12 +171,17 @@ BEGIN
         INTO words, factors, numbers, only_stop_words
         FROM words_in_languages(p_query, query_language, languages) AS w;
     END IF;
+    IF may_have_spellings(p_query) THEN
+        stemming := CASE WHEN english THEN ARRAY['en'] ELSE languages || ARRAY['en', 'und', coalesce(query_language, 'en')] END;
+        SELECT words || array_agg(s.word), factors || array_agg(s.factor), numbers || array_agg(s.number)
+        INTO words, factors, numbers FROM spelled_words(p_query, stemming, words, numbers) AS s;
+    END IF;
     names := CASE WHEN 'de' = query_language OR 'de' = ANY (languages)
         THEN ARRAY(SELECT n.name FROM unnest(p_names) AS n (name) WHERE n.name ~ '[0-9]') ELSE p_names END;
     RETURN QUERY
     WITH query_term AS (
-        SELECT term_key(p_namespace, query.word) AS key, max(query.factor) AS factor, min(query.number) AS number
-        FROM unnest(words, factors, numbers) AS query (word, factor, number) GROUP BY 1
+        SELECT term_key(p_namespace, query.word) AS key, max(query.factor) AS factor, query.number
+        FROM unnest(words, factors, numbers) AS query (word, factor, number) GROUP BY 1, 3
     ), term_share AS MATERIALIZED (
         SELECT query_term.*, CASE WHEN sampled_keys[bucket] = query_term.key
             THEN CAST(sampled_shares[bucket] AS double precision) END AS sampled_share
@@ -164,17 +202,20 @@ BEGIN
         FROM placed w
         WHERE w.place <= 30  -- a query may be a whole page of text; its 30 rarest words are enough
     ), form AS MATERIALIZED (
-        SELECT f.stem_key, f.form_key, f.share * r.weight AS weight
-        FROM query_forms(p_namespace, p_query) AS f JOIN rarest r ON r.key = f.stem_key WHERE english
+        SELECT f.*, f.share * r.weight AS weight
+        FROM query_forms(p_namespace, p_query) AS f
+        JOIN (SELECT u.key, sum(u.weight) AS weight FROM rarest u GROUP BY u.key) AS r ON r.key = f.stem_key WHERE english
     ), name_key AS MATERIALIZED (
         SELECT term_key(p_namespace, name_word) AS key, CAST(min(n.number) AS integer) AS number
         FROM unnest(names) WITH ORDINALITY AS n (name, number) CROSS JOIN LATERAL unnest(CASE WHEN english
             THEN tsvector_to_array(words_of(n.name, 'en'))
             ELSE ARRAY(SELECT w.word FROM words_in_languages(n.name, query_language, languages) AS w) END) AS name_word
         GROUP BY 1
+    ), name_place AS MATERIALIZED (
+        SELECT r.place, min(n.number) AS number FROM rarest r JOIN name_key n ON n.key = r.key GROUP BY r.place
     )
-    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.place,
-        r.word_weight, (SELECT n.number FROM name_key n WHERE n.key = r.key)
+    SELECT r.key, r.share, r.weight * (1.0 - coalesce((SELECT sum(f.share) FROM form f WHERE f.stem_key = r.key), 0)), r.place,
+        r.word_weight, (SELECT n.number FROM name_place n WHERE n.place = r.place)
     FROM rarest r
     UNION ALL
     SELECT f.form_key, NULL, f.weight, NULL, NULL, NULL FROM form f;

@@ -65,7 +65,10 @@ BEGIN
         memory_language := text_language((SELECT string_agg(text, ' ') FROM jsonb_array_elements_text(memory) AS text));
         IF plain IS NULL OR memory_language IS DISTINCT FROM stemmed_language THEN
             stemmed_language := memory_language;
-            plain := merge_words(stemmed_words(p_query, query_language), stemmed_words(p_query, memory_language));
+            plain := merge_words(merge_words(stemmed_words(p_query, query_language), stemmed_words(p_query, memory_language)),
+                array_to_tsvector(ARRAY(
+                    SELECT unnest(stem_of_spelling(s.spelling, stem_dictionary(language))) FROM spellings(p_query) AS s
+                    CROSS JOIN unnest(ARRAY[query_language, memory_language, 'und']) AS language)));
             accented := merge_words(plain, merge_words(simple_words(split_characters(p_query), stemmer(query_language)),
                 simple_words(split_characters(p_query), stemmer(memory_language))));
         END IF;

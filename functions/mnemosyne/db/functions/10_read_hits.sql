@@ -33,7 +33,7 @@ RETURN (
 -- Return each word and each compound of a query, with the stems that a search looks for in a text in the language
 -- p_language. `needed` is the number of these stems that a text must contain to match: all stems of a compound (such as
 -- "inc-4821"), but only one stem of any other word. Such a word can have several stems, for example with and without
--- accents.
+-- accents. A word with other spellings (see spellings) has further rows. One of the rows is enough to match.
 --
 -- A CamelCase word is returned as a whole and in its parts. In a script without spaces between words, each character is
 -- a word.
@@ -41,18 +41,26 @@ CREATE OR REPLACE FUNCTION stems_of_words(p_query text, p_language text)
 RETURNS TABLE (word text, stems text[], needed integer)
 LANGUAGE plpgsql IMMUTABLE
 AS $$
+DECLARE
+    query text := plain_numbers(split_characters(p_query));
 BEGIN
     RETURN QUERY
-    SELECT w.word, CASE WHEN w.is_compound THEN w.parts ELSE tsvector_to_array(words_of(w.word, p_language)) END,
-        CASE WHEN w.is_compound THEN cardinality(w.parts) ELSE 1 END
-    FROM (
-        SELECT u.word, p.parts, compound_words(u.word) <> '{}' AND p.parts <> '{}' AS is_compound
+    WITH split AS MATERIALIZED (
+        SELECT u.word, p.parts, compounds(u.word) <> '{}' AND p.parts <> '{}' AS is_compound
         FROM (
-            SELECT DISTINCT unnest(plain_words(q.text) || plain_words(split_camel(q.text)) || compound_words(literal_form(q.text)))
-            FROM (SELECT regexp_replace(split_characters(p_query), '(\d),(?=\d{3}(?!\d))', '\1', 'g')) AS q (text)
+            SELECT DISTINCT unnest(plain_words(query) || plain_words(split_camel(query)) || compounds(literal_form(query)))
         ) AS u (word)
         CROSS JOIN LATERAL (SELECT tsvector_to_array(stemmed_words(u.word, p_language)) OFFSET 0) AS p (parts)
-    ) AS w;
+    )
+    SELECT w.word, CASE WHEN w.is_compound THEN w.parts ELSE tsvector_to_array(words_of(w.word, p_language)) END,
+        CASE WHEN w.is_compound THEN cardinality(w.parts) ELSE 1 END
+    FROM split AS w
+    UNION ALL
+    SELECT w.word, joined_words(w.word, p_language), 1 FROM split AS w WHERE w.is_compound
+    UNION ALL
+    SELECT part, array_append(stem_of_spelling(s.spelling, stem_dictionary(p_language)), s.spelling), 1
+    FROM spellings(p_query) AS s CROSS JOIN unnest(string_to_array(s.parts, ' ')) AS part
+    WHERE ts_lexize(stem_dictionary(p_language), part) <> '{}';
 END
 $$;
 

@@ -1,0 +1,170 @@
+-- Write words that people spell in several ways in one way, and find the other spellings of the words of a query.
+
+-- Return the text without the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Ligatures
+-- and stroked Latin letters, such as "ø", are replaced by their base letters. In other scripts, a letter with a mark
+-- (for example a vowel sign or the Japanese dakuten) is a different letter, so these marks are kept.
+CREATE OR REPLACE FUNCTION without_accents(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
+    replace(replace(replace(replace(replace(replace(translate(normalize(regexp_replace(normalize(p_text, NFKD),
+        '[\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0640\u064B-\u0655\u0670]', '', 'g'), NFC),
+        'łŁøØđĐðÐħĦŧŦıς', 'lLoOdDdDhHtTiσ'), 'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE') END;
+
+-- Return the text with numbers in one spelling: without separators of thousands, and with a decimal point. "1,299" becomes
+-- "1299", "1.299,50" becomes "1299.50", and "3,5" becomes "3.5". "1.299" is unchanged, because it can have three decimals.
+CREATE OR REPLACE FUNCTION plain_numbers(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_text !~ '\d[.,''’]\d' THEN p_text ELSE regexp_replace(regexp_replace(regexp_replace(p_text,
+    '(\d)\.(?=\d{3}(?:\.\d{3}){0,4},\d{1,2}(?!\d))', '\1', 'g'),
+    '(\d)[,''’](?=\d{3}(?!\d))', '\1', 'g'),
+    '(^|[^\d,.])(\d+),(?=\d{1,2}(?![\d,]|\.\d))', '\1\2.', 'g') END;
+
+-- Return the text with a space between the parts of each compound. A compound is a path, an address, an identifier, a
+-- file name or an issue key. Without these spaces, PostgreSQL's parser would take "tea/coffee" for a file, "done.Next"
+-- for a host, and the end of "INC-4821" for a negative number.
+--
+-- A dot between digits is kept. If a dotted number follows letters, the number without the letters is added: "v1.2.3"
+-- becomes "v1.2.3 1.2.3". Numbers have one spelling (see plain_numbers). The regular expressions use no lookbehind, because
+-- the time of a lookbehind is quadratic in the length of the text.
+CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(regexp_replace(translate(plain_numbers(p_text), '_/\@:#', '      '),
+    '(\w)[-+&=~|](?=\w)|([[:alpha:]])\.(?=\w)|(\d)\.(?=[[:alpha:]])', '\1\2\3 ', 'g'),
+    '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g');
+
+-- Return the text in the Unicode normal form NFKC, with a space on both sides of each character of a script that has no
+-- spaces between words (Thai, Lao, Burmese, Khmer, kana, Han). Each such character then counts as a word.
+-- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
+-- PostgreSQL's parser they are letters. A space before a fraction or superscript keeps "3½" from becoming "31". A no-break
+-- space between thousands is removed. Hyphens that do not break a line and minus signs become "-", and Arabic, Persian
+-- and Devanagari digits become 0 to 9.
+CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(
+    translate(normalize(regexp_replace(regexp_replace(p_text, '(\d)[\u00A0\u202F](?=\d{3}(?!\d))', '\1', 'g'),
+            '(\d)(?=[²³¹¼-¾⁰-⁹₀-₉⅐-⅞])', '\1 ', 'g'), NFKC),
+        U&'\2010\2011\2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९'
+        '\00AD\061C\200B\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF',
+        '---012345678901234567890123456789'),
+    '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
+
+-- Return the text with a space between the parts of each CamelCase word.
+CREATE OR REPLACE FUNCTION split_camel(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(p_text, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
+
+-- Return the compounds of a text (see split_compounds) in lower case, for example "inc-4821".
+CREATE OR REPLACE FUNCTION compounds(p_text text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT DISTINCT lower(m[1]) FROM regexp_matches(plain_numbers(p_text), '\w+(?:[-./\\@:+#&=~|_]+\w+)+', 'g') AS m
+        WHERE char_length(m[1]) <= 200
+    );
+END
+$$;
+
+-- Return a compound without its separators: "on-call" becomes "oncall". Separators between digits are kept, because 3-5
+-- is not 35.
+CREATE OR REPLACE FUNCTION joined(p_compound text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(regexp_replace(p_compound, '([[:alpha:]])[-./\\@:+#&=~|_]+', '\1', 'g'),
+    '[-./\\@:+#&=~|_]+(?=[[:alpha:]])', '', 'g');
+
+-- Return the joined numbers of a text, in lower case: a number with its unit ("6kg" for "6 kg"), a name with its number
+-- ("rtx4090" for "RTX 4090"), and a telephone number ("491701234567" for "+49 170 1234567"). A unit is any word of at
+-- most four letters, and a name is any word with a capital letter, except English stop words.
+CREATE OR REPLACE FUNCTION joined_numbers(p_text text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    plain text := plain_numbers(p_text);
+BEGIN
+    IF plain !~ '\d' THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(
+        SELECT lower(m[1] || m[2]) FROM regexp_matches(plain, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g') AS m
+        WHERE ts_lexize('english_stem', lower(m[2])) <> '{}' OR lower(m[2]) IN ('am', 'm', 's')
+    ) || ARRAY(
+        SELECT lower(m[1] || m[2])
+        FROM regexp_matches(plain, '\m([[:alpha:]]*[[:upper:]][[:alpha:]]*) (\d+(?:\.\d+)*)\M(?![-./:]\d)', 'g') AS m
+        WHERE ts_lexize('english_stem', lower(m[1])) <> '{}'
+    ) || ARRAY(
+        SELECT regexp_replace(m[1], '\D', '', 'g')
+        FROM regexp_matches(p_text, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS m
+    );
+END
+$$;
+
+-- Return the words that people write both in one and in several parts, in one part: the joined numbers of a text, and its
+-- compounds without separators (see joined), stemmed in the language p_language.
+CREATE OR REPLACE FUNCTION joined_words(p_text text, p_language text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    dictionary regdictionary := stem_dictionary(p_language);
+BEGIN
+    RETURN ARRAY(SELECT unnest(ts_lexize(dictionary, joined(compound))) FROM unnest(compounds(p_text)) AS compound)
+        || joined_numbers(p_text);
+END
+$$;
+
+-- Return whether words of a text may have other spellings (see spellings).
+CREATE OR REPLACE FUNCTION may_have_spellings(p_text text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN octet_length(p_text) <> char_length(p_text)
+    OR p_text ~ '\d|\w[-./\\@:+#&=~|_]\w|[[:lower:]][[:upper:]]|[AOao]e(?!s?\M)|[Uu]e(?!s?\M|st|sday)|[Aa]a';
+
+-- Return other spellings of words of a query, at most ten. Each `spelling` stands for the words in `parts`, which have
+-- spaces between them. For example, "oncall" stands for "on call" in the query "on-call", "6kg" for "6 kg", "mueller"
+-- for "müller", and "1299" for "1.299".
+CREATE OR REPLACE FUNCTION spellings(p_query text) RETURNS TABLE (spelling text, parts text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    IF NOT may_have_spellings(p_query) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH word AS MATERIALIZED (
+        SELECT lower(r.match[1]) AS word, r.number, CASE WHEN r.match[1] ~ '[^[:alpha:]]|[[:lower:]][[:upper:]]'
+            THEN split_camel(split_compounds(r.match[1])) ELSE '' END AS parts
+        FROM regexp_matches(plain_numbers(split_characters(p_query)), '\w+(?:[-./\\@:+#&=~|_]+\w+)*', 'g')
+            WITH ORDINALITY AS r (match, number)
+    )
+    SELECT DISTINCT s.spelling, s.parts FROM (
+        SELECT joined(without_accents(w.word)), lower(w.parts) FROM word w WHERE w.parts ~ ' ' AND w.word !~ '^[^[:alpha:]]+$'
+        UNION ALL
+        SELECT w.word || next.word, w.word || ' ' || next.word FROM word w JOIN word next ON next.number = w.number + 1
+        WHERE (w.word ~ '^\d+(\.\d+)?$' AND next.word ~ '^[[:alpha:]]{1,4}$')
+            OR (w.word ~ '^[[:alpha:]]+$' AND next.word ~ '^\d+(\.\d+)*$')
+        UNION ALL
+        SELECT regexp_replace(phone.match[1], '\D', '', 'g'), regexp_replace(phone.match[1], '[ ()./-]+', ' ', 'g')
+        FROM regexp_matches(p_query, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS phone (match)
+        UNION ALL
+        SELECT v.spelling, w.word FROM word w CROSS JOIN LATERAL (VALUES
+            (CASE WHEN w.word ~ '^[1-9]\d{3,8}$' THEN regexp_replace(w.word, '(\d)(?=(?:\d{3})+$)', '\1.', 'g') END),
+            (CASE WHEN w.word ~ '^[1-9]\d{2,8}$' THEN w.word || '.00' END),
+            (CASE WHEN w.word ~ '^\d{1,3}(\.\d{3})+$' THEN replace(w.word, '.', '') END),
+            (CASE WHEN w.word ~ '^\d+\.00$' THEN split_part(w.word, '.', 1) END),
+            (CASE WHEN w.word ~ '^v\d+(\.\d+)+$' THEN substr(w.word, 2) END),
+            (CASE WHEN w.word ~ '[aou]e' THEN replace(replace(replace(w.word, 'ae', 'ä'), 'oe', 'ö'), 'ue', 'ü') END),
+            (CASE WHEN w.word ~ 'aa|oe' THEN replace(replace(w.word, 'aa', 'å'), 'oe', 'ø') END),
+            (CASE WHEN w.word ~ '[äöüøå]' THEN replace(replace(replace(replace(replace(
+                w.word, 'ä', 'ae'), 'ö', 'oe'), 'ü', 'ue'), 'ø', 'oe'), 'å', 'aa') END)
+        ) AS v (spelling) WHERE may_have_spellings(w.word)
+    ) AS s (spelling, parts)
+    WHERE s.spelling <> s.parts LIMIT 10;
+END
+$$;
+
+-- Return the stem of a spelling (see spellings), or nothing if it is a stop word or the stem has lost the accents of the
+-- spelling. Without accents, "pöt", a spelling of "poet", would be "pot".
+CREATE OR REPLACE FUNCTION stem_of_spelling(p_spelling text, p_dictionary regdictionary) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_spelling) = char_length(p_spelling)
+        OR octet_length(array_to_string(ts_lexize(p_dictionary, p_spelling), ''))
+            > char_length(array_to_string(ts_lexize(p_dictionary, p_spelling), ''))
+    THEN ts_lexize(p_dictionary, p_spelling) ELSE '{}' END;
