@@ -149,7 +149,9 @@ def test_no_answer_contains_data_of_another_namespace(two: Two) -> None:
     secrets = (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
     for tool, arguments in WITHOUT_ID:
         text = _text_of(two.call(BOB, tool, **arguments))
-        assert [secret for secret in secrets if secret in text] == [], (tool, arguments)
+        # An empty answer repeats the caller's filters.
+        unknown = [secret for secret in secrets if secret not in str(arguments)]
+        assert [secret for secret in unknown if secret in text] == [], (tool, arguments)
 
 
 def test_a_cursor_of_another_namespace_shows_only_the_caller_s_memories(two: Two) -> None:
