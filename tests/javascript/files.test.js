@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { filesOf } from "../../functions/mnemosyne/http/console/static/folders.js";
+import { filesOf, pathOf } from "../../functions/mnemosyne/http/console/static/folders.js";
 import { count, Import } from "../../functions/mnemosyne/http/console/static/import_file.js";
 import { Client, Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
 import { emptyReason, plainName, splitFile } from "../../functions/mnemosyne/http/console/static/file_chunks.js";
@@ -212,4 +212,35 @@ test("all files of a dropped folder are collected, except those of hidden folder
   const folder = folderOf("notes", [folderOf(".trash", [entryOf("gone.md")]), ...notes]);
   const { inFolders } = await filesOf({ items: [{ webkitGetAsEntry: () => folder }], files: [] });
   assert.equal(inFolders.length, 6000);
+});
+
+// A file that the person chose with a folder, and the same file in a folder that the person dropped.
+async function inFolder(path) {
+  const chosen = fileOf(path.split("/").at(-1), "{}\n");
+  Object.defineProperty(chosen, "webkitRelativePath", { value: path });
+  const entryOf = (names, fullPath = `/${names[0]}`) => (names.length === 1
+    ? { name: names[0], fullPath, isFile: true, file: (resolve) => resolve(fileOf(names[0], "{}\n")) }
+    : { name: names[0], fullPath, isDirectory: true, createReader() {
+      const inner = [entryOf(names.slice(1), `${fullPath}/${names[1]}`)];
+      return { readEntries: (resolve) => resolve(inner.splice(0)) };
+    } });
+  const items = [{ webkitGetAsEntry: () => entryOf(path.split("/")) }];
+  return [chosen, ...(await filesOf({ items, files: [] })).inFolders];
+}
+
+for (const path of ["posts/index.md", "posts/tea/index.md", "posts/walks/index.md", "a/b.textbundle/text.md"]) {
+  test(`${path} of a folder is imported with its path, so that equal file names have different keys`, async () => {
+    for (const file of await inFolder(path)) {
+      assert.equal(pathOf(file), path);
+      const server = serverOf();
+      await new Import(file, () => {}, undefined, server).run();
+      assert.equal(server.calls[0][1].name, path);
+    }
+  });
+}
+
+test("a file outside a folder is imported with its name", async () => {
+  const file = fileOf("index.md", "{}\n");
+  const { files } = await filesOf({ items: [{ webkitGetAsEntry: () => ({ isFile: true }) }], files: [file] });
+  assert.deepEqual(files.map(pathOf), ["index.md"]);
 });

@@ -1,6 +1,7 @@
 // Import a file: send its memories in parts, and wait for the outcome of each part.
 import { client, isRetryable } from "./mcp.js";
 import { plainName, splitFile } from "./file_chunks.js";
+import { pathOf } from "./folders.js";
 
 const MOST_PARTS = 4; // maximum parts that are sent at the same time
 
@@ -81,8 +82,8 @@ export class Import {
   }
 
   argumentsOf({ text, firstLine }) {
-    const { name, lastModified } = this.file;
-    return { name: plainName(name), text, first_line: firstLine, modified: new Date(lastModified).toISOString() };
+    const name = plainName(pathOf(this.file));
+    return { name, text, first_line: firstLine, modified: new Date(this.file.lastModified).toISOString() };
   }
 
   fail({ firstLine, text, memories }, { message }) {

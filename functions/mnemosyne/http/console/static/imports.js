@@ -1,6 +1,7 @@
 // Imports of this tab, latest first. They continue while other pages are shown.
 import { forgetLists } from "./address.js";
 import { emptyReason, isKnown } from "./file_chunks.js";
+import { pathOf } from "./folders.js";
 import { count, Import } from "./import_file.js";
 import { observable } from "./observable.js";
 import { quantity, number } from "./text.js";
@@ -19,7 +20,7 @@ askBeforeLeaving(() => imports.get().list.some(({ isRunning }) => isRunning));
 
 export async function importFiles(files) {
   const entries = [...files].map((file) =>
-    ({ name: file.name, file, total: 0, done: 0, lines: [], error: null, state: "Waits." }));
+    ({ name: pathOf(file), file, total: 0, done: 0, lines: [], error: null, state: "Waits." }));
   for (const entry of entries) {
     const onLine = (line) => {
       entry.done += line.memories ?? 1;
@@ -82,7 +83,7 @@ async function countMemories(file) {
     if (!total) throw new Error(emptyReason(file.name));
     return total;
   } catch (error) {
-    throw new Error(`${file.name} cannot be read: ${error.message}`, { cause: error });
+    throw new Error(`${pathOf(file)} cannot be read: ${error.message}`, { cause: error });
   }
 }
 
