@@ -18,6 +18,7 @@ from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, Re
 from mnemosyne.domain.memory_input import Defaults, MemoryInput, read
 from mnemosyne.domain.parsing import KEY_LIMIT
 from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.visible import escape
 from mnemosyne.ids import note_version_id
 
 FAILURE = "import_failure"
@@ -104,10 +105,16 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
 
 
 def key_of_path(path: str) -> str:
-    """Return the path of a note as its key. The key of a too long path is a digest of the path and the path's end."""
-    path = valid_unicode(path).replace("\x00", "?")
+    """Return the path of a note as its key, with the code points of invisible characters, such as <U+200B>.
+
+    The key of a too long path is a digest of the path and the path's end.
+    """
+    path = escape(valid_unicode(path).replace("\x00", "?"))
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
-    return path if len(path) <= KEY_LIMIT else f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}"
+    if len(path) <= KEY_LIMIT:
+        return path
+    # The path is cut, so its end may begin with a joiner, which has become invisible.
+    return escape(f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}")[:KEY_LIMIT]
 
 
 def _note_request_id(reading: IngestRequest, external_id: ExternalId, modified: datetime | None) -> Any:

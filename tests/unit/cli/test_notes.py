@@ -10,9 +10,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest
 from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.parsing import Key
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item, key_of_path, read_item
@@ -389,6 +391,18 @@ def test_a_note_s_source_and_key_are_used_and_a_source_without_a_key_is_metadata
     clipped = _note("---\nsource: https://example.com\n---\nx")
     assert clipped.external_id == ExternalId("vault", "Note.md")
     assert clipped.metadata["source"] == "https://example.com"
+
+
+@pytest.mark.parametrize("character", "\u200e\u200b\u00ad\ufeff\u2028\t\n\a\u200f\u202a\uf03a\uf8ff\udce9")
+@pytest.mark.parametrize("path", ["{}a.md", "b/a{}.md", "c" * 299 + "{}.md"])
+def test_a_note_whose_name_has_an_invisible_character_is_read_and_has_its_own_key(path: str, character: str) -> None:
+    key = key_of_path(path.format(character))
+    assert TypeAdapter(Key).validate_python(key) == key != key_of_path(path.format(""))
+
+
+@pytest.mark.parametrize("path", ["a.md", "Ordner/ü 👩\u200d🔬.md", "नमस्ते.md", " a b.md"])
+def test_the_key_of_a_visible_path_is_the_path(path: str) -> None:
+    assert key_of_path(path) == path
 
 
 def test_paths_longer_than_a_key_have_different_keys() -> None:
