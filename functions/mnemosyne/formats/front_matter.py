@@ -69,14 +69,18 @@ def yaml_characters(text: str) -> int:
 
 
 def _parse_toml(block: str) -> Properties | None:
-    """Parse a block of TOML; None if no property is valid. If the block is invalid, parse each line separately."""
+    """Parse a block of TOML; None if it has text but no valid property.
+
+    If the block is invalid, each line is parsed separately.
+    """
     lines = {
         match[1].strip("\"'"): number
         for number, line in enumerate(block.splitlines(), 2)
         if (match := _TOML_LINE.match(line))
     }
     try:
-        return Properties(_load_toml(block.replace("\r\n", "\n") + "\n"), lines)
+        values = _load_toml(block.replace("\r\n", "\n") + "\n")
+        return Properties(values, lines) if values or not block.strip() else None
     except (ValueError, RecursionError):
         properties = Properties(lines=lines)
     for number, line in enumerate(block.splitlines(), 2):

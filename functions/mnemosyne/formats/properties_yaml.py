@@ -34,7 +34,7 @@ _YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionErr
 
 
 def read(block: str) -> Properties | None:
-    """Parse a block of YAML. The result is None if the block has no properties, for example if it is prose.
+    """Parse a block of YAML. The result is None if the block has only other text, such as prose or comments.
 
     If the block is invalid, each property is parsed separately. An invalid property on one line is taken as text
     (`title: Draft: second try`). An invalid property of several lines is omitted with a notice. If a property occurs
@@ -50,7 +50,7 @@ def read(block: str) -> Properties | None:
         document = _load(block)
     except _yaml_errors():
         return _load_one_by_one(chunks, lines, notices)
-    if document is None:
+    if document is None and not block.strip():
         return Properties()
     if not isinstance(document, dict):
         return None
