@@ -20,13 +20,12 @@ from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, S
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.note_tags import inline_tags
+from mnemosyne.formats.note_values import LINK, WIKI_LINK, clean, is_text, parse_aliases, split_tags, title_text
 from mnemosyne.formats.properties_yaml import Properties
 
 LINKS = 100
 """Maximum links stored in a note's metadata."""
 _NOTION_ID = re.compile(r" [0-9a-f]{32}$")
-_WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
-_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
 _JSON_OBJECT = TypeAdapter[dict[str, Any]](JsonObject)
 _SESSION = TypeAdapter[str](Session)
 _Value = TypeVar("_Value")
@@ -69,12 +68,8 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})
     places = {name: f"line {line}: " for name, line in properties.lines.items()}
-    title = one_line(clean(next(_take_properties(values, _title_text, "title"), ""))).strip()
-    aliases = [
-        one_line(clean(alias))
-        for texts in _take_properties(values, _parse_aliases, "aliases", "alias")
-        for alias in texts
-    ]
+    title = one_line(clean(next(_take_properties(values, title_text, "title"), ""))).strip()
+    aliases = [alias for texts in _take_properties(values, parse_aliases, "aliases", "alias") for alias in texts]
     tags = unite_tags(_take_tags(values, places, note), inline_tags(body, path))
     _take_record_fields(values, places, note)
     name = stem_of(path)
@@ -115,8 +110,8 @@ def _take_tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFiel
     """Remove the tags from the properties, and return them. Tags over a limit are left out with a notice."""
     tags: dict[str, str] = {}
     for name in [name for name in values if name.casefold() in ("tags", "tag")]:
-        for tag in _split_tags(values.pop(name)):
-            if len(tag) > TAG_LIMIT or not _is_text(tag):
+        for tag in split_tags(values.pop(name)):
+            if len(tag) > TAG_LIMIT or not is_text(tag):
                 note.notices.append(f"{places.get(name, '')}{name} (a tag of {len(tag):,} characters)")
             elif len(tags) == TAG_COUNT and tag_key(tag) not in tags:
                 note.notices.append(f"{places.get(name, '')}{name} (more than {TAG_COUNT})")
@@ -124,21 +119,6 @@ def _take_tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFiel
             else:
                 tags.setdefault(tag_key(tag), tag)
     return list(tags.values())
-
-
-def _split_tags(value: Any) -> Iterator[str]:
-    """Yield tags without `#` from a list, or from text separated by commas or `#`."""
-    if isinstance(value, Mapping):
-        value = list(value)
-    if isinstance(value, list):
-        for element in value:
-            if element is not None:
-                yield from _split_tags(element if isinstance(element, list) else str(element))
-        return
-    text = clean(str(value)).strip().strip("[]")
-    for part in re.split(r",|(?<!\s)\s++(?=#)", text):
-        if tag := one_line(part).strip().strip("\"'").lstrip("#").strip():
-            yield tag
 
 
 def _take_record_fields(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> None:
@@ -224,19 +204,13 @@ def _title_of_name(name: str) -> str:
     )
 
 
-def clean(text: str) -> str:
-    """Remove Markdown from a line: replace links by their text, and drop heading marks."""
-    text = _WIKI_LINK.sub(lambda match: (match[2] or match[1]).strip(), text)
-    return re.sub(r"^#{1,6}[ \t]+", "", _LINK.sub(lambda match: match[1], text))
-
-
 def _location_metadata(path: str, body: str) -> dict[str, Any]:
     """Return the metadata with the note's path, folder and links."""
     pure = PurePosixPath(path)
-    targets = [match[1].strip() for match in _WIKI_LINK.finditer(body)]
+    targets = [match[1].strip() for match in WIKI_LINK.finditer(body)]
     targets += [
         unquote(match[2])
-        for match in _LINK.finditer(body)
+        for match in LINK.finditer(body)
         if re.search(r"\.(md|markdown)(#|$)", match[2], re.IGNORECASE)
     ]
     links = list(dict.fromkeys(link for link in targets if link))[:LINKS]
@@ -273,28 +247,3 @@ def _with_storable_numbers(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) and abs(value) < 2**63 else str(value)
     return value if not isinstance(value, int) or -(2**63) <= value < 2**63 else str(value)
-
-
-def _title_text(value: Any) -> str:
-    """Return a title as text; empty if it is a list or an object."""
-    value = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, str | int | float) and _is_text(str(value)) else ""
-
-
-def _parse_aliases(value: Any) -> list[str]:
-    """Return the aliases of a note, which are a list or comma-separated text."""
-    if isinstance(value, Mapping):
-        return []
-    parts = value if isinstance(value, list) else str(value).strip("[]").split(",") if value is not None else []
-    return [
-        text
-        for part in parts
-        if isinstance(part, str | int | float) and (text := str(part).strip().strip("\"'")) and _is_text(text)
-    ]
-
-
-def _is_text(text: str) -> bool:
-    """Whether PostgreSQL can store the text."""
-    return re.search(r"[\x00\ud800-\udfff]", text) is None

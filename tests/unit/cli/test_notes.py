@@ -96,6 +96,8 @@ def test_the_file_name_of_a_note_is_its_title_and_may_contain_its_date(path: str
         ("[a, b/c]", ("a", "b/c")), ("a, b", ("a", "b")), ("#a", ("a",)), ("#a #b/c", ("a", "b/c")),
         ("\n  - a\n  - '#b'", ("a", "b")), ("\n- #a\n- b", ("a", "b")), ('"#a, #b"', ("a", "b")), ("2026", ("2026",)),
         ("", ()), ("[]", ()), ("[[a b]], #c", ("a b", "c")), ("[a, [b]]", ("a", "b")), ("[No, 1.10]", ("No", "1.10")),
+        ("[true, False, 1]", ("true", "false", "1")), ("true", ("true",)), ("a, [b]", ("a", "[b]")),
+        ("'[a, b]'", ("a", "b")),
     ],
 )  # fmt: skip
 def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> None:
@@ -345,6 +347,14 @@ def test_a_bundle_s_concept_keeps_every_property() -> None:
         (f"title: {'note ' * 120}", ("note " * 100), {"title": ("note " * 120).strip()}),
         ("title: Note\nalias: A\naliases: [B, C]", "Note (A; B; C)", {"aliases": ["A", "B", "C"]}),
         ("title: Note\naliases: {en: A}", "Note", {"aliases": {"en": "A"}}),
+        ("title: Note\naliases: '[A, B]'", "Note (A; B)", {"aliases": ["A", "B"]}),
+        ("title: Note\naliases: '[[A B]], [[C#part|D]]'", "Note (A B; D)", {"aliases": ["A B", "D"]}),
+        ("title: Note\naliases: A, [draft]", "Note (A; [draft])", {"aliases": ["A", "[draft]"]}),
+        (
+            "title: Note\naliases: ['[[A B]]', '[C](c.md)', true]",
+            "Note (A B; C; true)",
+            {"aliases": ["A B", "C", "true"]},
+        ),
     ],
 )
 def test_a_title_or_alias_that_is_not_the_title_of_the_memory_stays_in_its_metadata(

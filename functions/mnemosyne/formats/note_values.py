@@ -1,0 +1,65 @@
+"""Parse the values of a note's title, tags and aliases. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mnemosyne.domain.visible import one_line
+
+WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
+LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
+
+
+def split_tags(value: Any) -> Iterator[str]:
+    """Yield tags without `#` from a list, or from text separated by commas or `#`."""
+    if isinstance(value, Mapping):
+        value = list(value)
+    if isinstance(value, list):
+        for element in value:
+            if element is not None:
+                yield from split_tags(element if isinstance(element, list) else _to_text(element))
+        return
+    for part in re.split(r",|(?<!\s)\s++(?=#)", _clean_list(value)):
+        if tag := one_line(part).strip().strip("\"'").lstrip("#").strip():
+            yield tag
+
+
+def clean(text: str) -> str:
+    """Remove Markdown from a line: replace links by their text, and drop heading marks."""
+    text = WIKI_LINK.sub(lambda match: (match[2] or match[1]).strip(), text)
+    return re.sub(r"^#{1,6}[ \t]+", "", LINK.sub(lambda match: match[1], text))
+
+
+def title_text(value: Any) -> str:
+    """Return a title as text; empty if it is a list or an object."""
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return _to_text(value) if isinstance(value, str | int | float) and is_text(str(value)) else ""
+
+
+def parse_aliases(value: Any) -> list[str]:
+    """Return the aliases of a note, which are a list or comma-separated text."""
+    if isinstance(value, Mapping):
+        return []
+    parts = value if isinstance(value, list) else _clean_list(value).split(",") if value is not None else []
+    return [
+        one_line(clean(text))
+        for part in parts
+        if isinstance(part, str | int | float) and (text := _to_text(part).strip().strip("\"'")) and is_text(text)
+    ]
+
+
+def _to_text(value: object) -> str:
+    """Return a value as text, with booleans as YAML writes them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _clean_list(value: object) -> str:
+    """Return a list that is written as text, without Markdown and without the brackets around the whole list."""
+    text = clean(_to_text(value)).strip()
+    match = re.fullmatch(r"\[([^\[\]]*)\]", text)
+    return match[1] if match else text
+
+
+def is_text(text: str) -> bool:
+    """Whether PostgreSQL can store the text."""
+    return re.search(r"[\x00\ud800-\udfff]", text) is None
