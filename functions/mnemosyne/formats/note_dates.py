@@ -40,7 +40,8 @@ _ZONES = {
 """Offsets of abbreviations of time zones. Abbreviations of several zones, such as IST, BST and CST, are not times."""
 _CLOCK = (
     r"(?:,?[ tT]+(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"
-    rf"(?: ?(?P<zone>Z|UTC|(?:GMT|UTC)?[+-]\d\d:?\d\d|{'|'.join(_ZONES)})(?: \([^()]+\))?)?)?"
+    r"(?: ?(?P<zone>Z|UTC|(?:GMT|UTC)?[+-]\d\d:?\d\d|(?:GMT|UTC)[+-]\d\d?(?::\d\d)?|"
+    rf"{'|'.join(_ZONES)})(?: \([^()]+\))?)?)?"
 )
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?"
 _DATE_FORMS = [
@@ -57,7 +58,17 @@ _DAY_OR_MONTH_FIRST = re.compile(
 _NOTESNOOK = re.compile(r"\d\d-\d\d-\d{4} \d\d:\d\d [AP]M")
 """Times in an export of Notesnook. Unless its user chooses another format, the day precedes the month."""
 MONTHS = 12
-_IN_NAME = re.compile(r"(\d{4})[-_.](\d\d)[-_.](\d\d)(?=\D|$)|(\d{14}|\d{12}|\d{8})(?=\D|$)")
+_NOTION_ZONE = re.compile(r" \(((?:GMT|UTC)[+-][\d:]+|[A-Z]{3,4})\)$")
+"""Time zone in brackets, as Notion writes it."""
+# Four digits after a space or hyphen that can be a year, as in `2026-05-20 1984 notes`, are not a time of day.
+_CLOCK_IN_NAME = (
+    r"(?:[Tt_]| at |[ -](?!(?:19|20)\d\d(?!\d)))"
+    r"(?:[01]\d|2[0-3])[-.:]?[0-5]\d(?:[-.:]?[0-5]\d)?(?P<zone>Z(?!\w))?(?!\d)"
+)
+_IN_NAME = re.compile(
+    r"(?P<digits>(?:19|20)(?:\d{12}|\d{10})|"
+    rf"(?:\d{{4}}[-_.]\d\d[-_.]\d\d|(?:19|20)\d{{6}})(?:{_CLOCK_IN_NAME})?)(?=\D|$)"
+)
 
 
 @dataclass(frozen=True)
@@ -129,9 +140,11 @@ def time_text(text: str, is_day_first: bool | None = None) -> str | None:
 
     Accepts the formats of `event_time`, dates with the English name of the month, dates that begin with a four-digit
     year, times with am and pm, and links to a page whose name is a date (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026
-    are accepted, but 05/06/2026 only if `is_day_first` is known, because otherwise day and month are ambiguous.
+    are accepted, but 05/06/2026 only if `is_day_first` is known, because otherwise day and month are ambiguous. Of a
+    range, as Notion writes it (`May 20, 2026 → May 22, 2026`), the start is used.
     """
     text = " ".join(text.split())  # Unicode's data for English has U+202F between a time and AM or PM
+    text = _NOTION_ZONE.sub(r" \1", text.partition(" → ")[0])
     text = text.removeprefix("[[").removesuffix("]]").strip().strip("\"'")
     text = text.partition("|")[0]
     try:
@@ -163,6 +176,7 @@ def _to_iso(parts: Mapping[str, str | None]) -> str | None:
         hour = hour % 12 + 12 * (half == "p") if half else hour
         zone = (parts["zone"] or "").upper()
         zone = _ZONES.get(zone) or re.sub(r"^(GMT|UTC)(?=[+-])", "", zone)
+        zone = re.sub(r"^([+-])(\d)(?!\d)", r"\g<1>0\2", zone)  # the offset of `GMT+2`
         when += f"T{hour:02}:{parts['minute']}:{parts['second'] or '00'}{zone}"
     try:
         event_time(when)
@@ -172,13 +186,14 @@ def _to_iso(parts: Mapping[str, str | None]) -> str | None:
 
 
 def time_in_name(stem: str) -> tuple[str | None, str]:
-    """Return the date at the beginning of a note's name, and the rest of the name."""
+    """Return the date at the beginning of a note's name, with a time of day after it, and the rest of the name."""
     match = _IN_NAME.match(stem)
     if match is None:
         return None, stem
-    when = "-".join(match.groups()[:3]) if match[1] else match[4]
+    digits = re.sub(r"\D", "", match["digits"])
+    time = f"T{':'.join(re.findall(r'..', digits[8:]))}{match['zone'] or ''}" if digits[8:] else ""
     try:
-        moment = event_time(when)
+        moment = event_time(f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}{time}")
     except ValueError:
         return None, stem
     return moment.isoformat(), stem[match.end() :].lstrip(" -_.")
