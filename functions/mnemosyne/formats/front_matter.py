@@ -17,10 +17,9 @@ _YAML = re.compile(r"---[ \t]*\r?\n(?:(.*?)\r?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
 _LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::(.*)$", re.MULTILINE)
-# Notion exports a page of a database with a title, an empty line, and one line for each property.
-_NOTION = re.compile(
-    r"#[ \t][^\n]*+\n[ \t\r]*\n((?:[^\s:#>*|!\[-][^:\n]{0,60}:[ \t][^\n]*+(?:\n|\Z))++)(?:[ \t\r]*\n|\Z)"
-)
+# Notion exports a page of a database with a title, an empty line, and the properties up to the next empty line.
+_NOTION = re.compile(r"#[ \t][^\n]*+\n[ \t\r]*+\n((?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++)")
+_NOTION_LINE = re.compile(r"([^\s:#>*|!\[-][^:]{0,60}):[ \t](.*)")
 CHARACTERS = 100_000
 """Maximum characters of front matter. Parsing YAML takes about ten microseconds per character."""
 
@@ -47,15 +46,22 @@ def split(text: str) -> tuple[Properties, str]:
 def notion_properties(text: str) -> Properties:
     """Return the properties in the text of a page that Notion has exported.
 
-    The lines stay in the text, because a page without properties may begin with similar lines.
+    The value of a property may have several lines, but the last line must begin a property, because otherwise a
+    paragraph of text could be taken for properties. The lines stay in the text, because a page without properties may
+    begin with similar lines.
     """
     match = _NOTION.match(text[:CHARACTERS])
-    lines = match[1].splitlines() if match else []
-    pairs = [line.split(":", 1) for line in lines]
-    return Properties(
-        {name.strip(): value.strip() for name, value in pairs},
-        {name.strip(): number for number, (name, _) in enumerate(pairs, 3)},
-    )
+    lines = match[1].split("\n") if match else [""]
+    properties, name = Properties(), ""
+    if not (_NOTION_LINE.match(lines[0]) and _NOTION_LINE.match(lines[-1] or lines[-2])):
+        return properties
+    for number, line in enumerate(lines, 3):
+        if match := _NOTION_LINE.match(line):
+            name = match[1].strip()
+            properties.values[name], properties.lines[name] = match[2].strip(), number
+        elif line:
+            properties.values[name] += f"\n{line.strip()}"
+    return properties
 
 
 def yaml_characters(text: str) -> int:

@@ -299,6 +299,8 @@ def test_json_lines_are_read_in_utf_16(encoding: str) -> None:
     assert [_request(item).content for item in items] == ["Grüße"] * 3
 
 
+PAGE = "Plan 0123456789abcdef0123456789abcdef.md"
+"""Path of a page that Notion has exported."""
 SPACES = " " * 90_000
 
 
@@ -317,6 +319,7 @@ SPACES = " " * 90_000
         f"a:: b{SPACES}c\nx",
         f"---\naliases: [{', '.join(f'z{number}' for number in range(9_000))}]\n---\n{'word ' * 350_000}",
         "-" * 90_000 + "`\n```\n~~~\n" * 30_000 + " #[[a" * 90_000 + "](" * 90_000 + "[[" * 90_000,
+        f"# x\n\na: b\n{SPACES[:400]}x\n{'y:' * 20_000}\n{SPACES}",
     ],
     ids=[
         "key",
@@ -331,11 +334,12 @@ SPACES = " " * 90_000
         "Logseq",
         "aliases",
         "tags in the text",
+        "Notion",
     ],
 )
 def test_the_time_for_a_note_does_not_grow_with_the_square_of_its_length(text: str) -> None:
     before = time.thread_time()
-    assert _items(text)
+    assert _items(text) and _items(text, PAGE)
     assert time.thread_time() - before < 5.0
 
 
@@ -377,10 +381,6 @@ def test_a_title_or_alias_that_is_not_the_title_of_the_memory_stays_in_its_metad
     assert note.metadata.items() >= metadata.items()
 
 
-PAGE = "Plan 0123456789abcdef0123456789abcdef.md"
-"""Path of a page that Notion has exported."""
-
-
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_the_properties_of_a_page_of_notion_are_read_and_stay_in_its_text(line_end: str) -> None:
     text = "# Plan\n\nCreated: May 3, 2026 9:41 AM\nTags: tea, long walks\nStatus: In progress: half\n\nSteep it."
@@ -392,10 +392,23 @@ def test_the_properties_of_a_page_of_notion_are_read_and_stay_in_its_text(line_e
     assert "Status: In progress: half" in note.content and note.content.endswith("Steep it.")
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("lines", ["line one\nline two", "line one\nhttps://example.com\n- a list"])
+def test_a_property_of_a_page_of_notion_may_have_several_lines(lines: str, line_end: str) -> None:
+    text = f"# Plan\n\nDescription: {lines}\nDate: May 20, 2026\n\nSteep it."
+    note = _note(text.replace("\n", line_end), PAGE)
+    assert note.timestamp == datetime(2026, 5, 20, tzinfo=UTC)
+    assert note.metadata["Description"] == lines
+    (item,) = _items(text.replace("May 20, 2026", "soon"), PAGE)
+    number = text[: text.index("Date:")].count("\n") + 1
+    assert item.left_out == (f'{PAGE}, line {number}: Date ("soon" is not a time; kept as metadata)',)
+
+
 @pytest.mark.parametrize(
     ("text", "path"),
     [
         ("# Plan\n\nCreated: May 3, 2026\n\nSteep it.", "Plan.md"),
+        ("# Plan\n\nA paragraph\nCreated: May 3, 2026\n", PAGE),
         ("# Plan\n\nCreated: May 3, 2026\nis a line of a paragraph.\n", PAGE),
         ("# Plan\n\nhttps://example.com\nCreated: May 3, 2026\n", PAGE),
         ("Created: May 3, 2026\n\nSteep it.", PAGE),
