@@ -72,6 +72,7 @@ _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 _MEMORY_FIELDS = {("item", "content"), ("item", "op"), ("", "memories"), ("", "content")}
 _CHAT_TIME = rb"^\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4}, \d{1,2}[:.]\d\d[^\n]{0,15}?(?:\]| -) "
 _CHAT_LINE = _CHAT_TIME + rb"[^\n:]{1,60}: "
+_EXCALIDRAW = re.compile(rb"---\r?\n(?:(?!---).*\n)*?excalidraw-plugin:")
 _KINDLE_CLIPPING = rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n"
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
 
@@ -103,6 +104,8 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         return _BY_EXTENSION["enex"]
     if extension not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
         return _BY_EXTENSION["html"]
+    if name.lower().endswith(".excalidraw.md") or _EXCALIDRAW.match(start):
+        return _BY_EXTENSION["excalidraw"]
     if _JOPLIN_NAME.fullmatch(path.name) and _JOPLIN_END.search(_beginning(path, ITEM_BYTES)):
         return "an item of Joplin's RAW format", _BY_EXTENSION["jex"][1]
     packed = GZIP if is_packed else ""

@@ -114,6 +114,23 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
         list_files(path, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Plan.excalidraw.md", "# Excalidraw Data\n"),
+        ("PLAN.EXCALIDRAW.MD", "x"),
+        ("Plan.md", "---\ntags: [a]\nexcalidraw-plugin: parsed\n---\n# Excalidraw Data\n"),
+        ("Plan.md", "\ufeff---\r\nexcalidraw-plugin: raw\r\n---\r\n"),
+    ],
+)
+def test_a_drawing_of_excalidraw_is_not_a_note(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    (tmp_path / "note.md").write_text("---\ntitle: Plugins\n---\nexcalidraw-plugin: parsed\n")
+    listing = list_files(tmp_path, None)
+    assert [file.name for file, _ in listing.files] == ["note.md"]
+    assert list(listing.skipped) == ["a drawing: describe it in a text file"]
+
+
 @pytest.mark.parametrize("name", ["a.md", "a.txt", "a.markdown"])
 @pytest.mark.parametrize(
     "text",
