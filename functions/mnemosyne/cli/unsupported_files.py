@@ -69,7 +69,9 @@ CHAT_BYTES = 100_000
 precede this name."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
-_MEMORY_FIELDS = {("item", "content"), ("item", "op"), ("", "memories"), ("", "content")}
+_MEMORY_FIELDS = {("item.content", "string"), ("memories", "start_array"), ("content", "string")}
+"""Prefixes and events of ijson for the fields that show that a JSON file has memories."""
+_OPERATIONS = ("upsert", "delete")
 _CHAT_TIME = rb"^\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4}, \d{1,2}[:.]\d\d[^\n]{0,15}?(?:\]| -) "
 _CHAT_LINE = _CHAT_TIME + rb"[^\n:]{1,60}: "
 _EXCALIDRAW = re.compile(rb"---\r?\n(?:(?!---).*\n)*?excalidraw-plugin:")
@@ -123,10 +125,10 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
 def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
     """Describe a JSON file without memories, such as package.json in a folder of notes; None if it has memories.
 
-    A file with memories is an array with an object that has the field `content` or `op`, or an object with the field
-    `memories` or `content`. The function also returns None if the import must report errors: for damaged compressed
-    data, for an array with an object that is not valid JSON, and, if the file is imported alone, for any array of
-    objects.
+    A file with memories is an array with an object that has a text `content` or the `op` of a memory, or an object with
+    a text `content` or an array `memories`. The function also returns None if the import must report errors: for
+    damaged compressed data, for an array with an object that is not valid JSON, and, if the file is imported alone, for
+    any array of objects.
     """
     from ijson import parse
     from ijson.common import JSONError
@@ -136,7 +138,8 @@ def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
         with path.open("rb") as file:
             for prefix, event, value in parse(utf_8_text(file, path.name)):
                 has_objects = has_objects or (prefix, event) == ("item", "start_map")
-                if (event == "map_key" and (prefix, value) in _MEMORY_FIELDS) or (is_alone and has_objects):
+                is_operation = prefix == "item.op" and str(value).lower() in _OPERATIONS
+                if (prefix, event) in _MEMORY_FIELDS or is_operation or (is_alone and has_objects):
                     return None
     except InvalidRequest:
         return None

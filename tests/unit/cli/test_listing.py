@@ -189,6 +189,13 @@ def test_a_note_that_resembles_an_export_is_read(tmp_path: Path, text: str) -> N
         ("users.json", '[{"id": "U1", "profile": {"content": "x"}}]', False),
         ("numbers.json", "[1, 2]", False),
         ("tsconfig.json", "{ // comment", False),
+        ("tiptap.json", '{"type": "doc", "content": [{"type": "text", "text": "a"}]}', False),
+        ("memories.json", '{"memories": {"a": 1}}', False),
+        ("patch.json", '[{"op": "add", "path": "/a", "value": {"content": "x"}}]', False),
+        ("blocks.json", '[{"type": "p", "content": [{"text": "a"}]}, {"type": "p", "content": null}]', False),
+        ("upsert.json", '[{"op": "UPSERT", "source": "crm", "key": "9", "text": "a"}]', True),
+        ("later.json", '[{"content": null}, {"content": "b", "timestamp": "2026-05-20"}]', True),
+        ("none.json", '{"memories": []}', True),
     ],
 )
 def test_a_json_file_in_a_folder_is_read_if_it_has_a_memory_and_named_otherwise(
