@@ -9,7 +9,7 @@ from typing import Final
 
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.chronicle import START
-from mnemosyne.formats.decoding import SAMPLE_BYTES, is_text
+from mnemosyne.formats.decoding import SAMPLE_BYTES, encoding_of, is_text
 from mnemosyne.formats.item import ITEM_BYTES
 from mnemosyne.formats.reading import GZIP, decompress, format_of, unpacked_name, utf_8_text
 
@@ -72,8 +72,16 @@ _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 _MEMORY_FIELDS = {("item.content", "string"), ("memories", "start_array"), ("content", "string")}
 """Prefixes and events of ijson for the fields that show that a JSON file has memories."""
 _OPERATIONS = ("upsert", "delete")
-_CHAT_TIME = rb"^\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4}, \d{1,2}[:.]\d\d[^\n]{0,15}?(?:\]| -) "
-_CHAT_LINE = _CHAT_TIME + rb"[^\n:]{1,60}: "
+_CHAT_TIME = (
+    r"^(?:\[?\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}(?P<gap>[^\d\n]?[ \u00a0\u202f][^\d\n]{0,8})"
+    r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?[^\d\n]{0,14}?(?:\]| -)"
+    r"|\d{4}년 \d{1,2}월 \d{1,2}일 \D{2,4}\d{1,2}:\d\d(?:,| -)) "
+)
+"""Beginning of a message in an export of WhatsApp. The format depends on the phone's language."""
+_CHAT_LINE = re.compile(_CHAT_TIME + r"(?P<sender>[^\n:]{1,60}): ", re.MULTILINE)
+_DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_CHAT_TEXT_BYTES = 64_000
+"""Bytes of a text file that are searched for messages of WhatsApp."""
 _EXCALIDRAW = re.compile(rb"---\r?\n(?:(?!---).*\n)*?excalidraw-plugin:")
 _KINDLE_CLIPPING = rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n"
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
@@ -210,12 +218,27 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
         return "an Anki export", "write each card as a JSON line with content and timestamp"
     if re.match(_KINDLE_CLIPPING + rb"(?:[^=][^\n]*\n|\r?\n)*={10}\r?\n(?:\Z|" + _KINDLE_CLIPPING + b")", start):
         return "clippings of a Kindle", "write each highlight as a JSON line with content and timestamp"
-    chat = start.replace(b"\xe2\x80\x8e", b"")  # WhatsApp writes left-to-right marks
-    if re.match(_CHAT_TIME, chat) and len(re.findall(_CHAT_LINE, chat, re.MULTILINE)) > 1:
+    if _is_whatsapp(_beginning(path, _CHAT_TEXT_BYTES)):
         return "a WhatsApp export", CHAT_EXPORT
     if re.match(rb"\{\s*\"", start) and _is_object(_beginning(path, ITEM_BYTES).strip()):
         return "a JSON object", f"if it has memories, name it .json; otherwise {_TO_LINES}"
     return None
+
+
+def _is_whatsapp(beginning: bytes) -> bool:
+    """Whether a text file begins with the messages of a WhatsApp chat.
+
+    If no comma is between dates and times, the file may also be a log or a diary. Then the first message must be
+    WhatsApp's own, which has no sender, or a sender must have several messages. With dates such as 2026-05-20, which
+    logs have, only the first message counts.
+    """
+    chat = _DIRECTION_MARKS.sub("", beginning.decode(encoding_of(beginning), errors="replace")).lstrip()
+    first, senders = re.match(_CHAT_TIME, chat), [match["sender"] for match in _CHAT_LINE.finditer(chat)]
+    if not first or len(senders) < 2:
+        return False
+    is_repeated = len(set(senders)) < len(senders) and not re.match(r"\[?\d{4}-", chat)
+    has_comma = first["gap"] is None or bool(re.search("[,،]", first["gap"]))
+    return has_comma or not _CHAT_LINE.match(chat) or is_repeated
 
 
 def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:

@@ -114,6 +114,44 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
         list_files(path, None)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "20/05/2026 14:30 - {}: Oi",
+        "[20/05/2026 14:30:05] {}: Oi",
+        "\u200e[20/05/2026, 14:30:05] {}: Oi",
+        "20-05-2026 14:30 - {}: Hoi",
+        "20.05.2026 14:30 - {}: Selam",
+        "20.5.2026 klo 14.30 - {}: Hei",
+        "2026. 05. 20. 14:30 - {}: Szia",
+        "20/05/2026 à 14:30 - {}: Salut",
+        "2026/05/20 14:30 - {}: やあ",
+        "2026/5/20 下午2:30 - {}: 你好",
+        "2026년 5월 20일 오후 2:30, {} : 안녕",
+        "[2026. 5. 20. 오후 2:30:05] {}: 안녕",
+        "\u200f20\u200f/5\u200f/2026، 2:30 م - {}: مرحبا",
+        "\u200f٢٠\u200f/٥\u200f/٢٠٢٦، ٢:٣٠ م - {}: مرحبا",
+        "\u202a20/05/2026, 14:30\u202c - {}: שלום",
+    ],
+)
+def test_a_chat_of_whatsapp_is_recognised_in_the_format_of_each_language(
+    tmp_path: Path, line: str, encoding: str
+) -> None:
+    path = tmp_path / "chat.txt"
+    long, *others = (line.format(name) for name in ("Ada", "Bob", "Ada"))
+    path.write_bytes("\r\n".join([long + " x" * 3_000, *others]).encode(encoding))
+    with pytest.raises(InvalidRequest, match="looks like a WhatsApp export"):
+        list_files(path, None)
+
+
+def test_a_chat_of_whatsapp_with_dates_as_in_a_log_is_recognised_by_its_first_message(tmp_path: Path) -> None:
+    notice, lines = "2026-05-20 14:29 - Meddelanden är krypterade.\n", "2026-05-20 14:30 - Ada: Hej\n" * 2
+    (tmp_path / "chat.txt").write_text(notice + lines)
+    (tmp_path / "log.txt").write_text(lines)
+    assert [file.name for file, _ in list_files(tmp_path, None).files] == ["log.txt"]
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -164,6 +202,9 @@ def test_a_note_that_quotes_the_beginning_of_another_kind_of_file_is_imported(
         "[2026-05-01 10:30:11] ERROR: x\n[2026-05-01 10:30:12] ERROR: y\n",
         "Minutes\n\n1.5.2026, 10:30 - Ada: hi\n1.5.2026, 10:31 - Bob: hi\n",
         f"1.5.2026, 10:30 - Ada: hi\n1.5.2026, 10:31 - Bob: hi\n{START}\nTS: 2026-05-01\nBODY:\nx\n{END}\n",
+        "2026-05-01 10:30:11,123 - Starting\n2026-05-01 10:30:12,345 - INFO: x\n2026-05-01 10:30:12,346 - INFO: y\n",
+        "2026-05-01T10:30:11 - Starting\n2026-05-01T10:30:12 - INFO: x\n2026-05-01T10:30:12 - INFO: y\n",
+        "20.05.2026 um 14:30 - Termin: Zahnarzt\n21.05.2026 um 9:00 - Anruf: Ada\n",
         "Drinks\n- tea | coffee\n\nNext steps\n==========\nbuy\n",
     ],
 )
