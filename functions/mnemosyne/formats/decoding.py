@@ -18,6 +18,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]{4,}")
 _IN_RUNS = 8
 """Minimum characters in runs of a text that is not taken for Windows-1252. Fewer may be a list of letters (äöüß)."""
+_IN_RUNS_OF_SHORT_TEXT = 5
+"""The same for a text with fewer ASCII letters than characters in runs."""
+# If text in another encoding, such as code page 437, Mac Roman or Windows-1250, is decoded as Windows-1252, some
+# letters become signs within words, or capital letters after small letters.
+_MISPLACED = re.compile(r"[^\W\d_][¡³¹¿¼½¾¶§¤†‡‰ŠŽŸ][a-zß-öø-ÿœšž]|[^\W\d_][„‚][^\W\d_]|[a-z][ŠŽŸ](?![A-Z])")
 SAMPLE_BYTES = 4_000
 
 
@@ -53,11 +58,9 @@ def text_of(data: bytes) -> tuple[str, str]:
         return data.decode(encoding).removeprefix("\ufeff"), ""
     except UnicodeDecodeError as exc:
         problem = exc
-    try:
-        text = data.decode("cp1252")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    if encoding != "utf-8-sig" or _CONTROL.search(text) or _is_mostly_utf_8(data) or _is_of_other_script(text):
+    text = data.decode("cp1252", errors="replace")
+    is_of_other_encoding = "\ufffd" in text or _MISPLACED.search(text) or _is_of_other_script(text)
+    if encoding != "utf-8-sig" or _CONTROL.search(text) or _is_mostly_utf_8(data) or is_of_other_encoding:
         raise ValueError(f"it is not text in UTF-8, UTF-16 or Windows-1252: {problem}; save it as UTF-8")
     return text, "Windows-1252, because it is not UTF-8"
 
@@ -77,7 +80,8 @@ def _is_of_other_script(text: str) -> bool:
     count.
     """
     in_runs = sum(len(run) for run in _NOT_ASCII.findall(text) if len(set(run)) > 2)
-    return in_runs >= _IN_RUNS and in_runs > sum(not character.isascii() for character in text) / 2
+    least = _IN_RUNS if len(re.findall("[A-Za-z]", text)) >= in_runs else _IN_RUNS_OF_SHORT_TEXT
+    return in_runs >= least and in_runs > sum(not character.isascii() for character in text) / 2
 
 
 def as_utf_8(stream: BinaryIO) -> BinaryIO:

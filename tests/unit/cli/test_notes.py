@@ -258,6 +258,10 @@ def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> Non
         "Umlaute: äöüß",
         "Þetta er íslenska: ðæööþ",
         "——— “Hallo” ——— •••••••••• 5 €",
+        "5 m³ Erde, ein 1¼-Liter-Krug, H²O¹, §1a, 20°C, 3½ Tage, Größe½.",
+        "hola¿Qué tal?¡Muy bien! ¿y tú? (¿sí?) ¡no!",
+        "Škoda, Žižka, Ÿ, RÉSUMÉ, ŒUVRE, ŠÁRKA; Mª José, col·lega, it´s 5µm, a±b, c¸a, “x”y, naïve coöperatie",
+        "äöüß",
     ],
 )
 def test_a_note_in_windows_1252_is_read(text: str) -> None:
@@ -279,6 +283,18 @@ def test_a_note_in_windows_1252_is_read(text: str) -> None:
         ("החלטנו להשתמש במסד נתונים חדש", "cp1255"),
         ("قررنا استخدام قاعدة بيانات جديدة", "cp1256"),
         ("เราตัดสินใจใช้ฐานข้อมูลใหม่", "cp874"),
+        ("สวัสดี", "tis-620"),
+        ("Das Treffen in München war schön.", "cp437"),
+        ("Käse", "cp850"),
+        ("Das Café ist geöffnet, die Brücke führt nach Süden.", "mac_roman"),
+        ("Käse", "mac_roman"),
+        ("un café", "mac_roman"),
+        ("会議の記録", "shift_jis"),
+        ("Zażółć gęślą jaźń", "cp1250"),
+        ("Byłem na zakupach", "cp1250"),
+        ("Być może pójdę", "iso8859_2"),
+        ("Ještě to šťastně", "cp1250"),
+        ("Быстро", "cp866"),
     ],
 )
 def test_a_note_in_an_encoding_of_another_script_is_refused(text: str, encoding: str) -> None:
