@@ -32,7 +32,7 @@ ITEM_BYTES = 2_000_000
 
 @dataclass(frozen=True)
 class Item:
-    """A record of a file: the fields of the record, or an error, and the place of the record in the file."""
+    """A record of a file: the fields of the record, an error, or both, and the place of the record in the file."""
 
     source: str
     fields: Mapping[str, Any] | None
@@ -94,8 +94,8 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
     """
     if item.path is not None and vault:
         defaults = replace(defaults, source=vault, key=key_of_path(item.path))
-    if item.fields is None:
-        return failed_request(item.problem, defaults)
+    if item.fields is None or item.problem:
+        return failed_request(item.problem, defaults, item.fields)
     reading = read(item.fields, defaults)
     if isinstance(reading, FailedRequest) and item.time_name != "timestamp":
         return replace(reading, error=re.sub(r"(^|; )timestamp\b", rf"\1{item.time_name}", reading.error))

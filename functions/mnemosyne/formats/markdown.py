@@ -9,7 +9,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.formats import front_matter, note_fields
 from mnemosyne.formats.decoding import text_of
 from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
-from mnemosyne.formats.note_dates import time_in_name, time_of
+from mnemosyne.formats.note_dates import NoteTime, time_in_name, time_of
 from mnemosyne.formats.properties_yaml import Properties
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -63,18 +63,24 @@ def _exported_memory_item(name: str, properties: Properties, body: str) -> Item:
 
 
 def _note_item(name: str, properties: Properties, body: str, modified: datetime | None, path: str) -> Item:
-    time = time_of(properties.values, properties.lines)
+    """Build the item of a note. Without a valid time, the item has an error and the other fields, for a correction."""
+    problem = ""
     dated, rest = time_in_name(note_fields.stem_of(path))
+    try:
+        time = time_of(properties.values, properties.lines)
+    except ValueError as exc:
+        time, problem = NoteTime(None, None), str(exc)
     timestamp = time.timestamp or dated or rfc3339(modified)
     if timestamp is None:
-        raise ValueError(
+        problem = problem or (
             "a note must have a time: add the property timestamp, or a date at the beginning of the file name"
         )
     note = note_fields.fields_of(properties, body, path, rest, used=time.used)
     notices = [f"{path}, {notice}" for notice in (*properties.notices, *time.notices, *note.notices)]
     return Item(
         name,
-        {**note.fields, "timestamp": timestamp},
+        note.fields if problem else {**note.fields, "timestamp": timestamp},
+        problem,
         left_out=tuple(notices),
         path=path,
         modified=modified,

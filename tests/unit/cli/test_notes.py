@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from mnemosyne.cli.import_source import Record
 from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.parsing import Key
@@ -200,6 +201,21 @@ def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(bloc
     refused = read_item(item, Defaults(new_id=new_id), vault="vault")
     assert isinstance(refused, FailedRequest) and message in refused.error
     assert refused.external_id == ExternalId("vault", "Note.md")
+
+
+@pytest.mark.parametrize("own", ["", "source: crm\nkey: 7\n"])
+@pytest.mark.parametrize("time", ["date: 2026", "created_at: 46000", ""])
+def test_a_note_without_a_valid_time_can_be_corrected_in_the_file_of_failures(time: str, own: str) -> None:
+    note = f"---\n{time}\ntitle: Tea\ntags: [a, b]\n{own}mood: good\n---\nSteep it."
+    (item,) = reading.read(io.BytesIO(note.encode()), "v/Tea.md", "markdown", path="Tea.md")
+    refused = read_item(item, Defaults(new_id=new_id), vault="vault")
+    assert isinstance(refused, FailedRequest) and ("must" in refused.error or "time" in refused.error)
+    line = json.loads(Record(item, refused).line) | {"timestamp": "2026-05-20"}
+    (corrected,) = _items(json.dumps(line), "failures.jsonl")
+    request = _request(corrected)
+    assert (request.content, request.title, request.tags) == ("Steep it.", "Tea", ("a", "b"))
+    assert request.metadata["mood"] == "good" and request.metadata["path"] == "Tea.md"
+    assert request.external_id == (ExternalId("crm", "7") if own else ExternalId("vault", "Tea.md"))
 
 
 @pytest.mark.parametrize(
