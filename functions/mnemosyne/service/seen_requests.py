@@ -1,4 +1,4 @@
-"""Find records of an import that have the request id of an earlier record."""
+"""Find records of an import that have the request id of an earlier record, or the source and key of an earlier note."""
 
 import sqlite3
 import weakref
@@ -20,9 +20,10 @@ def may_repeat(item: Item) -> bool:
 
 
 class SeenRequests:
-    """The request ids of an import's records, and for each id the first record that has it.
+    """The request ids of an import's records and the names of its notes, each with the first record that has it.
 
-    The ids are in a temporary SQLite database, because an import can have millions of records.
+    The name of a note is the source and key among its properties. The ids and names are in a temporary SQLite database,
+    because an import can have millions of records.
     """
 
     def __init__(self) -> None:
@@ -35,14 +36,16 @@ class SeenRequests:
         """Return the request of the record, and whether the record repeats an earlier record.
 
         If an earlier record has the same request id, and this record has other values or is invalid, this record is
-        refused: the returned request is failed and has a new id. `place` identifies the record by its file and line.
+        refused: the returned request is failed and has a new id. A note is also refused if an earlier note has the same
+        properties `source` and `key`, but another text. `place` identifies the record by its file and line.
         """
         if not may_repeat(item):
             return reading, False
         key, record_identity = reading.request_id.bytes, repr(identity(reading))
-        first = self._database.execute("SELECT identity, source FROM seen WHERE id = ?", (key,)).fetchone()
+        if error := self._same_name_problem(reading, record_identity, item):
+            return refuse(reading, error, place), False
+        first = self._first(key, record_identity, item)
         if first is None:
-            self._database.execute("INSERT INTO seen VALUES (?, ?, ?)", (key, record_identity, item.source))
             return reading, False
         if isinstance(reading, FailedRequest):
             error = reading.error
@@ -51,6 +54,27 @@ class SeenRequests:
         else:
             error = f"request_id must be unique, got {reading.request_id}: {first[1]} has it"
         return refuse(reading, error, place), False
+
+    def _first(self, key: bytes, record_identity: str, item: Item) -> tuple[str, str] | None:
+        """Return the identity and the place of the first record with this key; None if the item is the first."""
+        query = "SELECT identity, source FROM seen WHERE id = ?"
+        first: tuple[str, str] | None = self._database.execute(query, (key,)).fetchone()
+        if first is None:
+            self._database.execute("INSERT INTO seen VALUES (?, ?, ?)", (key, record_identity, item.source))
+        return first
+
+    def _same_name_problem(self, reading: Reading, record_identity: str, item: Item) -> str:
+        """Return an error if an earlier note with another text has the `source` and `key` of this note as properties.
+
+        Without the error, one of the two notes would replace the other.
+        """
+        if item.path is None or isinstance(reading, FailedRequest) or not (item.fields and item.fields.get("key")):
+            return ""
+        name = reading.external_id
+        first = self._first(repr(name).encode(), record_identity, item)
+        if name is None or first is None or first[0] == record_identity:
+            return ""
+        return f"source and key must be unique, got {name.source} and {name.key}: {first[1]} has them"
 
 
 def refuse(reading: Reading, error: str, place: ExternalId) -> FailedRequest:

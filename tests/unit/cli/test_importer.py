@@ -719,6 +719,38 @@ def test_a_failed_line_is_reported_to_the_server_with_its_reason_file_and_line(t
     ]
 
 
+@pytest.mark.parametrize(
+    ("texts", "states"),
+    [
+        (("one", "two"), {"stored": 1, "failed": 1}),
+        (("one", "two", "two"), {"stored": 1, "failed": 2}),
+        (("one", "one"), {"stored": 1, "duplicate": 1}),  # a copy
+    ],
+)
+def test_a_note_with_the_source_and_key_of_another_note_does_not_replace_it(
+    tmp_path: Path, texts: Sequence[str], states: dict[str, int]
+) -> None:
+    (folder := tmp_path / "notes").mkdir()
+    for number, text in enumerate(texts):
+        (folder / f"{number}.md").write_text(f"---\nsource: crm\nkey: 7\ndate: 2026-05-20\n---\n{text}")
+    destination, journal = FakeDestination(), Journal(folder, "here")
+    import_files([folder], destination, [journal])
+    ended = _end([journal], destination)
+    assert ended.states == states and destination.sent[:1] == ["one"]
+    for place, error in ended.failures:
+        assert place == str(folder / f"{texts.index('two') if place.endswith('1.md') else 2}.md")
+        assert error == f"source and key must be unique, got crm and 7: {folder / '0.md'} has them"
+
+
+def test_a_note_that_is_named_with_its_folder_is_imported_once(tmp_path: Path) -> None:
+    (folder := tmp_path / "notes" / "sub").mkdir(parents=True)
+    (folder / "a.md").write_text("---\nsource: crm\nkey: 7\ndate: 2026-05-20\n---\none")
+    paths, destination = [tmp_path / "notes", folder / "a.md"], FakeDestination()
+    journals = [Journal(path, "here") for path in paths]
+    import_files(paths, destination, journals)
+    assert _end(journals, destination).failures == []
+
+
 def test_the_temporary_database_is_closed_when_the_import_has_ended() -> None:
     seen = SeenRequests()
     database = seen._database
