@@ -172,6 +172,14 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
     if kept_out := totals.states[importer.NOT_STORED]:
         number = f"{plain(path.name)}: {quantity(kept_out, 'memory', 'memories')} not stored"
         say(f"{number}: each was deleted or has expired; to store it, give a later timestamp and expires_at", err=True)
+    if totals.unchanged:
+        number = quantity(totals.unchanged, "memory exists", "memories exist")
+        say(
+            f"{plain(path.name)}: {number} already with other labels (title, tags, metadata or times), and the labels "
+            "in the file were not stored: change labels with update_memory, or give a record with source and key a "
+            "later timestamp",
+            err=True,
+        )
     _print_notices(listing, totals.left_out)
     for notice in listing.notices():
         say(f"{plain(path.name)}: {notice}", err=True)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mnemosyne.cli.import_batch import Batch
 from mnemosyne.cli.import_source import Record, Source
-from mnemosyne.cli.journal import Failure, Journal, Published
+from mnemosyne.cli.journal import UNCHANGED, Failure, Journal, Published
 from mnemosyne.domain.batches import batches
 from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus, Request
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -209,6 +209,8 @@ def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: De
             continue
         is_kept_out = state is IngestState.DELETED and isinstance(reading, IngestRequest)
         batch.states[NOT_STORED if is_kept_out else state] += 1
+        if note and "values of the request were not stored" in note:
+            batch.states[UNCHANGED] += 1
         if record.item.path is not None and note and f"memory {memory_id} is superseded by" in note:
             problem = f"stored, but an earlier version of the note has a later time, so searches show that one: {note}"
             advice = "delete the other memory"

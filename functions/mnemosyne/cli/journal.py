@@ -19,6 +19,8 @@ VERSION = 1
 """Version of the tables. Columns with a default may be added without a new version. A journal of a newer version is not
 used."""
 SUFFIX = ".import-journal"
+UNCHANGED = "unchanged"
+"""Key for the number of a batch's duplicates with labels that were not stored. They also count as duplicates."""
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
 BEGIN;
@@ -96,10 +98,11 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Totals of all batches: the number of outcomes in each state, and of memories with each unknown field."""
+    """Totals of all batches: outcomes in each state, memories with each unknown field, and UNCHANGED."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    unchanged: int = 0
 
 
 class Journal:
@@ -274,6 +277,7 @@ class Journal:
         for states, left_out in self._database.execute("SELECT states, left_out FROM batches"):
             totals.states.update(json.loads(states or "{}"))
             totals.left_out.update(json.loads(left_out))
+        totals.unchanged = totals.states.pop(UNCHANGED, 0)
         return totals
 
     def failures(self) -> Iterator[Failure]:

@@ -719,6 +719,31 @@ def test_a_failed_line_is_reported_to_the_server_with_its_reason_file_and_line(t
     ]
 
 
+def test_duplicates_with_labels_that_were_not_stored_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Noting(FakeDestination):
+        def _outcome(self, request_id: UUID) -> IngestStatus:
+            status = super()._outcome(request_id)
+            content = self.requests[request_id]
+            note = "the memory already exists, and these values of the request were not stored: tags, title"
+            return replace(status, note=note if "changed" in content else None)
+
+    path, destination = tmp_path / "rows.jsonl", Noting()
+    destination.memories = {text: new_id() for text in ("changed 1", "changed 2", "same")}
+    path.write_text("".join(json.dumps({"content": text}) + "\n" for text in destination.memories))
+    items = _items(*destination.memories, "new")
+    journal = Journal(path, "here")
+    run_one(items, Source.at(path), destination, journal, lambda count: None)
+    assert journal.totals().states == {"duplicate": 3, "stored": 1}
+    assert import_._report(path, journal, list_files(path, None)) is False
+    assert capsys.readouterr().err == (
+        "rows.jsonl: 2 memories exist already with other labels (title, tags, metadata or times), and the labels in "
+        "the file were not stored: change labels with update_memory, or give a record with source and key a later "
+        "timestamp\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("texts", "states"),
     [
