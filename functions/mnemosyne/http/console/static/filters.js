@@ -8,6 +8,7 @@ import { addressOf, hasFilter, MODES, QUALITY, toggleTag, withoutFilters } from 
 import { parseTags } from "./tags.js";
 import { number } from "./text.js";
 
+export const FACETS = 100; // tags and sessions that are loaded
 const WORDS = ["today", "yesterday", "last 7 days", "this month", "last month", "this year", "last year"];
 const apply = (form) => go(addressOf(form));
 
@@ -86,11 +87,24 @@ function TimeDialog({ form, choose, onClose }) {
     <div class="btns"><${Button} class="btn main" type="submit">Apply</></div></form></>`;
 }
 
+// The name that Enter chooses: the typed text, because a name may be missing in the list. A listed name is chosen if it
+// equals the text except for case, or if the list is whole and no other name begins with the text.
+export function choiceOf(input, names, isWhole) {
+  const text = input.trim();
+  if (!text || names.includes(text)) return text;
+  const matches = names.filter((name) => name.toLowerCase().startsWith(text.toLowerCase()));
+  const same = matches.filter(({ length }) => length === text.length);
+  const [choice, ...others] = same.length || !isWhole ? same : matches;
+  return choice && !others.length ? choice : text;
+}
+
 // A list of options, and a field that filters the list.
 function Choices({ label, options, counting, onChoose }) {
   const [text, setText] = useState("");
   const matches = options.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase()));
-  const use = submitting(() => text.trim() && onChoose(matches.length === 1 ? matches[0].name : text.trim()));
+  const isWhole = options.length < FACETS && counting.done?.complete === true;
+  const choice = choiceOf(text, options.map(({ name }) => name), isWhole);
+  const use = submitting(() => choice && onChoose(choice));
   return html`<form class="stack" onSubmit=${use}>
     <input class="input" aria-label=${label} placeholder=${label} value=${text} autofocus
       onInput=${(event) => setText(event.target.value)} />
@@ -98,9 +112,9 @@ function Choices({ label, options, counting, onChoose }) {
       <button type="button" aria-pressed=${String(Boolean(isOn))} onClick=${() => onChoose(name)}><span>${name}</span>
         <span class="num">${number(count)}</span></button></li>`)}</ul>
     <${LoadProblem} error=${counting.error} onRetry=${counting.run} />
-    ${!matches.length && html`<p class="help">
-      ${options.length ? "None in this list." : counting.done && "None yet."}
-      ${text.trim() && ` Press Enter to filter by “${text.trim()}”.`}</p>`}</form>`;
+    ${(choice || !matches.length) && html`<p class="help">
+      ${!matches.length && (options.length ? "None in this list." : counting.done && "None yet.")}
+      ${choice && ` Press Enter to filter by “${choice}”.`}</p>`}</form>`;
 }
 
 function TagsDialog({ form, counting, choose, onClose }) {

@@ -5,7 +5,7 @@ import { Button, Heading, Icon, Loading, LoadProblem, More, Note, useAction, use
 import { Steps } from "./connect.js";
 import { groupsOf } from "./dates.js";
 import { deletedIds } from "./deletions.js";
-import { Filters } from "./filters.js";
+import { FACETS, Filters } from "./filters.js";
 import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
@@ -25,7 +25,6 @@ import { memories as countMemories, number } from "./text.js";
 
 const LIMIT = 50;
 const RAIL_TAGS = 12;
-const FACETS = 100;
 const TOP_PX = 200; // scrolled less than this, new memories are inserted; otherwise a button announces them
 
 export function Memories({ address, may }) {
