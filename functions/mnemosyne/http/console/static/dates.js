@@ -121,14 +121,17 @@ export function groupsOf(items, now = new Date()) {
 // Parse the time of a filter: a timestamp, or a local date of a date field. JavaScript would read a date as UTC.
 const localTime = (time) => new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
 
-// The day of a filter. An address can have a text that is not a date, which the server refuses.
-const dayOrText = (date, text) => (Number.isNaN(date.getTime()) ? text : dayWithYear(date));
+const isValid = (date) => date && !Number.isNaN(date.getTime());
+const isOtherYear = (date) => isValid(date) && date.getFullYear() !== new Date().getFullYear();
 
-// Dates of a time window, as the filter chip shows them: "1 to 31 Oct", "since 1 Sep".
+// Dates of a time window, as the filter chip shows them: "1 Oct to 31 Oct", "Since 1 Sep". If a date is not in
+// the present year, both have a year. An address can have a text that is not a date, which the server refuses.
 export function windowName({ after, before }) {
   const [start, end] = [after, before].map((time) => time && localTime(time));
   if (!start && !end) return "Any time";
-  const [from, until] = [[start, after], [end, before]].map(([date, text]) => date && dayOrText(date, text));
+  const dates = isOtherYear(start) || isOtherYear(end) ? DATE : DAY;
+  const [from, until] = [[start, after], [end, before]]
+    .map(([date, text]) => (isValid(date) ? dates.format(date) : text));
   if (!end) return `Since ${from}`;
   if (!start) return `Until ${until}`;
   if (midnight(start).getTime() === midnight(end).getTime()) return from;
