@@ -1,8 +1,8 @@
 // The page Overview: the state of the system, and how much of each limit is used.
 import { html, useEffect } from "./vendor/htm-preact.js";
-import { axisMarks, bucketLabel, fillBuckets } from "./buckets.js";
+import { axisMarks, bucketLabel } from "./buckets.js";
 import { Heading, Icon, Loading, LoadProblem, State, useAction } from "./components.js";
-import { momentName } from "./dates.js";
+import { localDate, momentName } from "./dates.js";
 import { failures, isReachable, person } from "./health.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
@@ -12,7 +12,6 @@ import { formatTime, ZONE } from "./time.js";
 
 const NEARLY_FULL = 0.8;
 const MONTHS = 12;
-const MOST_BAR = 136; // maximum width of a bar; the chart is 1200 wide
 const TAGS = 7;
 const RESET = ", resets at midnight UTC";
 const CHART_HEIGHT = 100;
@@ -102,27 +101,36 @@ function Tiles({ stats }) {
       : html`<${Tile} label="Storage" value=${bytesText(stats.storage_bytes)}>no limits are set</>`}</div>`;
 }
 
+// The bars of the chart: the twelve months up to the present one. Memories may have times in the future.
+export function recentMonths(buckets, now = new Date()) {
+  const counts = new Map(buckets.map(({ start, memories }) => [start, memories]));
+  return Array.from({ length: MONTHS }, (_, index) => {
+    const start = new Date(now.getFullYear(), now.getMonth() + 1 - MONTHS + index, 1);
+    return { time: start.getTime(), memories: counts.get(localDate(start)) ?? 0 };
+  });
+}
+
 function Months({ timeline }) {
-  const buckets = fillBuckets({ ...timeline, per: "month" }).slice(-MONTHS);
+  const buckets = recentMonths(timeline.buckets);
   const most = Math.max(...buckets.map(({ memories }) => memories), 1);
   const marks = axisMarks(most);
   const y = (count) => CHART_HEIGHT * (1 - count / marks[0]);
   const [first, last] = [buckets[0], buckets.at(-1)]
     .map(({ time, memories }) => `${countMemories(memories)} in ${bucketLabel(time, "month")}`);
   const label = `Memories by month, from ${first} to ${last}`;
-  const step = 1200 / buckets.length;
-  const width = Math.min(step * 0.68, MOST_BAR);
+  const step = 1200 / MONTHS;
+  const width = step * 0.68;
   const short = new Intl.DateTimeFormat(undefined, { month: "short" });
   return html`<section class="panel pad stack"><h2>Memories by month</h2><figure class="chart">
     <div class="chart-y" aria-hidden="true">${marks.map((count) => html`<span>
       ${number(count)}</span>`)}</div>
     <svg viewBox="0 0 1200 100" preserveAspectRatio="none" role="img" aria-label=${label}>
       ${[0, 50, 100].map((line) => html`<line x1="0" x2="1200" y1=${line} y2=${line} />`)}
-      ${buckets.map(({ time, memories }, index) => html`<rect class=${index === buckets.length - 1 ? "now" : ""}
+      ${buckets.map(({ time, memories }, index) => html`<rect class=${index === MONTHS - 1 ? "now" : ""}
         x=${index * step + (step - width) / 2} width=${width} y=${y(memories)} height=${CHART_HEIGHT - y(memories)}>
         <title>${bucketLabel(time, "month")}: ${countMemories(memories)}</title></rect>`)}</svg>
     <figcaption class="chart-x" aria-hidden="true">${buckets.map(({ time }, index) => html`
-      <span class=${(buckets.length - index) % 2 ? "" : "thin"}>${short.format(new Date(time))}
+      <span class=${index % 2 ? "" : "thin"}>${short.format(new Date(time))}
       </span>`)}</figcaption></figure></section>`;
 }
 
