@@ -53,7 +53,11 @@ def page_of(memory_id: UUID) -> str:
 SHORT_TITLE_CHARACTERS = 100
 """Maximum number of characters of a title in answers with several memories. get_memory returns the whole title."""
 SHORT_TAGS_CHARACTERS = 200
-"""Maximum total number of characters of a memory's tags in answers with several memories. get_memory returns all."""
+"""Maximum total number of characters of a memory's tags in answers with several memories. get_memory returns all tags.
+
+list_memories with `preview` and memory_search with `matches` also return all tags, because people edit them in the
+console.
+"""
 
 
 def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -36,6 +36,16 @@ def test_lists_with_previews_and_search_hits_have_expiry_and_pin(services: FakeS
         assert (datetime.fromisoformat(memory["expires_at"]), memory["pinned"]) == (expires_at, True)
 
 
+def test_lists_with_previews_and_hits_with_matches_have_all_tags(services: FakeServices) -> None:
+    tags = [f"customer-feedback/product-area-{n:02}" for n in range(12)]
+    store_content(services.memories, "oolong", tags=tags)
+    for tool, arguments, flag in (("list_memories", {}, "preview"), ("memory_search", {"query": "oolong"}, "matches")):
+        (short,) = answer_of(services, tool, **arguments)["memories"]
+        assert short["truncated"] and len(short["tags"]) < 12
+        (whole,) = answer_of(services, tool, **arguments, **{flag: True})["memories"]
+        assert (whole.get("truncated"), whole["tags"]) == (None, tags)
+
+
 def test_a_list_can_be_paged_from_the_oldest(services: FakeServices) -> None:
     for day in range(5):
         store_content(services.memories, f"day {day}", timestamp=NOW + timedelta(days=day))

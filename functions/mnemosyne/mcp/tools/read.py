@@ -136,7 +136,7 @@ class ListArguments(ListFilterArguments):
     limit: Limit = 10
     cursor: PageCursor = None
     order: Annotated[Order, Field(strict=False, description="newest or oldest first.")] = Order.NEWEST
-    preview: Annotated[bool, Field(description="Also about 200 characters of each content.")] = False
+    preview: Annotated[bool, Field(description="Also about 200 characters of each content, and all tags.")] = False
 
 
 class ListedMemoryResult(Result):
@@ -197,9 +197,10 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
 
 
 def _list_line(memory: ListedMemory) -> ListedMemoryResult:
-    title, tags = brief(memory.title, memory.tags)
-    cut = (title, tags) != (memory.title, tuple(memory.tags))
     beginning = memory.beginning
+    title, short_tags = brief(memory.title, memory.tags)
+    tags = short_tags if beginning is None else tuple(memory.tags)
+    cut = (title, tags) != (memory.title, tuple(memory.tags))
     line = ListedMemoryResult(
         id=memory.id,
         date=memory.timestamp.date().isoformat(),

@@ -133,7 +133,7 @@ def search_response(arguments: SearchArguments, principal: Principal, services: 
     span = arguments.window(services.clock())
     query = _search_query(arguments, span, services.clock())
     result = run_search(query, principal, services)
-    memories = search_hits(result.hits, query.characters or LONGEST_RESPONSE)
+    memories = search_hits(result.hits, query.characters or LONGEST_RESPONSE, has_all_tags=arguments.matches)
     if arguments.matches:
         searched_text = " ".join((query.query or "", *result.completions))
         memories = with_matches(memories, searched_text, query.mode, services.memories_of(principal.namespace))
@@ -212,13 +212,14 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     )
 
 
-def search_hits(found_hits: Sequence[Hit], characters: int) -> list[SearchHit]:
+def search_hits(found_hits: Sequence[Hit], characters: int, *, has_all_tags: bool = False) -> list[SearchHit]:
     """Convert hits to results. Shorten long contents until all together have about `characters` characters as JSON."""
-    return hits.shorten_contents([_search_hit(hit) for hit in found_hits], characters)
+    return hits.shorten_contents([_search_hit(hit, has_all_tags) for hit in found_hits], characters)
 
 
-def _search_hit(hit: Hit) -> SearchHit:
-    title, tags = brief(hit.title, hit.tags)
+def _search_hit(hit: Hit, has_all_tags: bool) -> SearchHit:
+    title, short_tags = brief(hit.title, hit.tags)
+    tags = tuple(hit.tags) if has_all_tags else short_tags
     cut = hit.truncated or (title, tags) != (hit.title, tuple(hit.tags))
     return SearchHit.model_validate({
         **vars(hit), "title": title, "tags": tags, "truncated": cut or None,
