@@ -11,14 +11,25 @@ for (const [before, newest, isWhole, merged] of [
   ["abd", "abcd", false, "abcd"], // of an earlier time, or of the same time
   ["bde", "abcd", false, "abcde"],
   ["abc", "abcd", true, "abcd"], // the oldest of all
-  ["abcd", "abde", false, "abcd"], // c was deleted elsewhere, and e is on the next page
-  ["abcd", "xbd", false, "xabcd"],
+  ["abcd", "abde", false, "abd"], // c was deleted elsewhere, and e is on the next page
+  ["abcd", "xbd", false, "xbd"],
+  ["abcde", "bc", false, "bcde"],
+  ["abc", "b", true, "b"],
+  ["abc", "", true, ""],
   ["cd", "ab", false, "abcd"], // more may lie between: the list is loaded again
 ]) {
-  test(`the new ones of ${isWhole ? "the whole list" : "the page"} ${newest} are inserted into "${before}"`, () => {
+  test(`"${before}" becomes like ${isWhole ? "the whole list" : "the page"} "${newest}"`, () => {
     const list = items(before);
     const result = mergeNewest(list, items(newest), isWhole);
     assert.equal(result.map(({ id }) => id).join(""), merged);
-    assert.ok(list.every((item) => result.includes(item)), "loaded items stay the same objects");
+    const ids = new Set(before);
+    assert.ok(result.every((item) => !ids.has(item.id) || list.includes(item)), "loaded items stay the same objects");
   });
 }
+
+test("a memory that another client has changed gets its new fields, and others stay the same objects", () => {
+  const before = [{ id: "a", title: "old", tags: [] }, { id: "b", title: "b", tags: ["x"] }];
+  const result = mergeNewest(before, [{ id: "a", title: "new", tags: [] }, { id: "b", title: "b", tags: ["x"] }], true);
+  assert.equal(result[0].title, "new");
+  assert.equal(result[1], before[1]);
+});

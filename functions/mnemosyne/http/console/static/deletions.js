@@ -13,6 +13,9 @@ const MOST_IDS = 100; // maximum ids of a call of delete_memory
 // Ids of memories that were deleted or wait for their deletion. Lists leave these memories out.
 export const deletedIds = observable(new Set());
 
+// Hide a memory that somebody else has deleted.
+export const hideDeleted = (id) => deletedIds.set(new Set([...deletedIds.get(), id]));
+
 const deleting = new Set(); // lists of ids that the server deletes now
 askBeforeLeaving(() => deleting.size > 0);
 

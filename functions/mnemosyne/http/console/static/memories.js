@@ -160,27 +160,22 @@ export const withTags = (items, ids, additions, removals) =>
     ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removals.includes(tag)), ...additions])] }
     : item));
 
-// Insert the new memories of a newer first page into the loaded memories, each after the memory that it follows on the
-// page. The rest of the page, after its last loaded memory, belongs to the next page of the list, unless the page is
-// the whole list (`isWhole`).
+// Bring the loaded memories to the state of a newer first page. Up to the last loaded memory on the page, the list
+// becomes like the page: with new memories, without deleted ones, and with the new fields of changed ones. The rest of
+// the page belongs to the next page of the list, unless the page is the whole list (`isWhole`).
 export function mergeNewest(before, newest, isWhole) {
-  const ids = new Set(before.map(({ id }) => id));
-  const last = newest.findLastIndex(({ id }) => ids.has(id));
-  const end = isWhole || last < 0 ? newest.length : last + 1;
-  const merged = [...before];
-  let place = 0;
-  for (const item of newest.slice(0, end)) {
-    if (ids.has(item.id)) place = merged.findIndex(({ id }) => id === item.id);
-    else merged.splice(place, 0, item);
-    place += 1;
-  }
-  return merged;
+  const loaded = new Map(before.map((item) => [item.id, item]));
+  const last = newest.findLastIndex(({ id }) => loaded.has(id));
+  const page = isWhole || last < 0 ? newest : newest.slice(0, last + 1);
+  const place = isWhole ? before.length : before.findIndex(({ id }) => id === newest[last]?.id) + 1;
+  const isSame = (item) => JSON.stringify(loaded.get(item.id)) === JSON.stringify(item);
+  return [...page.map((item) => (isSame(item) ? loaded.get(item.id) : item)), ...before.slice(place)];
 }
 
 const NONE = { items: [], isWhole: false, count: 0 };
 
-// Look for new memories. If the top of the list is in view, they are inserted. Otherwise a button announces their
-// number.
+// Look for changes by other tabs and clients. Changed and deleted memories are updated at once. New memories are
+// inserted if the top of the list is in view. Otherwise a button announces their number.
 function useFresh(pages, load) {
   const [fresh, setFresh] = useState(NONE); // the newest page, and the number of its new memories
   const insert = ({ items, isWhole, count }) => {
@@ -191,12 +186,24 @@ function useFresh(pages, load) {
   };
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
+    const change = changes.get();
     const { items, next } = await load();
-    const count = mergeNewest(pages.items, items, !next).length - pages.items.length;
+    if (changes.get() !== change) return true; // the page may be older than a change in this tab
+    const ids = new Set(pages.items.map(({ id }) => id));
+    const known = items.filter(({ id }) => ids.has(id));
+    const updated = mergeNewest(pages.items, known, !next);
+    const count = mergeNewest(pages.items, items, !next).length - updated.length;
+    const isSame = updated.length === ids.size && updated.every((item, index) => item === pages.items[index]);
     const page = { items, isWhole: !next, count };
     if (count && scrollY < TOP_PX) insert(page);
-    else setFresh(count ? page : NONE);
-    return count !== fresh.count;
+    else {
+      setFresh(count ? page : NONE);
+      if (!isSame) {
+        pages.change((before) => mergeNewest(before, known, !next));
+        tellChange();
+      }
+    }
+    return !isSame || count !== fresh.count;
   });
   const show = () => {
     insert(fresh);

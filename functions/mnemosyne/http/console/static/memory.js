@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { go, goUp, latestChange, results } from "./address.js";
 import { Button, Heading, Icon, Loading, LoadProblem, Menu, Note, save, Time, useAction } from "./components.js";
 import { copy } from "./copy.js";
-import { bringBack, deletedIds, deleteLater } from "./deletions.js";
+import { bringBack, deletedIds, deleteLater, hideDeleted } from "./deletions.js";
 import { person } from "./health.js";
 import { useKeys } from "./keys.js";
 import { MOST_CHARACTERS, parseMarkdown, renderBlocks } from "./markdown.js";
@@ -23,6 +23,7 @@ export function Memory({ id, may }) {
   const latest = useValue(latestChange);
   const change = !latest.ids || latest.ids.includes(id) ? latest : null;
   useEffect(() => void reading.run(), [change]);
+  useEffect(() => { if (reading.error?.code === "not_found") hideDeleted(id); }, [reading.error]);
   // Load the history again when another person logs in, because it contains the person's own rating.
   useEffect(() => { if (may.has("memory_history")) history.run(); }, [useValue(person), change]);
   const isDeleted = useValue(deletedIds).has(id);
