@@ -244,6 +244,11 @@ def test_a_history_shows_a_limited_number_of_superseded_memories(memories: Memor
     assert history is not None and len(history.supersedes) == HISTORY_LIMIT
     assert {older.superseded_by for older in history.supersedes} == {last}
     assert [older.id for older in history.supersedes] == many[: -HISTORY_LIMIT - 1 : -1]  # the newest ones
+    assert history.more == ["supersedes"]
+    for old in many[:-HISTORY_LIMIT]:
+        memories.delete(old)
+    history = memories.history(last)
+    assert history is not None and (len(history.supersedes), history.more) == (HISTORY_LIMIT, [])
 
 
 def test_a_history_reads_only_the_superseded_memories_that_it_shows(

@@ -68,6 +68,8 @@ class History:
     superseded_by: Sequence[ListedMemory]
     ratings: Sequence[PastRating]
     """The ratings of the memory, newest first."""
+    more: Sequence[str]
+    """Names of the lists that were cut to HISTORY_LIMIT entries."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -142,18 +142,20 @@ class ConsoleQueries(NamespaceStore):
         Returns None if the memory does not exist.
         """
         with self._transaction() as connection:
-            version_rows = connection.run(
-                console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
-            )
-            ratings = connection.run(
-                console_queries_sql.RATINGS, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
-            )
+            selection: dict[str, Any] = {"namespace": self.namespace, "id": memory_id, "limit": HISTORY_LIMIT + 1}
+            version_rows = connection.run(console_queries_sql.HISTORY, **selection)
+            rating_rows = connection.run(console_queries_sql.RATINGS, **selection)
         if not version_rows:
             return None
+        older = [read_listed(row) for row in version_rows if row["step"] < 0]
+        newer = [read_listed(row) for row in version_rows if row["step"] > 0]
+        ratings = [PastRating(**row.by_name) for row in rating_rows]
+        lengths = {"supersedes": len(older), "superseded_by": len(newer), "ratings": len(ratings)}
         return History(
-            supersedes=[read_listed(row) for row in version_rows if row["step"] < 0],
-            superseded_by=[read_listed(row) for row in version_rows if row["step"] > 0],
-            ratings=[PastRating(**row.by_name) for row in ratings],
+            supersedes=older[:HISTORY_LIMIT],
+            superseded_by=newer[:HISTORY_LIMIT],
+            ratings=ratings[:HISTORY_LIMIT],
+            more=[name for name, length in lengths.items() if length > HISTORY_LIMIT],
         )
 
     def ingest_requests(

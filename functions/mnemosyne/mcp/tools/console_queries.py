@@ -144,7 +144,7 @@ class HistoryResult(Result):
 
     Earlier versions are listed backwards from this memory, and later versions forwards. The latest rating is first.
     `similar` has memories with nearly the same meaning. `may_replace` has older memories that this memory possibly
-    replaces, because they state another value of the same fact.
+    replaces, because they state another value of the same fact. `more` names the lists that have further entries.
     """
 
     id: UUID
@@ -153,6 +153,7 @@ class HistoryResult(Result):
     similar: list[MemoryLine]
     may_replace: list[MemoryLine]
     ratings: list[RatingResult]
+    more: list[str]
 
 
 @tool(
@@ -178,4 +179,4 @@ def memory_history(arguments: HistoryArguments, principal: Principal, services: 
             for rating in history.ratings
         ],
     }
-    return Reply(HistoryResult(id=arguments.id, **lists), has_stored_text=any(lists.values()))
+    return Reply(HistoryResult(id=arguments.id, more=list(history.more), **lists), has_stored_text=any(lists.values()))

@@ -13,7 +13,7 @@ import { Rate, useRatings } from "./rating.js";
 import { Replace } from "./replace.js";
 import { nameOf } from "./row.js";
 import { Side } from "./side.js";
-import { bodyOf } from "./text.js";
+import { bodyOf, number } from "./text.js";
 import { showToast } from "./toast.js";
 
 export function Memory({ id, may }) {
@@ -158,11 +158,17 @@ function Head({ memory, history, ratings, may }) {
         ${timesText("Helped", ratings.helped)}</span>`}
       ${ratings.misled > 0 && html`<span class="badge bad"><${Icon} name="thumbdown" small />
         ${timesText("Misled", ratings.misled)}</span>`}
-      ${replaced && html`<span>replaces <a href=${`/memories/${replaced.id}`}>another one</a></span>`}
+      ${replaced && html`<span>replaces <a href=${`/memories/${replaced.id}`}>${othersText(history)}</a></span>`}
       ${memory.expires_at && html`<span>expires <${Time} at=${memory.expires_at} /></span>`}
       ${memory.pinned && html`<span class="badge">pinned</span>`}</p>
     ${successor && html`<p class="results"><${Note} kind="warn" button=${back}><p>This memory was replaced.${" "}
       <a href=${`/memories/${successor}`}>Read the current one</a></p></></p>`}</div></header>`;
+}
+
+// How many memories the memory replaces, directly or indirectly. The history names at most 50.
+export function othersText({ supersedes, more }) {
+  if (more.includes("supersedes")) return `more than ${number(supersedes.length)} others`;
+  return supersedes.length === 1 ? "another one" : `${number(supersedes.length)} others`;
 }
 
 export function timesText(word, count) {

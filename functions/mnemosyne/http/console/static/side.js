@@ -15,7 +15,7 @@ export function Side({ id, may, memory, history, problem }) {
     <${TagSection} ...${{ id, may, memory }} />
     <${Session} memory=${memory} />
     <${History} history=${history} />${problem}
-    <${Ratings} ratings=${history?.ratings ?? []} />
+    <${Ratings} ratings=${history?.ratings ?? []} isCut=${history?.more.includes("ratings")} />
     <${Record} memory=${memory} /></aside>`;
 }
 
@@ -65,23 +65,30 @@ function Session({ memory }) {
 const Link = ({ memory }) => html`<a href=${`/memories/${memory.id}`} dir="auto">${memory.title || "Untitled"}</a>${" "}
   <span class="faint">of <${Time} at=${memory.timestamp} name=${momentName} /></span>`;
 
+const LISTS = {
+  superseded_by: "Replaced by", supersedes: "Replaces", may_replace: "May replace", similar: "Similar:",
+};
+
 function History({ history }) {
-  const { superseded_by: successors, supersedes, may_replace: older, similar } = history ?? {};
-  const lists = [["Replaced by", successors], ["Replaces", supersedes], ["May replace", older], ["Similar:", similar]];
-  const items = lists.flatMap(([name, memories]) => (memories ?? []).map((memory) => ({ name, memory })));
+  const items = Object.entries(LISTS).flatMap(([list, name]) => [
+    ...(history?.[list] ?? []).map((memory) => ({ name, memory })),
+    ...(history?.more.includes(list) ? [{ name, memory: null }] : []),
+  ]);
   if (!items.length) return null;
   return html`<section><h2>History</h2><ul class="stack-s small">${items.map(({ name, memory }) => html`
-    <li class="soft" key=${`${name}${memory.id}`}>${name} <${Link} memory=${memory} /></li>`)}</ul></section>`;
+    <li class="soft" key=${`${name}${memory?.id}`}>${name} ${memory ? html`<${Link} memory=${memory} />`
+      : "further memories"}</li>`)}</ul></section>`;
 }
 
 const RATINGS = { 1: "It helped", 0: "Neutral", "-1": "It misled" };
 
-function Ratings({ ratings }) {
+function Ratings({ ratings, isCut }) {
   if (!ratings.length) return null;
   return html`<section><h2>Ratings</h2><ul class="stack-s small">
     ${ratings.map(({ rating, reason, by, rated_at: at }) => html`
     <li class="soft">${RATINGS[rating]}${reason && `: ${reason}`}${" "}
-      <span class="faint">${by && `${by}, `}<${Time} at=${at} /></span></li>`)}</ul></section>`;
+      <span class="faint">${by && `${by}, `}<${Time} at=${at} /></span></li>`)}
+    ${isCut && html`<li class="soft">Earlier ratings are not shown.</li>`}</ul></section>`;
 }
 
 // The complete record of a memory, which is folded at first.
