@@ -1,5 +1,5 @@
 // A list in which j and k move the focus and x picks a row.
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { BulkBar, TagDialog } from "./bulk.js";
 import { deleteLater } from "./deletions.js";
 import { useKeys } from "./keys.js";
@@ -68,8 +68,10 @@ export function useSelection({ items, may, onTagged }) {
   const place = useRef(0); // where the row `at` is, or was before its deletion
   if (ids.includes(at)) place.current = ids.indexOf(at);
   const selection = items.filter(({ id }) => picks.has(id));
+  const isDeletion = useRef(false); // whether the rows of a deletion are about to disappear
   const remove = (memories) => {
     clear();
+    isDeletion.current = at !== null;
     deleteLater(memories);
   };
   const move = (step) => {
@@ -82,6 +84,10 @@ export function useSelection({ items, may, onTagged }) {
     row.querySelector(".row-link").focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   };
+  useLayoutEffect(() => {
+    if (isDeletion.current && list.current) move(0);
+    isDeletion.current = false;
+  }, [ids.length]);
   const current = selection.length ? selection : items.filter(({ id }) => id === at);
   useKeys({
     j: () => move(1),

@@ -1,9 +1,10 @@
 // The column next to a memory: tags, session, history, ratings, record.
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Icon, Problem, Time, useChange } from "./components.js";
 import { dayAndTime, momentName, rowDate } from "./dates.js";
 import { formatJson } from "./exact_json.js";
+import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
 import { TagField } from "./tag_field.js";
 import { tagAddress } from "./tags.js";
@@ -22,30 +23,45 @@ export function Side({ id, may, memory, history, problem }) {
 function TagSection({ id, may, memory }) {
   const [isAdding, setIsAdding] = useState(false);
   const { tags } = memory;
-  const changing = useChange("Tags", async (change) => {
+  const list = useRef(null);
+  const next = useRef(null); // place of the button that gets the focus, because its element is removed
+  const close = (place = Infinity) => {
+    next.current = place;
+    setIsAdding(false);
+  };
+  const changing = useChange("Tags", async (change, place) => {
     await call("update_memory", { id, ...change }); // the other tags may have changed in the meantime
     forgetLists(id);
-    setIsAdding(false);
+    close(place);
   });
+  useLayoutEffect(() => {
+    if (next.current === null || isAdding || document.activeElement !== document.body) return;
+    const buttons = list.current.querySelectorAll("button");
+    buttons[Math.min(next.current, buttons.length - 1)].focus();
+    next.current = null;
+  }, [memory, isAdding]);
   const mayChange = may.has("update_memory");
   if (!mayChange && !tags.length) return null;
-  return html`<section><h2>Tags</h2><div class="tags tags-l">${tags.map((tag) => html`<span class="tag" key=${tag}>
+  return html`<section><h2>Tags</h2><div class="tags tags-l" ref=${list}>${tags.map((tag, place) => html`<span
+      class="tag" key=${tag}>
       <a href=${tagAddress(tag)}>${tag}</a>${mayChange && html`<button aria-label=${`Remove ${tag}`}
-        onClick=${() => changing.run({ remove_tags: [tag] })}><${Icon} name="x" small /></button>`}</span>`)}
+        onClick=${() => changing.run({ remove_tags: [tag] }, place)}><${Icon} name="x" small /></button>`}</span>`)}
     ${mayChange && !isAdding && html`<button class="chip" onClick=${() => setIsAdding(true)}><${Icon}
       name="plus" />Tag</button>`}</div>
-    ${isAdding && html`<${NewTags} busy=${changing.busy} may=${may}
+    ${isAdding && html`<${NewTags} busy=${changing.busy} may=${may} onClose=${() => close()}
       onSave=${(additions) => changing.run({ add_tags: additions })} />`}
     <${Problem} error=${changing.error} /></section>`;
 }
 
-function NewTags({ busy, may, onSave }) {
+function NewTags({ busy, may, onSave, onClose }) {
   const [tags, setTags] = useState([]);
   const field = useRef(null);
   useEffect(() => field.current.focus(), []);
-  return html`<div class="stack-s"><label class="sr" for="side-tags">Add tags</label>
+  const onKeyDown = (event) => event.key === "Escape" && !isComposed(event) && onClose();
+  return html`<div class="stack-s" onKeyDown=${onKeyDown}><label class="sr" for="side-tags">Add tags</label>
     <${TagField} id="side-tags" tags=${tags} onChange=${setTags} may=${may} inputRef=${field} />
-    <${Button} class="btn small" busy=${busy} onClick=${() => tags.length && onSave(tags)}>Save</></div>`;
+    <div class="btns"><${Button} class="btn small" busy=${busy} onClick=${() => tags.length && onSave(tags)}>Save</>
+      <${Button} class="btn quiet small" onClick=${onClose}>Cancel</></div></div>`;
 }
 
 function Session({ memory }) {

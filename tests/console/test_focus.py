@@ -1,0 +1,67 @@
+"""The focus of the keyboard after actions that remove the focused element."""
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.chromium import Chromium
+from tests.console.person import find, focused, keys, press, wait_for_titles
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+FOCUS = "return document.activeElement.ariaLabel ?? document.activeElement.textContent.trim()"
+
+
+def _wait_for_focus(browser: Chromium, label: str) -> None:
+    wait_until(lambda: browser.driver.execute_script(FOCUS) == label, f"{label} has the focus", seconds=30)
+
+
+def _open_tag_field(browser: Chromium) -> None:
+    press(browser, "Tag")
+    wait_until(lambda: browser.driver.switch_to.active_element.get_attribute("id") == "side-tags", "the field is open")
+
+
+def test_the_focus_stays_in_the_tags_of_a_memory(system: DevServer, site: str, browser: Chromium) -> None:
+    memory = system.outcome(system.ingest("The drum is red.", tags=["one", "two"]))["memory_id"]
+    browser.open(f"{site}/memories/{memory}")
+    find(browser, "[aria-label='Remove one']").send_keys(Keys.ENTER)
+    _wait_for_focus(browser, "Remove two")
+    keys(browser, Keys.ENTER)
+    _wait_for_focus(browser, "Tag")
+    _open_tag_field(browser)
+    keys(browser, "three", Keys.ENTER)
+    press(browser, "Save")
+    _wait_for_focus(browser, "Tag")
+    assert system.call("get_memory", {"id": memory})["tags"] == ["three"]
+
+
+def test_escape_and_cancel_close_the_field_for_tags(system: DevServer, site: str, browser: Chromium) -> None:
+    memory = system.outcome(system.ingest("The flute is silver."))["memory_id"]
+    browser.open(f"{site}/memories/{memory}")
+    _open_tag_field(browser)
+    find(browser, ".side .options li")  # Escape first closes the options
+    keys(browser, Keys.ESCAPE)
+    assert browser.driver.find_elements(By.ID, "side-tags")
+    keys(browser, Keys.ESCAPE)
+    _wait_for_focus(browser, "Tag")
+    assert not browser.driver.find_elements(By.ID, "side-tags")
+    _open_tag_field(browser)
+    press(browser, "Cancel")
+    _wait_for_focus(browser, "Tag")
+
+
+def test_after_a_deletion_the_focus_is_on_the_next_row(system: DevServer, site: str, browser: Chromium) -> None:
+    for name in "ABC":
+        system.outcome(
+            system.ingest(f"TITLE: {name}\nThe note {name}.", tags=["notes"], timestamp="2024-06-01T00:00:00Z")
+        )
+    browser.open(f"{site}/?tags=notes")
+    wait_until(lambda: browser.shows("3 memories"), "the list is there")
+    names = [row.text for row in browser.driver.find_elements(By.CSS_SELECTOR, ".row .line b")]
+    keys(browser, "j", "j", Keys.DELETE)
+    wait_for_titles(browser, names[0], names[2])
+    wait_until(lambda: focused(browser).startswith(names[2]), "the next row has the focus")
+    keys(browser, Keys.DELETE)
+    wait_until(lambda: focused(browser).startswith(names[0]), "the last row has the focus")
