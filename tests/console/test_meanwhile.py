@@ -49,9 +49,11 @@ def test_the_form_is_empty_after_a_memory_was_added_from_a_page_that_was_left(si
     open_page(browser, "Tags")
     keys(browser, "a")
     find(browser, "#content")
+    assert find(browser, "button[type=submit]").get_attribute("aria-disabled") == "true", "the text is being sent"
     release(browser)
     _is_stored(browser)
     assert find(browser, "#content").get_property("value") == ""
+    assert find(browser, "button[type=submit]").get_attribute("aria-disabled") is None
 
 
 def test_a_text_is_stored_already_only_if_the_answer_is_about_this_text(

@@ -23,12 +23,16 @@ const ONLY_DATES = "Write a date, such as 2026-05-01: your key lacks the scope r
 const NOT_REPLACED = "It replaces nothing, because your key lacks the scope read.";
 const LEAST_CHECKED = 12; // minimum characters of a content that is compared
 
-// The form and the latest memories are kept while another page is open.
+// The form, the form that is being sent, and the latest memories are kept while another page is open.
 const draft = observable(null);
+const pending = observable(null);
 export const additions = observable([]);
 
 // Empty the form before the next log-in, because the next person may have another namespace.
-export const clearDraft = () => draft.set(EMPTY);
+export function clearDraft() {
+  draft.set(EMPTY);
+  pending.set(null);
+}
 
 const isEmpty = ({ content, title, tags, when, session, metadata }) =>
   !tags.length && ![content, title, when, session, metadata].some((text) => text.trim());
@@ -85,13 +89,10 @@ export function Add({ address, may }) {
   const [isOver, setIsOver] = useState(false);
   const similar = useSimilar(form, may);
   useDrops({ onOver: setIsOver, onTaken: tellImport, isOn: mayImport(may) });
+  const isBusy = useValue(pending) !== null;
   const storing = useChange("Add", async () => {
-    const start = await startOf(form.when, may);
-    if (parts) await addParts(form, parts, start, may);
-    else {
-      const { request_id: id } = await call("ingest_memory", argumentsOf(form, start));
-      follow([{ id, form: withTime(form, start) }], form.replaces, may);
-    }
+    pending.set(form);
+    await send(form, parts, may).finally(() => pending.get() === form && pending.set(null));
     if (draft.get() !== form) return; // the person has typed in the meantime
     close();
     draft.set(EMPTY);
@@ -99,7 +100,7 @@ export function Add({ address, may }) {
   });
   const submit = (event) => {
     event.preventDefault();
-    if (!storing.busy && form.content.trim()) storing.run();
+    if (!isBusy && form.content.trim()) storing.run();
   };
   useKeys({ "Ctrl+Enter": submit, Escape: goBack });
   useEffect(() => field.current.focus(), []);
@@ -113,12 +114,20 @@ export function Add({ address, may }) {
       ${question}${!parts && html`<${Known} ...${{ similar, form, change, may }} />`}
       <${Labels} ...${{ form, change, may }} />
       <${Problem} error=${storing.error} />
-      <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>${parts
+      <div class="btns"><${Button} class="btn main" type="submit" busy=${isBusy}>${parts
           ? `Add ${countMemories(parts.length)}` : "Add"}</>
         <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span><span class="grow"></span>
         <span class="help num">
           ${number(form.content.length)} of ${number(MOST_CHARACTERS)} characters</span></div></form>
     <${Additions} may=${may} /></div>`;
+}
+
+// Send the memory of a form, or one memory for each part, and follow their outcomes.
+async function send(form, parts, may) {
+  const start = await startOf(form.when, may);
+  if (parts) return addParts(form, parts, start, may);
+  const { request_id: id } = await call("ingest_memory", argumentsOf(form, start));
+  return void follow([{ id, form: withTime(form, start) }], form.replaces, may);
 }
 
 // Store each part of the text as a memory. No title is sent, because all the memories would get the same title.
