@@ -39,6 +39,19 @@ def test_a_list_and_its_filters_count_only_the_memories_that_are_shown(
     system.call("delete_memory", {"ids": ids})
 
 
+def test_the_timeline_of_a_period_is_readable_next_to_a_memory_of_the_year_1(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    id_ = system.remember("The first galley.", timestamp="0001-06-01T12:00:00Z")
+    browser.open(f"{site}/?after=2026-05-01&before=2026-05-31")
+    wait_until(
+        lambda: "by the day, from May 1, 2026 to May 3, 2026" in find(browser, ".strip svg").accessible_name,
+        "the timeline shows the period",
+        seconds=30,
+    )
+    system.call("delete_memory", {"id": id_})
+
+
 def test_the_overview_names_the_year_of_the_oldest_memory(system: DevServer, site: str, browser: Chromium) -> None:
     id_ = system.remember("The oldest oar.", timestamp="2021-03-01T12:00:00Z")
     browser.open(f"{site}/overview")

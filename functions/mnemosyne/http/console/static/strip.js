@@ -1,7 +1,7 @@
 // The strip: a chart with bars for the number of memories over time. A person selects a period by dragging. The chart
 // has fixed coordinates that the browser stretches, so a change of width needs no redrawing.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { axisLabels, bucketEnd, bucketLabel, coarsen, fillBuckets, filtersOfSelection } from "./buckets.js";
+import { axisLabels, bucketEnd, bucketLabel, coarsen, fillBuckets, filtersOfSelection, midnight } from "./buckets.js";
 import { LoadProblem, useAction } from "./components.js";
 import { call } from "./mcp.js";
 import { memories as countMemories } from "./text.js";
@@ -12,6 +12,7 @@ const HEIGHT = 48;
 const GAP = 0.15; // gap between bars, as a share of the width of a bar
 const MOST_BAR = 42;
 const MOST_BARS = 120;
+const NARROW = 0.01; // share of the width of the chart that is too narrow to show a selected period
 
 // Functions that convert values for the chart:
 //   x       the horizontal coordinate of a time
@@ -27,12 +28,25 @@ export function scales(buckets, per) {
   return { x, timeOf, height, start, end };
 }
 
+// Whether a selected period is too narrow to be seen in the chart, for example if a memory is of the year 1.
+export function isTooNarrow({ per, buckets }, { after, before }) {
+  if (!buckets.length || !(after || before)) return false;
+  const [start, end] = [midnight(buckets[0].start), bucketEnd(midnight(buckets.at(-1).start), per)];
+  const [from, until] = [after ? Date.parse(after) : start, before ? Date.parse(before) : end];
+  return Math.min(until, end) - Math.max(from, start) < NARROW * (end - start);
+}
+
 // The chart of the number of memories over time. `filters` are the filters of the page, without the time. `selection`
-// is the selected period: `after` and `before`.
+// is the selected period: `after` and `before`. If this period is too narrow, the chart shows only the period.
 export function Strip({ filters, selection, onSelect }) {
-  const counting = useAction(() => call("memory_timeline", { ...filters, timezone: ZONE }));
+  const count = (period) => call("memory_timeline", { ...filters, ...period, timezone: ZONE });
+  const counting = useAction(() => count());
+  const zooming = useAction(({ after, before }) => count({ ...(after && { after }), ...(before && { before }) }));
   useEffect(() => void counting.run(), [JSON.stringify(filters)]);
-  const timeline = counting.done && coarsen(counting.done, MOST_BARS);
+  const isNarrow = Boolean(counting.done) && isTooNarrow(counting.done, selection);
+  useEffect(() => { if (isNarrow) zooming.run(selection); }, [isNarrow, selection.after, selection.before]);
+  const shown = isNarrow && zooming.done?.buckets.length > 1 ? zooming.done : counting.done;
+  const timeline = shown && coarsen(shown, MOST_BARS);
   if (counting.error) return html`<${LoadProblem} error=${counting.error} onRetry=${() => counting.run()} isPart />`;
   if (!timeline || timeline.buckets.length < 2) return null;
   const suffix = filters.include_superseded ? ", replaced ones included" : "";
