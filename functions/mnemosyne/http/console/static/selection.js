@@ -56,6 +56,18 @@ function useRows({ at, picks, setAt, pick }) {
   };
 }
 
+// After a deletion, focus the row at the place of the deleted one. This row is not yet `at`, so that Delete, pressed
+// twice, deletes one row. The result is a reference to a flag, which is set before the deletion.
+function useFocusAfterDeletion(list, place, count) {
+  const isDeletion = useRef(false);
+  useLayoutEffect(() => {
+    const rows = isDeletion.current && list.current ? rowsOf(list.current) : [];
+    rows[Math.min(place.current, rows.length - 1)]?.querySelector(".row-link").focus({ preventScroll: true });
+    isDeletion.current = false;
+  }, [count]);
+  return isDeletion;
+}
+
 // Let a person move through a list and pick rows, with keys or the mouse, to tag or delete the picked memories. `items`
 // are the memories of the list, in the order of the page. `onTagged` is called with the ids of changed memories, the
 // added tags and the removed tags.
@@ -68,7 +80,7 @@ export function useSelection({ items, may, onTagged }) {
   const place = useRef(0); // where the row `at` is, or was before its deletion
   if (ids.includes(at)) place.current = ids.indexOf(at);
   const selection = items.filter(({ id }) => picks.has(id));
-  const isDeletion = useRef(false); // whether the rows of a deletion are about to disappear
+  const isDeletion = useFocusAfterDeletion(list, place, ids.length);
   const remove = (memories) => {
     clear();
     isDeletion.current = at !== null;
@@ -84,10 +96,6 @@ export function useSelection({ items, may, onTagged }) {
     row.querySelector(".row-link").focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   };
-  useLayoutEffect(() => {
-    if (isDeletion.current && list.current) move(0);
-    isDeletion.current = false;
-  }, [ids.length]);
   const current = selection.length ? selection : items.filter(({ id }) => id === at);
   useKeys({
     j: () => move(1),
@@ -106,6 +114,6 @@ export function useSelection({ items, may, onTagged }) {
   useEffect(() => () => bulkBar.set(null), []);
   const dialog = isTagging && html`<${TagDialog} memories=${selection} may=${may} onClose=${() => setIsTagging(false)}
     onTagged=${onTagged} onDone=${clear} />`;
-  const rowOf = useRows({ at, picks, setAt, pick });
+  const rowOf = useRows({ at, picks, setAt: (id) => isDeletion.current || setAt(id), pick });
   return { list, rowOf, dialog, isPicking, setIsPicking };
 }
