@@ -85,11 +85,13 @@ BEGIN
         RETURN '{}';
     END IF;
     RETURN ARRAY(
-        SELECT lower(m[1] || m[2]) FROM regexp_matches(plain, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g') AS m
+        SELECT lower(m[1] || m[2])
+        FROM (SELECT DISTINCT regexp_matches(plain, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g')) AS pair (m)
         WHERE ts_lexize('english_stem', lower(m[2])) <> '{}' OR lower(m[2]) IN ('am', 'm', 's')
     ) || ARRAY(
-        SELECT lower(m[1] || m[2])
-        FROM regexp_matches(plain, '\m([[:alpha:]]*[[:upper:]][[:alpha:]]*) (\d+(?:\.\d+)*)\M(?![-./:]\d)', 'g') AS m
+        SELECT lower(m[1] || m[2]) FROM (
+            SELECT DISTINCT regexp_matches(plain, '\m([[:alpha:]]*[[:upper:]][[:alpha:]]*) (\d+(?:\.\d+)*)\M(?![-./:]\d)', 'g')
+        ) AS pair (m)
         WHERE ts_lexize('english_stem', lower(m[1])) <> '{}'
     ) || ARRAY(
         SELECT regexp_replace(m[1], '\D', '', 'g')
@@ -137,9 +139,11 @@ BEGIN
     SELECT DISTINCT s.spelling, s.parts FROM (
         SELECT joined(without_accents(w.word)), lower(w.parts) FROM word w WHERE w.parts ~ ' ' AND w.word !~ '^[^[:alpha:]]+$'
         UNION ALL
-        SELECT w.word || next.word, w.word || ' ' || next.word FROM word w JOIN word next ON next.number = w.number + 1
-        WHERE (w.word ~ '^\d+(\.\d+)?$' AND next.word ~ '^[[:alpha:]]{1,4}$')
-            OR (w.word ~ '^[[:alpha:]]+$' AND next.word ~ '^\d+(\.\d+)*$')
+        SELECT w.word || w.next, w.word || ' ' || w.next FROM (
+            SELECT u.word, lead(u.word) OVER (ORDER BY u.number) AS next FROM word u
+        ) AS w
+        WHERE (w.word ~ '^\d+(\.\d+)?$' AND w.next ~ '^[[:alpha:]]{1,4}$')
+            OR (w.word ~ '^[[:alpha:]]+$' AND w.next ~ '^\d+(\.\d+)*$')
         UNION ALL
         SELECT regexp_replace(phone.match[1], '\D', '', 'g'), regexp_replace(phone.match[1], '[ ()./-]+', ' ', 'g')
         FROM regexp_matches(p_query, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS phone (match)

@@ -57,20 +57,29 @@ DECLARE
     marked jsonb := '[]';
     memory jsonb;
     memory_language text;
-    stemmed_language text;  -- the memory language for which the query's words were stemmed
+    spelled text[] := ARRAY(SELECT s.spelling FROM spellings(p_query) AS s);
+    -- The languages of the memories until now, and for each language the words of the query in a text without and with
+    -- accents.
+    languages text[] := '{}';
+    plain_words tsvector[] := '{}';
+    accented_words tsvector[] := '{}';
     plain tsvector;
     accented tsvector;
 BEGIN
     FOR memory IN SELECT value FROM jsonb_array_elements(p_memories) LOOP
         memory_language := text_language((SELECT string_agg(text, ' ') FROM jsonb_array_elements_text(memory) AS text));
-        IF plain IS NULL OR memory_language IS DISTINCT FROM stemmed_language THEN
-            stemmed_language := memory_language;
+        plain := plain_words[array_position(languages, coalesce(memory_language, 'und'))];
+        accented := accented_words[array_position(languages, coalesce(memory_language, 'und'))];
+        IF plain IS NULL THEN
             plain := merge_words(merge_words(stemmed_words(p_query, query_language), stemmed_words(p_query, memory_language)),
                 array_to_tsvector(ARRAY(
-                    SELECT unnest(stem_of_spelling(s.spelling, stem_dictionary(language))) FROM spellings(p_query) AS s
+                    SELECT unnest(stem_of_spelling(spelling, stem_dictionary(language))) FROM unnest(spelled) AS spelling
                     CROSS JOIN unnest(ARRAY[query_language, memory_language, 'und']) AS language)));
             accented := merge_words(plain, merge_words(simple_words(split_characters(p_query), stemmer(query_language)),
                 simple_words(split_characters(p_query), stemmer(memory_language))));
+            languages := languages || coalesce(memory_language, 'und');
+            plain_words := plain_words || plain;
+            accented_words := accented_words || accented;
         END IF;
         marked := marked || jsonb_build_array((
             SELECT jsonb_agg(CASE WHEN plain = '' THEN '[]' ELSE (
