@@ -246,7 +246,7 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_searched_a
 def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     use_key(fresh, "mnk_wrong")
-    shows(fresh, "the key is not known")
+    shows(fresh, "the key is unknown")
     use_key(fresh, make_key(guarded, "read"))
     find(fresh, "#query")
 

@@ -145,6 +145,6 @@ def test_a_move_ends_although_memories_are_stored_as_fast_as_they_are_moved(
     _store_more(store, 10_000, STRAGGLERS + 10)
     move = _BusyMove(owner, store, rounds)
     move.begin()
-    with nullcontext() if moves else pytest.raises(Unavailable, match="as fast as they are embedded again"):
+    with nullcontext() if moves else pytest.raises(Unavailable, match="as fast as old ones are embedded"):
         _embed_and_switch(LocalOperations(_Moving(move)), {"model": OTHER.model, "dimension": 128}, move.missing(), 40)
     assert (read_embedding_space(owner).model == OTHER.model) is moves

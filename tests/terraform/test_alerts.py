@@ -274,7 +274,10 @@ def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers
     assert alert not in [threshold["display_name"] for threshold in own_monitoring.thresholds]
 
 
-ALWAYS_AT_MAXIMUM = [{"max_instances": {"mcp": 1, "ingest": 1, "dead_letter": 1}}, {"mcp_min_instances": 5}]
+ALWAYS_AT_MAXIMUM = [
+    {"max_instances": {"mcp": 1, "ingest": 1, "dead_letter": 1}},
+    pytest.param({"mcp_min_instances": 5}, marks=pytest.mark.nightly),
+]
 
 
 @pytest.mark.parametrize("variables", ALWAYS_AT_MAXIMUM, ids=lambda variables: ",".join(variables))
@@ -309,7 +312,16 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
     assert f'metric.labels.check_id = "{check["uptime_check_id"]}"' in alert
 
 
-@pytest.mark.parametrize("channel", ["ada@example.com", "notificationChannels/1", "projects/p/notificationChannels/x"])
+@pytest.mark.parametrize(
+    "channel",
+    [
+        "notificationChannels/1",
+        *(
+            pytest.param(name, marks=pytest.mark.nightly)
+            for name in ("ada@example.com", "projects/p/notificationChannels/x")
+        ),
+    ],
+)
 def test_an_invalid_name_of_a_notification_channel_is_refused(empty: Workspace, channel: str) -> None:
     planned = empty.plan(notification_channels=[channel])
     assert planned.status == 1

@@ -199,6 +199,7 @@ def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_delete
     assert list(changed.values()) == [["create", "delete"]]
 
 
+@pytest.mark.nightly  # two applies of everything
 def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_keys_are_destroyed(
     complete: Applied,
 ) -> None:

@@ -94,7 +94,7 @@ def test_an_upgrade_changes_functions_after_its_migration_and_keeps_a_rollback(d
     "variables",
     [
         {"embedding_model": "gemini-embedding-001"},
-        {"owner_password_version": 2},
+        pytest.param({"owner_password_version": 2}, marks=pytest.mark.nightly),
         pytest.param({"embedding_location": "europe-west4"}, marks=pytest.mark.nightly),
         pytest.param(
             {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]},

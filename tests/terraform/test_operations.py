@@ -46,7 +46,9 @@ def test_a_lost_database_is_replaced_under_another_name_without_editing_the_stat
     assert deployed.plan(database_instance_name="mnemosyne-restored").status == 0
 
 
-@pytest.mark.parametrize("lost", ["google_sql_database_instance", "google_sql_user"])
+@pytest.mark.parametrize(
+    "lost", ["google_sql_database_instance", pytest.param("google_sql_user", marks=pytest.mark.nightly)]
+)
 def test_the_secret_gets_the_password_of_an_owner_that_is_created_again(deployed: Workspace, lost: str) -> None:
     """Otherwise the migration of the same apply would fail with "password authentication failed"."""
     name = "mnemosyne-owner" if lost == "google_sql_user" else deployed.values()[f"{lost}.this"]["name"]

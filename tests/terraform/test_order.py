@@ -184,7 +184,7 @@ def test_each_service_agent_that_is_created_gets_its_role(complete: Applied) -> 
     ("variable", "secret", "function"),
     [
         ("oauth_client_secret_version", "oauth_client[0]", 'serving["auth"]'),
-        ("owner_password_version", "owner_password", "migrate"),
+        pytest.param("owner_password_version", "owner_password", "migrate", marks=pytest.mark.nightly),
     ],
 )
 def test_the_version_of_a_secret_is_destroyed_after_a_function_uses_the_next_version(
