@@ -2,26 +2,31 @@
 
 import json
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from mnemosyne.adapters.database.audit import AuditLog
 from mnemosyne.adapters.database.audit_trail import BATCH, WAITING, AuditTrail
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.app import operations
+from mnemosyne.app.operations.dead_letters import RedriveDeadLetters
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.audit import ACCESS, ids_of
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MnemosyneError, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from tests.database_errors import is_denied
-from tests.fakes import FakeServices
+from tests.fakes import NOW, FakeServices
 from tests.memories import store_content
 
 KEY = "abcdefghijkl"
@@ -77,6 +82,10 @@ def _events(owner: Connection) -> list[dict[str, Any]]:
     return [row.by_name for row in rows]
 
 
+def _logged(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
+    return [record.fields for record in caplog.records if record.msg == event]  # type: ignore[attr-defined]
+
+
 def test_a_read_is_recorded_with_the_ids_that_it_returned(
     owner: Connection, store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
@@ -125,6 +134,62 @@ def test_a_published_memory_is_recorded_with_its_request_id(
     (event,) = _events(owner)
     assert event["ids"] == [result.structured_content["request_id"]]
     assert "canary" not in json.dumps(_events(owner))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("forget_memories", {"all": True}), ("drop_dead_letters", {"all": True, "dry_run": True})]
+)
+def test_a_dry_run_is_not_recorded_as_a_change(
+    owner: Connection,
+    store: MemoryStore,
+    trail: AuditTrail,
+    tool: Callable[..., Any],
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    arguments: Any,
+) -> None:
+    store_content(store, "tea")
+    with caplog.at_level("INFO"):
+        tool(name, **arguments)
+    trail.flush()
+    assert [(event["action"], event["outcome"]) for event in _events(owner)] == [(name, "dry_run")]
+    assert _logged(caplog, "audit") == []
+    (called,) = _logged(caplog, "tool_called")
+    assert (called["principal"], called["client"], called["outcome"]) == (ADA.id, "lost", "dry_run")
+
+
+def test_a_dry_run_of_redrive_is_not_recorded_as_a_redrive(owner: Connection, store: MemoryStore) -> None:
+    store.store_dead_letter(DeadLetter(message_id="7", data=b"x", attributes={}, cause="no", dead_lettered_at=NOW))
+    operator: Any = SimpleNamespace(
+        memories_of=lambda _: store, queue=FakeServices().queue, audit=AuditLog(lambda: nullcontext(owner))
+    )
+    operation = RedriveDeadLetters(namespace="ns", message_ids=["7"], now=True, dry_run=True)
+    operations.run(operation, operator, "google:ada@example.com")
+    assert [(event["action"], event["outcome"]) for event in _events(owner)] == [("redrive", "dry_run")]
+
+
+def test_the_log_of_a_forgetting_names_the_forgetting(
+    store: MemoryStore, trail: AuditTrail, tool: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    store_content(store, "tea")
+    token = tool("forget_memories", all=True).structured_content["token"]
+    with caplog.at_level("INFO"):
+        answer = tool("forget_memories", all=True, token=token).structured_content
+    trail.flush()  # so that the thread of the trail does not write into the database of a later test
+    (event,) = _logged(caplog, "audit")
+    assert (event["action"], event["outcome"]) == ("forget_memories", "done")
+    assert event["forgetting"] == answer["forgetting_id"]
+
+
+def test_a_call_of_list_audit_is_recorded_and_is_not_logged_as_a_change(
+    owner: Connection, trail: AuditTrail, tool: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        tool("list_audit")
+    trail.flush()
+    assert [event["action"] for event in _events(owner)] == ["list_audit"]
+    assert _logged(caplog, "audit") == []
+    assert [event["principal"] for event in _logged(caplog, "tool_called")] == [ADA.id]
 
 
 def test_contents_and_queries_are_not_recorded(

@@ -32,8 +32,11 @@ from mnemosyne.ports.services import Services
 
 log = EventLog(__name__)
 
-AUDITED = ("id", "ids", "message_id", "request_id", "request_ids")
-"""Fields of a tool's result that are copied to the log event `audit`, which is logged for each change."""
+AUDITED = {name: name for name in ("id", "ids", "message_id", "request_id", "request_ids")} | {
+    "forgetting_id": "forgetting"
+}
+"""Fields of a tool's result that are copied to the log event `audit`, with their names in this event. The event is
+logged for each change."""
 DEPRECATED_META = "mnemosyne/deprecated"
 
 
@@ -48,7 +51,7 @@ def call(
     with audit.action(principal, tool.name) as action:
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
-    if outcome == "done" and tool.scope is not Scope.READ:
+    if outcome == "done" and not tool.read_only:
         caller = {}  # this event need not name the caller, because the event `audit` of the same call does
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
@@ -80,7 +83,9 @@ def _run(
             reply = tool.run(parsed_arguments, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _handle_error(exc, tool, principal)
-    if tool.scope is not Scope.READ:
+    if reply.is_dry_run:
+        return "dry_run", success(reply)
+    if not tool.read_only:
         _log_change(tool, reply, principal)
     return "done", success(reply)
 
@@ -90,7 +95,7 @@ def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tu
     about = {"tool": tool.name, "namespace": principal.namespace}
     if isinstance(error, UncertainCommit | PartialChange):
         log.fault("tool_uncertain", error, **about)
-        if tool.scope is not Scope.READ:
+        if not tool.read_only:
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}
             log.info("audit", action=tool.name, **about, outcome="uncertain")
         text = error.cause if isinstance(error, PartialChange) else error
@@ -140,7 +145,7 @@ def _caller_text(error: ServiceError, tool: Tool[Any]) -> str:
 def _log_change(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
     """Log the caller of a change and the ids in its result, without contents."""
     result = reply.result.model_dump(mode="json")
-    ids = {name: result[name] for name in AUDITED if name in result}
+    ids = {logged: result[name] for name, logged in AUDITED.items() if name in result}
     about = audit.logged_caller(principal) | {"namespace": principal.namespace}
     log.info("audit", action=tool.name, **about, outcome="done", **ids)
 

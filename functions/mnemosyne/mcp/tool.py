@@ -78,6 +78,8 @@ class Reply:
     """Whether the text can contain text that somebody stored: contents, titles, tags, or errors that quote them. If so,
     a notice to the model follows the text. False for texts of the server, and for texts that contain their own
     notice."""
+    is_dry_run: bool = False
+    """Whether the call only showed what a call of a tool that changes something would do."""
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]

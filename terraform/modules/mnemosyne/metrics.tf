@@ -21,7 +21,7 @@ locals {
   ]
   event_labels = {
     event   = { extractor = "EXTRACT(jsonPayload.event)", description = "Name of the log event." }
-    outcome = { extractor = "EXTRACT(jsonPayload.outcome)", description = "Outcome of tool_called (done, refused, uncertain, unavailable, misconfigured, crashed) and of audit." }
+    outcome = { extractor = "EXTRACT(jsonPayload.outcome)", description = "Outcome of tool_called (done, dry_run, refused, uncertain, unavailable, misconfigured, crashed) and of audit." }
     tool    = { extractor = "EXTRACT(jsonPayload.tool)", description = "Tool of tool_called." }
     state   = { extractor = "EXTRACT(jsonPayload.state)", description = "State of ingest_outcome." }
     cause   = { extractor = "EXTRACT(jsonPayload.cause)", description = "Cause of a fault, without ids." }

@@ -67,19 +67,20 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
     if not operation.is_recorded(answer):
         return answer
     about = {name: value for name, value in operation.audit_fields(answer).items() if value is not None}
-    log.info("audit", action=operation.action, principal=caller, outcome="done", **about)
+    outcome = "dry_run" if about.pop("dry_run", False) else "done"
+    log.info("audit", action=operation.action, principal=caller, outcome=outcome, **about)
     if not action.recorded:
-        _record(operator, action, about)
+        _record(operator, action, about, outcome)
     return answer
 
 
-def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any]) -> None:
+def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any], outcome: str) -> None:
     """Record an operation in the audit trail. Called if the operation's own transaction has not recorded it."""
     ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):
         ids += about.get(name, [])
     fields = {"namespace": about.get("namespace"), "ids": ids, "count": about.get("count", len(ids))}
-    record(operator.audit, {**action.columns, **fields, "outcome": "done"})
+    record(operator.audit, {**action.columns, **fields, "outcome": outcome})
 
 
 def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:

@@ -138,4 +138,5 @@ def _preview(
             window=Window.of(window, arguments.timezone) if window else None,
         ),
         has_stored_text=bool(preview.page or preview.holds),
+        is_dry_run=True,
     )

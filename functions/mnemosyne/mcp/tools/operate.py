@@ -252,6 +252,6 @@ def drop_dead_letters(arguments: DropArguments, principal: Principal, services: 
         raise InvalidRequest("give message_ids, cause or older_than_days, or all=true without them")
     ids = services.memories_of(principal.namespace).dead_letter_ids(choice)
     if arguments.dry_run:
-        return Reply(DropResult(dropped=0, would_drop=len(ids)), has_stored_text=False)
+        return Reply(DropResult(dropped=0, would_drop=len(ids)), has_stored_text=False, is_dry_run=True)
     dropped = services.memories_of(principal.namespace).drop_dead_letters(ids)
     return Reply(DropResult(dropped=dropped, would_drop=0), has_stored_text=False)

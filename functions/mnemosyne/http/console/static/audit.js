@@ -76,12 +76,14 @@ function Event({ event, filters, may }) {
     <td><a href=${auditAddress({ ...filters, action })}>${action}</a></td>
     <td class="sub wide from" title=${client}>${client === who ? "" : client}</td>
     <td class="num sub"><${Time} at=${at} /></td>
-    <td><${State} state=${outcome === "done" ? "stored" : "failed"}>${outcomeName(outcome)}</></td>
+    <td><${State} state=${STATES[outcome] ?? "failed"}>${outcomeName(outcome)}</></td>
     <td class="num sub wide">${count > 0 && number(count)}</td>
     <td class="sub"><${Ids} event=${event} may=${may} /></td></tr>`;
 }
 
-const outcomeName = (outcome) => outcome.charAt(0).toUpperCase() + outcome.slice(1);
+// The state whose colour and icon an outcome has. Other outcomes are faults.
+const STATES = { done: "stored", dry_run: "dry_run" };
+const outcomeName = (outcome) => outcome.charAt(0).toUpperCase() + outcome.slice(1).replace("_", " ");
 
 // The ids of an event. An id of a memory that exists is a link.
 function Ids({ event: { ids, memories }, may }) {
