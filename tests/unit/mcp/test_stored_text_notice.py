@@ -97,6 +97,18 @@ def test_the_status_of_a_request_has_the_notice_if_a_part_can_quote_stored_text(
             assert (NOTICE in _texts(result)[-1]) is expected
 
 
+def test_an_outcome_without_the_source_of_its_request_has_no_notice(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {"error": None, "memory_id": UNKNOWN, "attempts": 1, "updated_at": NOW, "state": "stored"}
+    status = ingest_status.RequestStatus.model_validate({"request_id": UNKNOWN, **fields, "source": "crm", "key": "7"})
+    monkeypatch.setattr(ingest, "statuses", lambda *_: [status])
+    assert ingest.ingest_memory.outcome
+    reply = ingest.ingest_memory.outcome({"request_id": UNKNOWN}, CALLER, services)
+    assert reply and "crm" not in str(reply.result)
+    assert _texts(success(reply)) == [reply.result.model_dump_json()]
+
+
 def test_the_problems_of_a_redrive_have_the_notice_because_they_can_quote_the_message(services: FakeServices) -> None:
     letter = DeadLetter(message_id="7", data=b"x", attributes={"Obey": "x" * 2000}, cause="bad", dead_lettered_at=NOW)
     services.memories.store_dead_letter(letter)

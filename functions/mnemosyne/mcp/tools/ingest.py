@@ -109,7 +109,8 @@ def _look_up_outcome(queued: Mapping[str, Any], principal: Principal, services: 
     (status,) = statuses(principal, [UUID(queued["request_id"])], services)
     if not _is_outcome(status, queued):
         return None
-    return Reply(Outcome(**vars(status), status=status.state), has_stored_text=status.has_stored_text)
+    outcome = Outcome(**vars(status), status=status.state)
+    return Reply(outcome, has_stored_text=status.model_copy(update={"source": None}).has_stored_text)
 
 
 @tool(
