@@ -11,6 +11,7 @@ import pytest
 from mnemosyne.adapters.database import retention
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.retention import Retention
+from mnemosyne.app import operations
 from mnemosyne.app.operations.retention import (
     ApplyRetention,
     ClearRetention,
@@ -352,6 +353,47 @@ def test_lifetimes_for_all_namespaces_do_not_change_namespaces_with_their_own(
         ("", 86_400, None),
         ("ns", None, 86_400 * 365),
     ]
+
+
+def _lifetimes(system: LocalSystem) -> dict[str, tuple[int | None, int | None]]:
+    listed = system.run(ListRetention())["namespaces"]
+    return {row["namespace"]: (row["default"], row["maximum"]) for row in listed}
+
+
+def test_a_lifetime_that_is_not_given_does_not_change(system: LocalSystem) -> None:
+    system.run(SetRetention(namespace="ns", default=90))
+    system.run(SetRetention(namespace="ns", maximum=100))
+    assert _lifetimes(system) == {"ns": (90, 100)}
+    system.run(SetRetention(namespace="ns", default="none"))
+    assert _lifetimes(system) == {"ns": (None, 100)}
+
+
+def test_a_namespace_keeps_the_lifetime_of_all_namespaces_that_is_not_given(system: LocalSystem) -> None:
+    system.run(SetRetention(default=90))
+    system.run(SetRetention(namespace="ns", maximum=100))
+    assert _lifetimes(system) == {"": (90, None), "ns": (90, 100)}
+
+
+def test_the_log_has_the_lifetimes_that_a_namespace_has_after_a_change(
+    shared_database: SharedDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    lifetimes: list[dict[str, Any]] = [{"default": 90}, {"maximum": 100}, {"default": "none"}]
+    operator: Any = OwnerStores(shared_database.connect_as_owner)
+    with caplog.at_level("INFO"):
+        for changed in lifetimes:
+            operations.run(SetRetention(namespace="ns", **changed), operator, "ada")
+    events = [record.fields for record in caplog.records if record.msg == "audit"]  # type: ignore[attr-defined]
+    assert [(event["default"], event["maximum"]) for event in events] == [(90, "none"), (90, 100), ("none", 100)]
+
+
+def test_new_lifetimes_that_are_checked_first_include_the_lifetime_that_is_not_given(
+    services: FakeServices, system: LocalSystem, shared_database: SharedDatabase
+) -> None:
+    store_content(services.memories, "oolong")
+    system.run(SetRetention(namespace="ns", default=86_400))
+    shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '2 days'")
+    assert system.run(PreviewRetention(namespace="ns", maximum=86_400 * 9)) == {"expired": 1}
+    assert system.run(PreviewRetention(namespace="ns", default="none", maximum=86_400 * 9)) == {"expired": 0}
 
 
 def test_a_namespace_is_listed_with_the_lifetimes_that_apply_to_it(services: FakeServices, system: LocalSystem) -> None:

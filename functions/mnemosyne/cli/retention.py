@@ -2,7 +2,7 @@
 
 import json
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -23,9 +23,13 @@ from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.plurals import quantity
 
 DAY = 86_400
+_Lifetime = int | Literal["none"]
+"""Seconds; "none" removes a lifetime."""
 
 
-def _lifetime(value: str) -> int:
+def _lifetime(value: str) -> _Lifetime:
+    if value == "none":
+        return "none"
     seconds = duration(value)
     if not 1 <= seconds <= LONGEST.total_seconds():
         raise click.BadParameter(f"must be between 1m and {LONGEST.days}d, got {value!r}")
@@ -61,10 +65,10 @@ def list_(as_json: bool, **target_values: Any) -> None:
 @click.option("--maximum", type=_lifetime, metavar="365d", help="Longest lifetime of every memory.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
 @target(DATA_DIR, PROJECT)
-def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **target_values: Any) -> None:
+def set_(namespace: str, default: _Lifetime | None, maximum: _Lifetime | None, yes: bool, **target_values: Any) -> None:
     """Set the default and the maximum lifetime, for new and for stored memories.
 
-    If only one of the two options is given, the other lifetime is removed. A lifetime is counted from the last time at
+    A lifetime that is not given does not change, and `none` removes it. A lifetime is counted from the last time at
     which the content of the memory was sent.
     """
     if default is None and maximum is None:

@@ -14,6 +14,7 @@ from mnemosyne.errors import InvalidRequest
     "command",
     [
         "retention set --maximum 30d --yes",
+        "retention set --default none",
         "retention clear",
         "quota set --memories 10",
         "change-feed on --contents",

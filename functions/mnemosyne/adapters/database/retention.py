@@ -27,6 +27,11 @@ FULL JOIN expiring e USING (namespace)
 LEFT JOIN (SELECT default_lifetime, maximum_lifetime FROM retention WHERE namespace = '') AS everybody ON true
 ORDER BY namespace
 """
+# In every collation, the empty name sorts first.
+_CURRENT: Final = """
+SELECT default_lifetime AS "default", maximum_lifetime AS maximum FROM retention
+WHERE namespace IN (:namespace, '') ORDER BY namespace DESC LIMIT 1
+"""
 _SET: Final = """
 INSERT INTO retention (namespace, default_lifetime, maximum_lifetime)
 VALUES (:namespace, CAST(:default AS bigint), CAST(:maximum AS bigint))
@@ -66,6 +71,11 @@ class Retention(OwnerStore):
         lifetimes.
         """
         return [NamespaceRetention(**row.by_name) for row in self._run(_LIST)]
+
+    def lifetimes(self, namespace: str) -> tuple[int | None, int | None]:
+        """Return the default and the maximum lifetime that apply to a namespace, in seconds."""
+        rows = self._run(_CURRENT, namespace=namespace)
+        return (rows[0]["default"], rows[0]["maximum"]) if rows else (None, None)
 
     def set(self, namespace: str, default: int | None, maximum: int | None) -> None:
         """Set the lifetimes of a namespace. The empty name means all namespaces without their own lifetimes."""

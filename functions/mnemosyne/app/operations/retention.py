@@ -1,7 +1,7 @@
 """Operations on the lifetimes of a namespace's memories: the default and the maximum time until they expire."""
 
 import time
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,8 @@ from mnemosyne.errors import NotFound
 SECONDS: Final = 30.0
 """Seconds after which an operation ends its page early. The caller continues with the next page."""
 Seconds = Annotated[int, Field(ge=1, le=int(LONGEST.total_seconds()))]
+NewLifetime = Seconds | Literal["none"] | None
+"""A new lifetime in seconds; "none" removes the lifetime, and None does not change it."""
 
 
 class ListRetention(Operation):
@@ -34,8 +36,8 @@ class PreviewRetention(Operation):
     as_owner = True
 
     namespace: Namespace = ""
-    default: Seconds | None = None
-    maximum: Seconds | None = None
+    default: NewLifetime = None
+    maximum: NewLifetime = None
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
@@ -44,7 +46,12 @@ class PreviewRetention(Operation):
         return self
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        return {"expired": operator.retention.count_expired(self.namespace, self.default, self.maximum)}
+        return {"expired": operator.retention.count_expired(self.namespace, *self._new_lifetimes(operator))}
+
+    def _new_lifetimes(self, operator: SystemOperator) -> list[int | None]:
+        """Return the default and the maximum lifetime that the namespace would have."""
+        pairs = zip((self.default, self.maximum), operator.retention.lifetimes(self.namespace), strict=True)
+        return [current if new is None else None if new == "none" else new for new, current in pairs]
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return self.model_dump()
@@ -60,8 +67,12 @@ class SetRetention(PreviewRetention):
     changes = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        operator.retention.set(self.namespace, self.default, self.maximum)
-        return {"namespace": self.namespace}
+        default, maximum = self._new_lifetimes(operator)
+        operator.retention.set(self.namespace, default, maximum)
+        return {"namespace": self.namespace, "default": default, "maximum": maximum}
+
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
+        return {name: "none" if value is None else value for name, value in answer.items()}
 
 
 class ClearRetention(Operation):
