@@ -35,10 +35,16 @@ def test_without_memories_to_recall_the_output_is_empty(services: FakeServices) 
     assert _hook(services, prompt="green tea", session="claude-code:1") == {}
 
 
-@pytest.mark.parametrize("prompt", ["", "  ", "yes", "/clear"])
+@pytest.mark.parametrize("prompt", ["", "  ", "yes", "/clear", "„yes“", "Été", "да", "茶"])
 def test_a_prompt_of_one_word_recalls_no_memories(services: FakeServices, prompt: str) -> None:
-    store_contents(services.memories, "yes, let us go on and clear the table")
+    store_contents(services.memories, "yes, let us go on and clear the table", "été", "да", "茶")
     assert _hook(services, prompt=prompt) == {}
+
+
+@pytest.mark.parametrize("prompt", ["烏龍茶", "ชาอู่หลง", "ཇ་ག་པར"])
+def test_a_prompt_in_a_script_without_spaces_recalls_memories(services: FakeServices, prompt: str) -> None:
+    store_contents(services.memories, prompt)
+    assert _hook(services, prompt=prompt)
 
 
 def test_a_prompt_of_any_length_is_answered_within_the_character_budget(services: FakeServices) -> None:

@@ -5,6 +5,7 @@ output, and adds the text's field `hookSpecificOutput.additionalContext` to the 
 https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -14,6 +15,7 @@ from pydantic import Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.event_time import zone
+from mnemosyne.domain.matches import unseparated_parts
 from mnemosyne.domain.parsing import Input, Session, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery
@@ -37,7 +39,9 @@ CONSIDERED = 2 * RECALLED
 weak."""
 WORDS = 2
 """Minimum number of words of a prompt. Shorter prompts, such as "yes", "continue" and commands, are not searched
-for."""
+for. A prompt with two adjacent characters of a script without spaces can have several words."""
+_BETWEEN_WORDS = re.compile(r"[\s\u0f0b]+")
+"""Spaces, and the mark after a Tibetan syllable."""
 
 
 class HookArguments(Input):
@@ -77,7 +81,7 @@ class HookOutput(Result):
 def recall_for_hook(arguments: HookArguments, principal: Principal, services: Services) -> Reply:
     text = arguments.prompt.strip()[:QUERY_LENGTH]
     zone(arguments.timezone)
-    if text.isascii() and len(text.split()) < WORDS:
+    if len(_BETWEEN_WORDS.split(text)) < WORDS and not unseparated_parts(text):
         return Reply(HookOutput(), has_stored_text=False)
     query = SearchQuery(
         query=text,
