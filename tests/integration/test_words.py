@@ -168,6 +168,21 @@ def test_no_memory_lacks_a_name_if_the_query_has_none_or_is_in_german(
     assert _lacking(memories, _store(memories, content), query, by_meaning=True) == {content: False}
 
 
+@pytest.mark.parametrize(("query", "content", "lacks"), [
+    ("What is Hugo's shoe size?", "The shoe size of Leo is 34", True),
+    ("Which desk does Marta Keller have?", "the desk of Marta Novak is at the window", True),
+    ("Quelle est la pointure de Hugo ?", "La pointure de Marta est 34", True),
+    ("¿Cuál es el número de zapato de Hugo?", "El número de zapato de Marta es el 34", True),
+    ("Was ist die Schuhgröße von Hugo?", "die Schuhgröße ist 34", False),
+    ("Schreibtisch Marta Lampe", "der Schreibtisch ist am Fenster", False),
+])  # fmt: skip
+def test_german_memories_make_names_uncertain_only_if_the_query_may_be_in_german(
+    memories: MemoryStore, query: str, content: str, lacks: bool
+) -> None:
+    namespace = _store(memories, content, "Wir haben gestern den neuen Tisch für das Büro gekauft.", "something else")
+    assert _lacking(memories, namespace, query, by_meaning=True)[content] is lacks
+
+
 @pytest.mark.parametrize("ending", ["tonight", " ".join(["the drawing of a bridge needs more ink"] * 20)])
 def test_the_form_of_a_word_counts_in_passages_too(memories: MemoryStore, ending: str) -> None:
     contents = [f"we deployed the kettle {ending}", f"we deploy the kettle {ending}"]

@@ -122,9 +122,9 @@ $$;
 -- Other spellings are looked up for the words that they stand for (see spellings): for "6 kg", the key of "6kg" has a row
 -- with the place of "6" and a row with the place of "kg".
 --
--- p_names has words of the query that look like names (see the Python module query_names.py). If the query or at least
--- 1% of the sampled memories are in German, names without digits are ignored and not counted, because German
--- capitalises every noun.
+-- p_names has words of the query that look like names (see the Python module query_names.py). Names without digits are
+-- ignored and not counted if the query is in German, because German capitalises every noun. They are also ignored if
+-- the language of the query is not detected, and at least 1% of the sampled memories are in German.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
 RETURNS TABLE (
     key integer, share double precision, weight double precision, place bigint, word_weight double precision, name integer
@@ -176,7 +176,7 @@ BEGIN
         SELECT words || array_agg(s.word), factors || array_agg(s.factor), numbers || array_agg(s.number)
         INTO words, factors, numbers FROM spelled_words(p_query, stemming, words, numbers) AS s;
     END IF;
-    names := CASE WHEN 'de' = query_language OR 'de' = ANY (languages)
+    names := CASE WHEN 'de' = query_language OR (query_language IS NULL AND 'de' = ANY (languages))
         THEN ARRAY(SELECT n.name FROM unnest(p_names) AS n (name) WHERE n.name ~ '[0-9]') ELSE p_names END;
     RETURN QUERY
     WITH query_term AS (
