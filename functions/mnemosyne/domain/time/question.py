@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from mnemosyne.domain.time.calendar_spans import SEASONS
+from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, SEASONS
 from mnemosyne.domain.time.grammar import MatchBudget
 from mnemosyne.domain.time.last_phrases import is_end_of_something
 from mnemosyne.domain.time.vocabulary import LENGTH, MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
@@ -23,8 +23,9 @@ _CUES = {
 }  # fmt: skip
 # Every time expression contains one of these words or a digit.
 _TIME_WORDS = frozenset({
-    *_ALONE, *MONTHS, *WEEKDAYS, *SEASONS, *UNITS, "half", "night", "season", "weekend", "christmas", "easter",
-    "halloween", "juneteenth", "thanksgiving", "valentines", "valentine", "xmas",
+    *_ALONE, *MONTHS, *WEEKDAYS, *(f"{weekday}s" for weekday in WEEKDAYS), *PARTS_OF_DAY, *SEASONS, *UNITS, "half",
+    "season", "weekend", "weekends", "fortnight", "decade", "christmas", "easter", "halloween", "juneteenth",
+    "thanksgiving", "valentines", "valentine", "xmas",
 })  # fmt: skip
 _HAS_DIGIT = re.compile(r".*\d")
 _WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
@@ -131,13 +132,14 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
     """Return the time windows that a question names.
 
     A time without a year, such as "in March", means several windows: March of this year and of each of the nine years
-    before.
+    before. But "since March" and "before March" mean only the latest March.
     """
     budget = MatchBudget(QUESTION_MATCHES)
     if not (match := _find_time(question, now, timezone, budget)):
         return ()
     windows = [match.window]
-    if not _NAMED_PERIOD.search(match.expression.casefold()):
+    has_both_ends = match.window.after is not None and match.window.before is not None
+    if has_both_ends and not _NAMED_PERIOD.search(match.expression.casefold()):
         windows += _of_earlier_years(match.expression, now, timezone, budget)
     return tuple(dict.fromkeys(windows))
 

@@ -90,7 +90,7 @@ def _nearest_season(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.season(*grammar.calendar.season_at(first - timedelta(days=1)))
 
 
-@RULES.rule(rf"(?:(?P<which>last|previous|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
+@RULES.rule(rf"(?:at )?(?:(?P<which>last|previous|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
 def _holiday(grammar: Grammar, match: Match) -> Span | None:
     name = re.sub("['’.]", "", match["name"]).replace("-", " ")
     if holiday(name, 2000) is None or (match["which"] and match["year"]):
