@@ -7,7 +7,7 @@ from pydantic import Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
-from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, SearchMode, SearchQuery
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
@@ -58,6 +58,7 @@ def retrieve_memories(arguments: RetrieveArguments, principal: Principal, servic
         mode=SearchMode.HYBRID,
         filters=arguments.filters(span),
         limit=arguments.limit,
+        quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=() if span else named_times(arguments.query, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
         min_confidence=arguments.min_confidence,
