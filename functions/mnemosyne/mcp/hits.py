@@ -75,11 +75,27 @@ def whole_contents(memories: Sequence[SearchHit]) -> str:
 def passages(memories: Sequence[SearchHit], query: str) -> str:
     """Format a passage of each hit, and the hit's title if the passage does not contain the title.
 
-    A passage has at most 2,100 characters divided by the number of hits. This maximum is never below 210.
+    All passages together have at most 2,100 characters, or 210 characters for each hit if this is more.
     """
-    length = max(SHORTEST_PASSAGE, TEXT_CHARACTERS // max(1, len(memories)))
-    texts = ((hit, passage(_content_and_snippet(hit), query, length)) for hit in memories)
+    contents = [_content_and_snippet(hit) for hit in memories]
+    length = _longest_passage(list(map(len, contents)))
+    texts = ((hit, passage(content, query, length)) for hit, content in zip(memories, contents, strict=True))
     return "".join(_with_separator(hit, _with_title(hit, text)) for hit, text in texts) or NOTHING_FOUND
+
+
+def _longest_passage(lengths: list[int]) -> int:
+    """Return the length to which each longer content is cut, so that all together have at most TEXT_CHARACTERS.
+
+    Shorter contents are not cut. The longer contents share the remaining characters equally. The result is at least
+    SHORTEST_PASSAGE.
+    """
+    rest = TEXT_CHARACTERS
+    for index, length in enumerate(sorted(lengths)):
+        share = rest // (len(lengths) - index)
+        if length > share:
+            return max(SHORTEST_PASSAGE, share)
+        rest -= length
+    return TEXT_CHARACTERS
 
 
 def closer_hits(memories: Sequence[SearchHit], close: int, query: SearchQuery) -> str | None:

@@ -38,6 +38,34 @@ def test_each_of_many_hits_has_220_characters() -> None:
     assert len(hits.passages([_hit("word " * 2_000)] * 100, "x")) < 100 * 310
 
 
+@pytest.mark.parametrize(
+    ("lengths", "longest"),
+    [
+        ([50] * 9 + [5_000], 1_650),
+        ([5_000] + [100] * 4 + [5_000], 850),
+        ([1_000, 1_000], 1_000),
+        ([2_000, 50, 50], 2_000),
+        ([300, 300, 900, 900, 900], 500),
+        ([209] * 9 + [211], 211),
+        ([209] * 9 + [5_000], 219),
+        ([10] * 50 + [5_000] * 50, 210),
+        ([2_100] * 2, 1_050),
+        ([1, 5_000], 2_099),
+    ],
+)
+def test_long_contents_share_the_characters_that_short_ones_leave(lengths: list[int], longest: int) -> None:
+    text = hits.passages([_hit("é" * length, title="é") for length in lengths], "x")
+    shown = [line.removesuffix(" …") for line in text.split("\n")[1::2]]
+    assert [len(line) for line in shown] == [min(length, longest) for length in lengths]
+    assert sum(map(len, shown)) <= max(2_100, 210 * len(lengths))
+
+
+@pytest.mark.parametrize("answer", ["The code is 4711", "Der Code ist 4711", "コードは4711"])
+def test_a_long_content_among_short_ones_shows_an_answer_far_from_its_beginning(answer: str) -> None:
+    content = f"{'About the safe. ' * 60}{answer}.{' More text.' * 300}"
+    assert answer in hits.passages([_hit(f"The safe is in room {n}.") for n in range(9)] + [_hit(content)], "the safe")
+
+
 def test_a_passage_is_taken_from_the_place_of_the_query_in_the_content() -> None:
     content = f"{'beginning ' * 50}the zeppelin left at dawn{' end' * 500}"
     passage = hits.passage(content, "when did the ZEPPELIN leave?", 300)
