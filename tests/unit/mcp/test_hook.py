@@ -1,12 +1,13 @@
 """`recall_for_hook`: memories for a prompt, in the output format of a coding agent's hook."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from mnemosyne.mcp.tools import hook
-from tests.fakes import FakeServices
+from tests.fakes import NOW, FakeServices
 from tests.memories import rate, store_content, store_contents
 from tests.tools import call_tool, error_of, text_of
 
@@ -77,6 +78,41 @@ def test_a_weak_reply_is_kept_with_a_close_memory_of_its_session(services: FakeS
     context = _hook(services, prompt="When does the zeppelin leave?")["hookSpecificOutput"]["additionalContext"]
     assert "Friedrichshafen" in context
     assert ("Yes, in June" in context) is (session == "claude-code:0")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "day", "recalled"),
+    [
+        ("What did we decide yesterday?", 19, True),
+        ("Where were you on Monday?", 18, True),
+        ("summarise last week for me", 13, True),
+        ("What did I plan on 3 May?", 3, True),
+        ("Anything from the past month?", 1, True),
+        ("What did we decide yesterday?", 18, False),
+        ("summarise last week for me", 19, False),
+        ("summarise this year for me", 19, False),
+        ("What has happened since Monday?", 19, False),
+        ("What came before last week?", 3, False),
+        ("What did we decide?", 19, False),
+    ],
+)
+@pytest.mark.parametrize("minimum", ["related", "strong"])
+def test_a_weak_memory_of_the_days_that_the_prompt_names_is_recalled(
+    services: FakeServices, prompt: str, day: int, recalled: bool, minimum: str
+) -> None:
+    store_contents(services.memories, "Cars are fast", timestamp=datetime(2026, 5, day, 10, tzinfo=UTC))
+    assert bool(_hook(services, prompt=prompt, min_confidence=minimum)) is recalled
+
+
+def test_memories_of_a_named_day_do_not_hide_close_ones(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "CONSIDERED", 1)
+    monkeypatch.setattr(hook, "HYBRID_QUALITY_WEIGHT", 1.0)
+    store_contents(services.memories, "Shelf 7 holds the oolong.")
+    rate(services.memories, store_content(services.memories, "Cars are fast", timestamp=NOW), 1)
+    context = _hook(services, prompt="Which shelf holds the oolong today?")["hookSpecificOutput"]["additionalContext"]
+    assert context.index("oolong") < context.index("Cars")
 
 
 def test_weak_hits_that_fill_the_limit_do_not_hide_a_close_memory(

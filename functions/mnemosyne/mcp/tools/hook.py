@@ -8,6 +8,7 @@ https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -20,6 +21,7 @@ from mnemosyne.domain.parsing import Input, Session, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery
 from mnemosyne.domain.time.question import named_times
+from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, tool
@@ -42,6 +44,9 @@ WORDS = 2
 for. A prompt with two adjacent characters of a script without spaces can have several words."""
 _BETWEEN_WORDS = re.compile(r"[\s\u0f0b]+")
 """Spaces, and the mark after a Tibetan syllable."""
+LONGEST_PERIOD = timedelta(days=31, hours=1)
+"""Maximum length of a period whose memories are recalled if the prompt names it: the longest month, when clocks are set
+back."""
 
 
 class HookArguments(Input):
@@ -53,7 +58,9 @@ class HookArguments(Input):
     min_confidence: Annotated[
         Confidence,
         Field(
-            strict=False, description="A weaker hit is recalled only if another hit of its session has this confidence."
+            strict=False,
+            description="A weaker hit is recalled only if another hit of its session has this confidence, or if it is "
+            "of the days that the prompt names.",
         ),
     ] = Confidence.RELATED
 
@@ -93,17 +100,34 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
         characters=RESPONSE_CHARACTERS,
     )
     result = run_search(query, principal, services)
-    close = _leave_out_weak(result.hits, arguments.min_confidence)[:RECALLED]
+    close = _close_hits(result.hits, arguments.min_confidence)
+    recalled = [hit for hit in result.hits if hit in close or _is_of_named_days(hit, query.preferred)]
     if not close and result.close:  # weak hits, for example of one session, rank above the close hits
         query = replace(query, min_confidence=arguments.min_confidence)
-        close = list(run_search(query, principal, services).hits[:RECALLED])
-    memories = search_hits(close, RESPONSE_CHARACTERS)
-    context = _build_context(memories, text, near_duplicates_note(close), state_note(memories))
+        recalled = [*run_search(query, principal, services).hits, *recalled]
+    recalled = recalled[:RECALLED]
+    memories = search_hits(recalled, RESPONSE_CHARACTERS)
+    context = _build_context(memories, text, near_duplicates_note(recalled), state_note(memories))
     return Reply(HookOutput(hookSpecificOutput=context), has_stored_text=False)  # the context ends with the notice
 
 
-def _leave_out_weak(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
-    """Keep the hits that reach the minimum confidence, and the other hits of the same sessions.
+def _is_of_named_days(hit: Hit, windows: Sequence[TimeWindow]) -> bool:
+    """Whether a hit is from a period of at most a month that the prompt names.
+
+    For the prompt "What did we decide yesterday?", the decisions of yesterday are weak, because the confidence does not
+    consider times.
+    """
+    return any(
+        window.contains(hit.timestamp)
+        and window.after is not None
+        and window.before is not None
+        and window.before - window.after <= LONGEST_PERIOD
+        for window in windows
+    )
+
+
+def _close_hits(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
+    """Return the hits that reach the minimum confidence, and the other hits of the same sessions.
 
     For example, the reply "Yes, in June" shares few words with the query. The reply is kept if the question before it,
     in the same session, is close to the query.
