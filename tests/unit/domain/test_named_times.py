@@ -26,6 +26,9 @@ NOW = datetime(2026, 11, 25, 18, tzinfo=UTC)  # a Wednesday
         ("what broke over the past fortnight?", "over the past fortnight"),
         ("which phones did we own in the last decade?", "in the last decade"),
         ("who rang on Monday afternoon?", "on Monday afternoon"),
+        ("notes of 24.11.2026", "24.11.2026"),
+        ("Protokoll vom 3.5.2026", "3.5.2026"),
+        ("the invoice (24/11/2026)", "24/11/2026"),
     ],
 )
 def test_a_question_names_one_period(question: str, expression: str) -> None:
@@ -72,7 +75,7 @@ def test_a_period_with_both_ends_and_no_year_is_that_of_ten_years(question: str,
         "Does Tom work on Saturdays and Sundays?", "What are Ada's plans for the evening?", "the evening news",
         "What time is the afternoon session?", "Does the newsletter come every fortnight?", "the last evening of the trip",
         "on the last afternoon, who paid?", "What changes in a fortnight?", "the last fortnight of August",
-        "three mornings a week", "who is a morning person?", "from morning to evening", "the first weekends of the year",
+        "the release 10.13.2024", "port 24/11", "the ratio 3/4/2026", "three mornings a week", "who is a morning person?", "from morning to evening", "the first weekends of the year",
     ],
 )  # fmt: skip
 def test_words_for_parts_of_any_day_or_week_are_no_time(question: str) -> None:

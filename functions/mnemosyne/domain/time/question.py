@@ -28,7 +28,7 @@ _TIME_WORDS = frozenset({
     "thanksgiving", "valentines", "valentine", "xmas",
 })  # fmt: skip
 _HAS_DIGIT = re.compile(r".*\d")
-_WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+_WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?|\d\d?\.\d\d?\.\d{4}|\d\d?/\d\d?/\d{4}")
 _PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
 _NAMED_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
 # Words that name one particular period, such as a year or "last". An expression without such a word, such as "in
