@@ -73,9 +73,11 @@ def test_a_period_with_both_ends_and_no_year_is_that_of_ten_years(question: str,
         "Good morning, how do I sort a list?", "What does Ada drink in the morning?", "What is my morning routine?",
         "Who walks the dog every evening?", "What do we do on Tuesdays?", "When is the club open at weekends?",
         "Does Tom work on Saturdays and Sundays?", "What are Ada's plans for the evening?", "the evening news",
-        "What time is the afternoon session?", "Does the newsletter come every fortnight?", "the last evening of the trip",
+        "What time is the afternoon session?", "Does the newsletter come every fortnight?",
+        "the last evening of the trip",
         "on the last afternoon, who paid?", "What changes in a fortnight?", "the last fortnight of August",
-        "the release 10.13.2024", "port 24/11", "the ratio 3/4/2026", "three mornings a week", "who is a morning person?", "from morning to evening", "the first weekends of the year",
+        "the release 10.13.2024", "port 24/11", "the ratio 3/4/2026", "three mornings a week",
+        "who is a morning person?", "from morning to evening", "the first weekends of the year",
     ],
 )  # fmt: skip
 def test_words_for_parts_of_any_day_or_week_are_no_time(question: str) -> None:
