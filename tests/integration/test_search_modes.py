@@ -152,8 +152,8 @@ def test_a_search_needs_two_round_trips_and_a_third_to_compare_memories_of_a_ses
 
 
 def test_the_runtime_role_cannot_call_the_internal_search_functions(pool: Pool) -> None:
-    with pool.connection() as connection, permission_denied("for function search_terms"):
-        connection.run("SELECT * FROM search_terms('ns', 'x', '{}')")
+    with pool.connection() as connection, permission_denied("for function query_terms"):
+        connection.run("SELECT * FROM query_terms('ns', 'x', '{}')")
 
 
 def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted(

@@ -199,13 +199,13 @@ def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: MemoryS
     assert row["weights"].count(":") == 4
 
 
-def test_search_terms_returns_the_share_of_memories_that_contain_each_word(
+def test_query_terms_returns_the_share_of_memories_that_contain_each_word(
     store: MemoryStore, owner: Connection
 ) -> None:
     words = [f"kettle{number}" for number in range(1, 21)]
     contents = tuple(request(" ".join(words[number:])) for number in range(20))  # word n is in n of twenty memories
     ingest.store(IngestMessage("ns", contents), memories=store, embedder=FakeEmbedder())
-    rows = owner.run("SELECT share FROM search_terms('ns', :query, '{}')", query=" ".join(["teapot", *words]))
+    rows = owner.run("SELECT share FROM query_terms('ns', :query, '{}')", query=" ".join(["teapot", *words]))
     assert sorted(row["share"] for row in rows) == pytest.approx([0.5 / 20, *(number / 20 for number in range(1, 21))])
 
 

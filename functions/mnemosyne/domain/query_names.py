@@ -38,7 +38,7 @@ def names_in_query(query: str) -> list[str]:
     The first word of a sentence or line is a name only with a possessive s, as in "Tom's shoe size". Titles ("Mrs"),
     abbreviations in capitals, months and weekdays are not names.
     After a single letter, as in "plan B. Then …" and "J. Doe", a function word is not a name.
-    In German every noun is capitalised, so the SQL function `search_terms` ignores names without digits if the query is
+    In German every noun is capitalised, so the SQL function `query_terms` ignores names without digits if the query is
     probably in German. If a query has more than four names, it probably has several topics, and the result is empty.
     """
     starts = {match.end() for match in _SENTENCE_START.finditer(query)}

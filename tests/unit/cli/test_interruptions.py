@@ -175,7 +175,7 @@ def test_an_interrupted_restore_says_how_many_memories_are_restored(
 ) -> None:
     file = tmp_path / "export.jsonl"
     file.write_text("{}\n" * (LINES + 1))
-    answers: list[Any] = [{"memories": 7, "stored": 7, "rows": 0}]
+    answers: list[Any] = [{"memories": 7, "stored": 7, "rows": 0, "changed": False}]
 
     def run(operation: Operation) -> Any:
         if not answers:
@@ -206,7 +206,7 @@ def test_a_refused_restore_is_not_reported_as_an_interruption(
     def run(operation: RestoreLines) -> Any:
         if fault == "a conflict" and len(operation.lines) < LINES:
             raise Conflict("another memory has this id")
-        return {"memories": LINES, "stored": LINES, "rows": 0}
+        return {"memories": LINES, "stored": LINES, "rows": 0, "changed": False}
 
     monkeypatch.setattr(restore, "_owners_system", lambda _: nullcontext(SimpleNamespace(run=run)))
     with pytest.raises(Conflict if fault == "a conflict" else InvalidRequest):

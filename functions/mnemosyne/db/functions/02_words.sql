@@ -3,7 +3,7 @@
 --
 -- The table memory_words stores a weight for each word of a memory. term_weights computes this weight from the number
 -- of occurrences. To score a memory for a query, a search multiplies the weight by a factor for the memory's length
--- (lexical_score) and by a factor for the rarity of the word in the namespace (search_terms).
+-- (lexical_score) and by a factor for the rarity of the word in the namespace (query_terms).
 --
 -- The rows of memory_words depend on words_and_forms, on the SQL functions that it calls, and on term_key,
 -- term_weights, passage_weights and searched_text. A change to one of these functions needs a migration that fills the

@@ -36,11 +36,11 @@ $$;
 --                  scores
 --   p_heads        candidates whose neighbours (see neighbours_in_session) are added to the result
 --   p_word_keys    the keys (see term_key) of the eight rarest words of the query. A word can have several keys: its
---                  variants in several languages (see search_terms).
+--                  variants in several languages (see query_terms).
 --   p_word_shares  for each key: the weight of the word, divided by the total weight of these words
 --   p_word_names   for each key: the index of the name in the query (such as "Ada Lovelace") that contains the word, or
 --                  null; the array is null if the query has no names
---   p_word_places  for each key: the place of the word (see search_terms). A word counts once for a memory that contains
+--   p_word_places  for each key: the place of the word (see query_terms). A word counts once for a memory that contains
 --                  several of its variants. The array is null if each word has one key; a hybrid search then takes 4 %
 --                  less time.
 --

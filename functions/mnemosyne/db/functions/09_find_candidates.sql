@@ -170,7 +170,7 @@ BEGIN
             SELECT o.*, sum(o.word_weight) FILTER (WHERE o.place <= 8 AND o.variant = 1) OVER () AS weight_of_eight FROM (
                 SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together,
                     CASE WHEN s.place IS NOT NULL THEN row_number() OVER (PARTITION BY s.place) END AS variant
-                FROM search_terms(p_namespace, p_query, p_names) AS s
+                FROM query_terms(p_namespace, p_query, p_names) AS s
             ) AS o
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;

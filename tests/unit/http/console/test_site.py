@@ -12,7 +12,7 @@ from mnemosyne.http.console import site
 from tests.fakes import FakeServices
 from tests.mcp_app import LIST, ByName, mcp_app, post
 
-MOST_BYTES = 150_000
+MOST_BYTES = 160_000
 
 
 @pytest.fixture

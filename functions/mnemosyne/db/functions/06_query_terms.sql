@@ -9,7 +9,7 @@ BEGIN
 END
 $$;
 
--- Return the words of a query in several languages. search_terms calls this function for a namespace that has memories in
+-- Return the words of a query in several languages. query_terms calls this function for a namespace that has memories in
 -- several languages.
 --
 -- Stop words of the query's language, such as "the", are left out. If the query has only stop words, they are kept. Each
@@ -125,7 +125,7 @@ $$;
 -- p_names has words of the query that look like names (see the Python module query_names.py). Names without digits are
 -- ignored and not counted if the query is in German, because German capitalises every noun. They are also ignored if
 -- the language of the query is not detected, and at least 1% of the sampled memories are in German.
-CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text, p_names text[])
+CREATE OR REPLACE FUNCTION query_terms(p_namespace text, p_query text, p_names text[])
 RETURNS TABLE (
     key integer, share double precision, weight double precision, place bigint, word_weight double precision, name integer
 )
