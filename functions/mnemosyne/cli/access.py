@@ -19,15 +19,21 @@ from mnemosyne.domain.plurals import quantity
 SHOWN_IDS = 3
 """Maximum number of ids in a printed line. --json prints up to 100."""
 _options = options(
-    click.option("--key", metavar="ID", help="Accesses by this API key."),
-    click.option("--person", metavar="WHO", help="Accesses by this person: address or subject."),
-    click.option("--client", metavar="ID", help="Accesses by this OAuth client's id, or API keys of this name."),
-    click.option("--grant", metavar="ID", help="Accesses by this grant of a client."),
+    click.option("--key", metavar="ID", callback=refuse_empty, help="Accesses by this API key."),
+    click.option("--person", metavar="WHO", callback=refuse_empty, help="Accesses by this person: address or subject."),
+    click.option(
+        "--client",
+        metavar="ID",
+        callback=refuse_empty,
+        help="Accesses by this OAuth client's id, or API keys of this name.",
+    ),
+    click.option("--grant", metavar="ID", callback=refuse_empty, help="Accesses by this grant of a client."),
     click.option("--namespace", metavar="NAME", callback=refuse_empty, help="Accesses to this namespace."),
-    click.option("--action", "of_action", metavar="NAME", help="Only this tool or operation."),
+    click.option("--action", "of_action", metavar="NAME", callback=refuse_empty, help="Only this tool or operation."),
     click.option(
         "--since",
         metavar="TIME",
+        callback=refuse_empty,
         help="Only events of this age or since this time: 90m, 12h, yesterday or 2026-05-20.",
     ),
     timezone_option(machine_zone, help="Time zone of --since; an IANA name."),

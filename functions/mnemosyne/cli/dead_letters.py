@@ -18,7 +18,7 @@ from mnemosyne.app.operations.dead_letters import (
 )
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import options
+from mnemosyne.cli.options import options, refuse_empty
 from mnemosyne.cli.system import memory_system, pages, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import ask_to_confirm, plain, say
@@ -40,7 +40,10 @@ choice_options = options(
     ),
     click.option("--older-than", type=duration, metavar="AGE", help="Only letters that first failed earlier."),
     click.option(
-        "--cause", metavar="TEXT", help="Only letters whose cause, or its group, contains this text; case is ignored."
+        "--cause",
+        metavar="TEXT",
+        callback=refuse_empty,
+        help="Only letters whose cause, or its group, contains this text; case is ignored.",
     ),
 )
 """The options that choose dead letters by age and cause."""
@@ -97,7 +100,7 @@ def list_(
 
 
 @dead_letters.command()
-@click.argument("message_id")
+@click.argument("message_id", callback=refuse_empty)
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
 def show(message_id: str, namespace: str, **target_values: Any) -> None:
@@ -116,7 +119,7 @@ def show(message_id: str, namespace: str, **target_values: Any) -> None:
 
 
 @dead_letters.command()
-@click.argument("message_ids", nargs=-1, metavar="[MESSAGE_ID]...")
+@click.argument("message_ids", nargs=-1, metavar="[MESSAGE_ID]...", callback=refuse_empty)
 @choice_options
 @click.option("--all", "everything", is_flag=True, help="Every letter of the namespace.")
 @click.option("--dry-run", is_flag=True, help="Print how many would be dropped; change nothing.")

@@ -34,6 +34,7 @@ def following_options(rows: str) -> Decorator:
         click.option(
             "--since",
             metavar="TIME",
+            callback=refuse_empty,
             help=f"Only {rows} of this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20.",
         ),
         timezone_option(machine_zone, help="Time zone of --since; an IANA name."),

@@ -10,6 +10,7 @@ from uuid import UUID
 import click
 
 from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
+from mnemosyne.cli.options import FilledPath, refuse_empty
 from mnemosyne.cli.private import private
 from mnemosyne.cli.receipt import fetch_receipt
 from mnemosyne.cli.selecting import selection, selection_options
@@ -27,14 +28,19 @@ PREVIEW_SIZE = 20
 @click.command()
 @selection_options
 @click.option("--dry-run", is_flag=True, help="List all memories that would go, with the token for --confirm.")
-@click.option("--confirm", metavar="TOKEN", help="Do not ask: the token of a dry run of exactly these memories.")
+@click.option(
+    "--confirm",
+    metavar="TOKEN",
+    callback=refuse_empty,
+    help="Do not ask: the token of a dry run of exactly these memories.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--continue", "continued", type=click.UUID, metavar="ID", help="Continue a forgetting that was interrupted."
 )
 @click.option(
     "--receipt",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FilledPath(dir_okay=False),
     metavar="FILE",
     help="Write the signed receipt to this file.",
 )

@@ -45,7 +45,7 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
 
 @holds.command(name="place")
 @selection_options
-@click.option("--reason", required=True, help="Shown to everybody whose deletion it prevents.")
+@click.option("--reason", required=True, callback=refuse_empty, help="Shown to everybody whose deletion it prevents.")
 @target(DATA_DIR, PROJECT)
 def place_(reason: str, **options: Any) -> None:
     """Place a legal hold: selected memories are kept until the hold is released.

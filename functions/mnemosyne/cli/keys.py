@@ -9,7 +9,7 @@ import click
 from mnemosyne.app.operations.keys import CreateKey, ListKeys, RevokeKey
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import check_name
+from mnemosyne.cli.options import check_name, refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -115,7 +115,7 @@ def _state(key: dict[str, Any], now: str) -> str:
 
 
 @keys.command()
-@click.argument("key_id")
+@click.argument("key_id", callback=refuse_empty)
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def revoke(key_id: str, as_json: bool, **target_values: Any) -> None:

@@ -7,6 +7,7 @@ import click
 
 from mnemosyne.app.operations.access import ListLockouts, LockOut, UndoLockOut
 from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -14,7 +15,7 @@ from mnemosyne.cli.times import minute
 from mnemosyne.domain.plurals import quantity
 
 _KIND = click.argument("kind", type=click.Choice(["person", "client", "key"]))
-_WHO = click.argument("who", metavar="WHO")
+_WHO = click.argument("who", metavar="WHO", callback=refuse_empty)
 
 
 @click.group(cls=FullHelpGroup)

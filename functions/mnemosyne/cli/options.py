@@ -1,7 +1,8 @@
 """Options that several commands have."""
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -12,6 +13,7 @@ from mnemosyne.domain.visible import first_invisible
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
+Value = TypeVar("Value")
 
 
 def check_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -34,11 +36,29 @@ def check_source(context: click.Context, parameter: click.Parameter, value: str 
     return value
 
 
-def refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Refuse an empty value, which is probably an unset shell variable. This is a callback for click."""
-    if value == "":
-        raise click.BadParameter("must not be empty: leave the option out for its default")
+def refuse_empty(context: click.Context, parameter: click.Parameter, value: Value) -> Value:
+    """Refuse an empty value, or one among several, which is probably an unset shell variable. A callback for click."""
+    if "" in (value if isinstance(value, tuple) else (value,)):
+        raise click.BadParameter(f"must not be empty{_advice(parameter)}")
     return value
+
+
+class FilledPath(click.Path):
+    """A path that is not empty. For click, an empty path is the working directory."""
+
+    def __init__(self, *, dir_okay: bool = True) -> None:
+        super().__init__(path_type=Path, dir_okay=dir_okay)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an empty value, and convert all others to a Path."""
+        if value == "":
+            self.fail(f"must not be empty{_advice(param)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _advice(parameter: click.Parameter | None) -> str:
+    can_be_left_out = isinstance(parameter, click.Option) and not parameter.required
+    return ": leave the option out" if can_be_left_out else ""
 
 
 NAMESPACE = click.option(

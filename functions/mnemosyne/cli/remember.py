@@ -22,8 +22,10 @@ WAIT = 10
 
 
 def _split_tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split tags at commas, as the MCP tools do. This is a callback for click."""
-    return tuple(tag for value in values for tag in map(str.strip, value.split(",")) if tag)
+    """Split tags at commas, as the MCP tools do, and refuse a value without a tag. This is a callback for click."""
+    tags = [[tag for tag in map(str.strip, value.split(",")) if tag] for value in values]
+    refuse_empty(context, parameter, tuple("".join(names) for names in tags))
+    return tuple(tag for names in tags for tag in names)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import click
 
-from mnemosyne.cli.options import NAMESPACE, options
+from mnemosyne.cli.options import NAMESPACE, options, refuse_empty
 from mnemosyne.cli.times import machine_zone, timezone_option
 from mnemosyne.domain.time.window import bounds
 from mnemosyne.errors import InvalidRequest
@@ -16,11 +16,11 @@ _METADATA: Final = "PATH=VALUE"
 
 
 def _refuse_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse a tag with a comma, because the comma may separate two tags or belong to one tag. A callback for click.
+    """Refuse an empty tag, and a tag with a comma, which may separate two tags or belong to one. A callback for click.
 
     If the command guessed wrong, `holds` would protect too few memories, or `forget` would delete too many.
     """
-    for value in values:
+    for value in refuse_empty(context, parameter, values):
         if "," in value:
             raise click.BadParameter(
                 f"must be one tag, got {value[:60]!r}: repeat --tag for each; if the tag itself has a comma, use --id"
@@ -38,14 +38,20 @@ selection_options: Final = options(
         callback=_refuse_commas,
         help="Memories with one of these tags; repeat for several.",
     ),
-    click.option("--session", help="Memories of this session."),
-    click.option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD, RFC 3339 or a local time."),
-    click.option("--before", metavar="DATE", help="Memories until this time, inclusive."),
+    click.option("--session", callback=refuse_empty, help="Memories of this session."),
+    click.option(
+        "--after",
+        metavar="DATE",
+        callback=refuse_empty,
+        help="Memories from this time on: YYYY-MM-DD, RFC 3339 or a local time.",
+    ),
+    click.option("--before", metavar="DATE", callback=refuse_empty, help="Memories until this time, inclusive."),
     timezone_option(machine_zone, help="Time zone of dates; an IANA name."),
     click.option(
         "--metadata",
         multiple=True,
         metavar=_METADATA,
+        callback=refuse_empty,
         help="Memories with all of this metadata; repeat for several.",
     ),
     click.option("--all", "everything", is_flag=True, help="All memories of the namespace."),

@@ -15,6 +15,7 @@ import click
 
 from mnemosyne.cli.argument_names import with_options
 from mnemosyne.cli.open_services import data_directory, settings_of_a_system
+from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import InvalidRequest, Misconfigured
 
@@ -61,10 +62,18 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
 
         if PROJECT in ways:
             checked = click.option(
-                "--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."
+                "--deployment",
+                default="mnemosyne",
+                show_default=True,
+                callback=refuse_empty,
+                help="Its name, with --project.",
             )(checked)
             checked = click.option(
-                "--region", default="europe-west1", show_default=True, help="Its region, with --project."
+                "--region",
+                default="europe-west1",
+                show_default=True,
+                callback=refuse_empty,
+                help="Its region, with --project.",
             )(checked)
         for way in reversed(_NAMES):
             option, metavar = _NAMES[way].split()

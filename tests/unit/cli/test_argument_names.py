@@ -56,6 +56,13 @@ def test_errors_of_tools_name_the_command_s_options(
         ),
         (holds, holds.place_, ["--all", "--reason", LONG], "--reason must have at most 500 characters, got 3,000"),
         (access, access.audit, ["--action", LONG], "--action must have at most 1,000 characters, got 3,000"),
+        (
+            access,
+            access.audit,
+            ["--key", LONG, "--client", LONG, "--action", LONG],
+            "--key must have at most 1,000 characters, got 3,000; --client must have at most 1,000 characters, got "
+            "3,000; --action must have at most 1,000 characters",
+        ),
         (lockouts, lockouts.add, ["person", LONG], "WHO must have at most 1,000 characters, got 3,000"),
         (keys, keys.revoke, [LONG], "KEY_ID must have at most 100 characters, got 3,000"),
     ],

@@ -1,0 +1,104 @@
+"""Each command refuses an empty value, which is probably an unset shell variable, before it selects more than asked."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.cli.main import cli
+
+ALLOWED = {
+    ("dead-letters", "list", "--namespace"),  # messages without a namespace
+    ("dead-letters", "show", "--namespace"),
+    ("dead-letters", "drop", "--namespace"),
+    ("redrive", "--namespace"),
+    ("remember", "text"),  # the server refuses an empty text
+    ("search", "query"),  # a search may have no query
+    ("lockouts", "add", "who"),  # the second argument; the last test but one tries it
+    ("lockouts", "remove", "who"),
+}
+TARGETS = ("--url", "--data-dir", "--project")  # tests/unit/cli/test_targets.py
+
+
+def _parameters(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words that name each parameter with a value: of the command, and the option or the argument."""
+    if isinstance(command, click.Group):
+        for name, member in command.commands.items():
+            yield from _parameters(member, (*path, name))
+        return
+    for parameter in command.params:
+        is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+        if not is_flag and (parameter.opts[0] not in TARGETS or path[0] in ("dev", "stdio")):
+            yield *path, parameter.opts[0]
+
+
+def _parse(words: tuple[str, ...], *values: str) -> click.Context:
+    *path, name = words
+    command: click.Command = cli
+    for word in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[word]
+    is_option = name.startswith("-")
+    arguments = [word for value in values for word in ((name, value) if is_option else (value,))]
+    return command.make_context(path[-1], arguments)
+
+
+PARAMETERS = [words for words in _parameters(cli) if words not in ALLOWED]
+
+
+@pytest.mark.parametrize("words", PARAMETERS, ids=" ".join)
+def test_a_command_refuses_an_empty_value(words: tuple[str, ...]) -> None:
+    with pytest.raises(click.BadParameter) as refused:
+        _parse(words, "")
+    assert refused.value.param and refused.value.param.opts[0] == words[-1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("forget", "--tag"),
+        ("forget", "--metadata"),
+        ("holds", "place", "--tag"),
+        ("search", "--tag"),
+        ("redrive", "--message-id"),
+        ("dead-letters", "drop", "message_ids"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("values", [("a=b", ""), ("", "a=b")])
+def test_one_of_several_values_must_not_be_empty(words: tuple[str, ...], values: tuple[str, ...]) -> None:
+    with pytest.raises(click.BadParameter, match="must not be empty"):
+        _parse(words, *values)
+
+
+@pytest.mark.parametrize("tags", [",", " , ", " "])
+def test_a_search_with_a_tag_option_without_a_tag_is_refused(tags: str) -> None:
+    ended = CliRunner().invoke(cli, ["search", "tea", "--tag", tags, "--url", "http://127.0.0.1:9/mcp"])
+    assert (ended.exit_code, "'--tag': must not be empty: leave the option out" in ended.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("forget --tag x --session @ --dry-run", "'--session': must not be empty: leave the option out"),
+        ("forget --tag x --after @ --dry-run", "'--after': must not be empty: leave the option out"),
+        ("forget --yes --tag x --confirm @", "'--confirm': must not be empty: leave the option out"),
+        ("forget --yes --tag x --receipt @", "'--receipt': must not be empty: leave the option out"),
+        ("export --format markdown --output @", "'--output': must not be empty: leave the option out"),
+        ("dead-letters drop --cause @ --dry-run", "'--cause': must not be empty: leave the option out"),
+        ("holds place --all --reason @", "'--reason': must not be empty"),
+        ("keys revoke @", "'KEY_ID': must not be empty"),
+        ("lockouts add person @", "'WHO': must not be empty"),
+        ("lockouts remove key @", "'WHO': must not be empty"),
+    ],
+)
+def test_the_error_about_an_empty_value_says_what_to_change(command: str, message: str) -> None:
+    ended = CliRunner().invoke(cli, [word.replace("@", "") for word in command.split()])
+    printed = " ".join(ended.output.split())
+    assert (ended.exit_code, printed.endswith(message)) == (2, True), printed
+
+
+def test_the_working_directory_is_no_empty_value() -> None:
+    assert _parse(("export", "--output"), ".").params["output"] == Path()
