@@ -13,7 +13,7 @@ from mnemosyne.cli.options import check_name, refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.cli.times import minute
+from mnemosyne.cli.times import duration, minute
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import InvalidRequest
@@ -23,6 +23,16 @@ from mnemosyne.service import api_keys
 @click.group(cls=FullHelpGroup)
 def keys() -> None:
     """Create, list and revoke the API keys of agents."""
+
+
+def _lifetime(value: str) -> timedelta:
+    """Return the lifetime of a key: a number of days, or a duration. This is a type for click. Raises BadParameter."""
+    if value.removeprefix("-").isdecimal():
+        return timedelta(days=click.IntRange(1, LONGEST.days).convert(int(value), None, None))
+    lifetime = timedelta(seconds=duration(value))
+    if not timedelta() < lifetime <= LONGEST:
+        raise click.BadParameter(f"must be between 1m and {LONGEST.days}d, got {value!r}")
+    return lifetime
 
 
 @keys.command()
@@ -40,13 +50,18 @@ def keys() -> None:
 @click.option(
     "--expires-in",
     metavar="DAYS",
-    type=click.IntRange(1, LONGEST.days),
-    help="Days until the key expires [default: never].",
+    type=_lifetime,
+    help="Days until the key expires, or a duration such as 12h, 90d or 4w [default: never].",
 )
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def create(
-    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **target_values: Any
+    name: str,
+    namespace: str,
+    scopes: tuple[str, ...],
+    expires_in: timedelta | None,
+    as_json: bool,
+    **target_values: Any,
 ) -> None:
     """Create a key and print its token. The token is not stored and cannot be shown again."""
     now = datetime.now(UTC)
@@ -55,7 +70,7 @@ def create(
         namespace=namespace,
         scopes=frozenset(Scope(scope) for scope in scopes or ("read", "write")),
         created_at=now,
-        expires_at=now + timedelta(days=expires_in) if expires_in else None,
+        expires_at=now + expires_in if expires_in else None,
     )
     operation = CreateKey(
         id=key.id,

@@ -1,6 +1,7 @@
 """Times, durations and time zones on the command line."""
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,10 @@ from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.time.window import resolve
 from mnemosyne.errors import InvalidRequest
 
-_UNITS = {"m": 60, "h": 3600, "d": 86_400}
+_UNITS: Final = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST: Final = 999_999 * _UNITS["d"]
+"""Longer durations are cut off here, because PostgreSQL cannot subtract them from the current time."""
+_SECONDS: Final = re.compile(r"([0-9]{1,6}) ?[sS]")
 
 
 def duration(value: str) -> int:
@@ -22,9 +26,9 @@ def duration(value: str) -> int:
     number, unit = value[:-1], value[-1:]
     if not (number.isascii() and number.isdigit() and len(number) <= 6) or unit not in _UNITS:
         raise click.BadParameter(
-            f"must be a number of at most six digits and m, h or d, such as 90m, 12h or 7d; got {value!r}"
+            f"must be a number of at most six digits and m, h, d or w, such as 90m, 12h, 7d or 2w; got {value!r}"
         )
-    return int(number) * _UNITS[unit]
+    return min(int(number) * _UNITS[unit], _LONGEST)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -98,8 +102,10 @@ def local_date(timestamp: str, timezone: str) -> str:
 def age(value: str, timezone: str) -> timedelta:
     """Convert the value of an option to an age: a duration, or the time since a day or week began.
 
-    Examples are 90m, 12h, 7d, yesterday, last week and 2026-05-20. Raises BadParameter for any other value.
+    Examples are 30s, 90m, 12h, 7d, 2w, yesterday, last week and 2026-05-20. Raises BadParameter for any other value.
     """
+    if seconds := _SECONDS.fullmatch(value):  # `resolve` would take 30s for the decade from 1930 on
+        return timedelta(seconds=int(seconds[1]))
     with suppress(click.BadParameter):
         return timedelta(seconds=duration(value))
     now = datetime.now(UTC)
@@ -107,7 +113,7 @@ def age(value: str, timezone: str) -> timedelta:
         window = resolve(value, now=now, timezone=timezone)
     except InvalidRequest as exc:
         raise click.BadParameter(
-            f"must be an age such as 90m, 12h or 7d, or a time such as yesterday, 'last week' or 2026-05-20; "
+            f"must be an age such as 30s, 90m, 12h, 7d or 2w, or a time such as yesterday, 'last week' or 2026-05-20; "
             f"got {value[:60]!r}",
             param_hint="'--since'",
         ) from exc

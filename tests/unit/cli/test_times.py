@@ -8,8 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from mnemosyne.cli import keys
 from mnemosyne.cli.main import cli
-from mnemosyne.cli.times import age, local_date, machine_zone
+from mnemosyne.cli.times import age, duration, local_date, machine_zone
 
 ZONES = ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"]
 
@@ -81,6 +82,60 @@ def test_a_date_starts_at_midnight_in_the_time_zone() -> None:
 
 def test_an_age_is_the_same_in_every_time_zone() -> None:
     assert {age("90m", zone) for zone in ZONES} == {timedelta(minutes=90)}
+
+
+DURATIONS = {
+    "90m": timedelta(minutes=90),
+    "12h": timedelta(hours=12),
+    "7d": timedelta(days=7),
+    "2w": timedelta(weeks=2),
+    "999999d": timedelta(days=999_999),
+    "999999w": timedelta(days=999_999),  # PostgreSQL cannot subtract 999,999 weeks from a time
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), DURATIONS.items())
+def test_a_duration_is_the_same_for_each_option(value: str, expected: timedelta) -> None:
+    assert timedelta(seconds=duration(value)) == age(value, "UTC") == expected
+
+
+@pytest.mark.parametrize("value", ["", "w", "2", "2 w", "1.5h", "-1d", "2y", "1234567m", "２d", "2W"])
+def test_another_text_is_no_duration(value: str) -> None:
+    with pytest.raises(click.BadParameter, match="m, h, d or w, such as 90m, 12h, 7d or 2w; got"):
+        duration(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("1s", 1), ("30s", 30), ("30 s", 30), ("90S", 90), ("1800s", 1_800), ("604800s", 604_800)]
+)
+def test_an_age_in_seconds_is_not_a_decade(value: str, seconds: int) -> None:
+    assert age(value, "UTC") == timedelta(seconds=seconds)
+
+
+def test_a_decade_with_an_article_is_still_a_decade() -> None:
+    assert age("the 90s", "UTC") > timedelta(days=12_000)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("90", timedelta(days=90)),
+        ("36500", timedelta(days=36_500)),
+        ("90d", timedelta(days=90)),
+        ("12h", timedelta(hours=12)),
+        ("4w", timedelta(weeks=4)),
+    ],
+)
+def test_a_key_expires_after_days_or_a_duration(value: str, expected: timedelta) -> None:
+    context = keys.create.make_context("create", ["--name", "agent", "--expires-in", value])
+    assert context.params["expires_in"] == expected
+
+
+@pytest.mark.parametrize("value", ["0", "0d", "-1", "36501", "36501d", "9999w", "1y", "30s", "soon"])
+def test_another_expiry_of_a_key_is_refused_with_its_value(value: str) -> None:
+    with pytest.raises(click.BadParameter) as refused:
+        keys.create.make_context("create", ["--name", "agent", "--expires-in", value])
+    assert value in refused.value.message
 
 
 @pytest.mark.parametrize("words", ["soonish", "before May", "", "7q", "yesterday at 5", "2999-01-01"])
