@@ -7,10 +7,13 @@ import ssl
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 
+from mnemosyne.cli.terminal import say
 from mnemosyne.domain.text_checks import surrogate_problem
 from mnemosyne.errors import (
     Broken,
@@ -29,6 +32,8 @@ CONNECT_SECONDS = 10.0
 """Maximum seconds to connect to a server, including TLS. A server without TLS may leave a TLS handshake unanswered."""
 PATIENCE_SECONDS = 60.0
 """Maximum Retry-After in seconds for which the client waits."""
+RATE_LIMIT_SECONDS = 2 * PATIENCE_SECONDS
+"""Maximum seconds for which a call waits while the server answers 429."""
 _HEADER = re.compile(r"^(authorization:\s*)?bearer\s+", re.IGNORECASE)
 ERROR_META = "mnemosyne/error"
 """Key of a tool error's code in `_meta`: docs/reference/errors.md."""
@@ -44,6 +49,16 @@ ERRORS: Mapping[str, type[MnemosyneError]] = {
 }
 """Exception for each code. An error with another code becomes Unavailable if it is retryable, and otherwise
 InvalidRequest."""
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "get_memory": ("content_hash",),
+    "ingest_memory": ("status", "request_id"),
+    "ingest_status": ("requests",),
+    "memory_search": ("memories",),
+    "memories": ("id", "timestamp", "content", "tags"),
+    "requests": ("request_id", "state", "attempts", "error"),
+}
+"""Fields that the commands read: of a tool's answer, or of each object in a list with this name. Another MCP server may
+have a tool of the same name."""
 
 
 class ToolClient:
@@ -52,14 +67,8 @@ class ToolClient:
     def __init__(self, url: str) -> None:
         self.token = _token()
         self.url = url
-        # For an http URL, do not load the certificates of public authorities, because loading them takes 35 ms.
-        self._client = httpx2.Client(
-            timeout=httpx2.Timeout(60, connect=CONNECT_SECONDS),
-            headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
-            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.lower().startswith("http:") else True,
-            # Call servers on this machine directly, because a proxy in the environment variables cannot reach them.
-            mounts={f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")},
-        )
+        self._client = _http_client(url, self.token)
+        self._has_note = False
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool and return its structured result.
@@ -69,10 +78,7 @@ class ToolClient:
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:
-            response = self._client.post(self.url, json=body)
-            while response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
-                time.sleep(_seconds(response.headers.get("retry-after", "")))
-                response = self._client.post(self.url, json=body)
+            response = self._post(body)
         except UnicodeEncodeError as exc:  # an argument of the command has undecodable bytes
             invalid = (
                 name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
@@ -90,18 +96,89 @@ class ToolClient:
         if isinstance(result, dict) and result.get("isError"):
             raise _tool_error(tool, result)
         if isinstance(result, dict):
-            structured_content: dict[str, Any] | None = result.get("structuredContent")
-            if structured_content is None:
-                raise InvalidRequest(f"{self.url} is another MCP server: its {tool} returns only text; change --url")
+            structured_content = result.get("structuredContent")
+            if not isinstance(structured_content, dict) or not _has_fields(structured_content, tool):
+                problem = "returns only text" if structured_content is None else "returns other fields"
+                raise InvalidRequest(f"{self.url} is another MCP server: its {tool} {problem}; change --url")
             return structured_content
-        error = answer.get("error", answer)
-        message = error.get("message", error)
+        error = answer.get("error") or answer
+        message = error.get("message", error) if isinstance(error, dict) else error
         if response.status_code in (401, 403):
             fix = "give a key with the scopes read and write in MNEMOSYNE_TOKEN: `mnemosyne keys create` makes one"
             raise Unauthorized(f"{tool}: {message}; {fix}")
         if response.is_server_error:
             raise Unavailable(f"{tool}: {message}")
         raise InvalidRequest(f"{tool}: {message}")
+
+    def _post(self, body: dict[str, Any]) -> httpx2.Response:
+        """Post the body, again while the server answers 429. The first time, print a note.
+
+        Raises Unavailable if the server still answers 429 after RATE_LIMIT_SECONDS.
+        """
+        waited = 0.0
+        while (response := self._client.post(self.url, json=body)).status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            seconds = _seconds(response.headers.get("retry-after", ""))
+            problem = f"{self.url} answered 429 Too Many Requests"
+            if waited + seconds > RATE_LIMIT_SECONDS:
+                raise Unavailable(f"{problem} for {waited:.0f} seconds: try again later")
+            if not self._has_note:
+                say(f"{problem}: waiting. Ctrl-C stops the command.", err=True)
+                self._has_note = True
+            time.sleep(seconds)
+            waited += seconds
+        return response
+
+
+def _http_client(url: str, token: str) -> httpx2.Client:
+    """Return a client for the URL. Raises Misconfigured if the proxy or the certificates of the user are unusable."""
+    try:
+        return httpx2.Client(
+            timeout=httpx2.Timeout(60, connect=CONNECT_SECONDS),
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            verify=_certificates(url),
+            # Call servers on this machine directly, because a proxy in the environment variables cannot reach them.
+            trust_env=not _is_on_this_machine(url),
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL) as exc:  # such as a SOCKS proxy, which needs another package
+        proxies = [name for name in os.environ if name.lower() in ("http_proxy", "https_proxy", "all_proxy")]
+        names = " and ".join(proxies) or "the proxy of this machine"
+        raise Misconfigured(
+            f"{names} must be the address of an HTTP proxy, such as http://127.0.0.1:3128: {exc}"
+        ) from exc
+
+
+def _is_on_this_machine(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
+    except ValueError:  # the call reports an invalid URL
+        return False
+
+
+def _certificates(url: str) -> ssl.SSLContext:
+    """Return the certificates of public authorities, or of SSL_CERT_FILE. For an http URL, return none.
+
+    Loading the certificates takes 35 ms.
+    """
+    if url.lower().startswith("http:"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as exc:  # ssl.SSLError is one, too
+        file = os.environ.get("SSL_CERT_FILE")
+        reason = exc.strerror or exc
+        raise Misconfigured(f"SSL_CERT_FILE must be a file with certificates, got {file!r}: {reason}") from exc
+
+
+def _has_fields(value: object, name: str) -> bool:
+    """Whether the value, the answer of a tool or an object in a list, has the fields that the commands read from it."""
+    return isinstance(value, dict) and all(
+        field in value and (field not in _FIELDS or _are_objects(value[field], field))
+        for field in _FIELDS.get(name, ())
+    )
+
+
+def _are_objects(value: object, name: str) -> bool:
+    return isinstance(value, list) and all(_has_fields(item, name) for item in value)
 
 
 def _seconds(retry_after: str) -> float:
@@ -137,27 +214,33 @@ def _token() -> str:
 
 def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
     """Return the exception that corresponds to the code of a tool's error."""
-    error = (result.get("_meta") or {}).get(ERROR_META) or {}
-    otherwise = Unavailable if error.get("retryable") else InvalidRequest
-    kind = ERRORS.get(error.get("code", ""), otherwise)
-    return kind(f"{tool}: {result['content'][0]['text']}")
+    meta = result.get("_meta")
+    error = meta.get(ERROR_META) if isinstance(meta, dict) else None
+    code, is_retryable = (error.get("code"), error.get("retryable")) if isinstance(error, dict) else (None, False)
+    kind = ERRORS.get(str(code), Unavailable if is_retryable else InvalidRequest)
+    content = result.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
+    return kind(f"{tool}: {texts[0] if texts else 'the server gives no reason'}")
 
 
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
     """Return the JSON object in the response.
 
-    Raises Unauthorized or Unavailable if the response is not a JSON object, because it is not from an MCP server.
+    Raises Unauthorized or Unavailable if the response is not a JSON object, because it is not from an MCP server, and
+    Unavailable if the response redirects to another address.
     """
+    status = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
+    if response.has_redirect_location:
+        raise Unavailable(f"{status} and redirects to {response.headers['location']}: give this address with --url")
     try:
         answer = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict):
         return answer
-    problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
+    problem = f"{status} and no JSON object"
     if response.status_code in (401, 403):  # a proxy refused the request, such as Cloud Run if auth_mode is iam
         raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
-    if response.has_redirect_location:
-        raise Unavailable(f"{problem}; it redirects to {response.headers['location']}: give this address with --url")
     fix = "try again" if response.is_server_error else "it is not an MCP endpoint, whose path is /mcp: change --url"
     raise Unavailable(f"{problem}; {fix}")
