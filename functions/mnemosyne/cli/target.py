@@ -16,8 +16,10 @@ import click
 from mnemosyne.cli.argument_names import with_options
 from mnemosyne.cli.open_services import data_directory, settings_of_a_system
 from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.terminal import say
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import InvalidRequest, Misconfigured
+from mnemosyne.settings import unknown_variables
 
 URL, DATA_DIR, PROJECT = "url", "data_dir", "project"
 _NAMES = {URL: "--url URL", DATA_DIR: "--data-dir DIR", PROJECT: "--project PROJECT"}
@@ -114,6 +116,8 @@ def _check_target(context: click.Context, values: dict[str, str | None], usable:
 
 
 def _check_without_option(context: click.Context, usable: list[str]) -> None:
+    if unknown := unknown_variables():  # a misspelt variable would silently change the target
+        say(f"Note: unknown settings in the environment: {', '.join(unknown)}. Correct or remove them.", err=True)
     if settings := settings_of_a_system():
         if SETTINGS not in usable:
             raise click.UsageError(

@@ -155,6 +155,24 @@ def test_without_an_option_the_settings_name_the_target(
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_a_misspelt_setting_is_named_unless_an_option_names_the_target(
+    path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MNEMOSYNE_DATABSE_URL", "MNEMOSYNE_TOPICS", "MNEMOSYNE_TOKEN", "MNEMOSYNE_LOG_LEVEL"):
+        monkeypatch.setenv(name, "x")
+    note = (
+        "Note: unknown settings in the environment: MNEMOSYNE_DATABSE_URL, MNEMOSYNE_TOPICS. Correct or remove them.\n"
+    )
+    without = CliRunner().invoke(cli, [*path, *_arguments(path)])
+    assert without.stderr.startswith(note) and without.output.count(note) == 1
+    option = _targets_in_help(path)[0]
+    assert "unknown settings" not in _run(*path, *_arguments(path), option, TARGETS[option])[1]
+    for name in ("MNEMOSYNE_DATABSE_URL", "MNEMOSYNE_TOPICS"):
+        monkeypatch.delenv(name)
+    assert "unknown settings" not in _run(*path, *_arguments(path))[1]
+
+
 def test_an_import_via_mcp_with_a_deployment_s_settings_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
