@@ -1,7 +1,6 @@
 """Explain how to try the server and how to connect each common client. `mnemosyne dev` prints this."""
 
 import json
-import os
 import shlex
 import shutil
 import sys
@@ -71,7 +70,7 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
 
 
 def command() -> str:
-    """Return the command that starts this program from the working directory.
+    """Return the command that starts this program from any directory, quoted for a shell.
 
     It is `mnemosyne`, or the path of this program if a shell would not find this program in PATH.
     """
@@ -81,8 +80,7 @@ def command() -> str:
     on_path = shutil.which("mnemosyne")
     if on_path and Path(on_path).absolute() == program:
         return "mnemosyne"
-    relative = Path(os.path.relpath(program))
-    return str(program if relative.parts[0] == ".." else relative)
+    return shlex.quote(str(program))
 
 
 def _servers_json(server: dict[str, Any], under: str = "mcpServers") -> str:
