@@ -1,4 +1,4 @@
-"""`mnemosyne`: the command's entry point. Exit codes: 0 success, 1 failure, 2 wrong usage."""
+"""`mnemosyne`: the command and its errors. Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
 import errno
 import fcntl
