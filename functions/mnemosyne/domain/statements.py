@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 
 from mnemosyne.domain import change_words as lists
 from mnemosyne.domain.number_forms import normalize_numbers
@@ -18,6 +18,10 @@ from mnemosyne.domain.sentences import NO_ABBREVIATION, TITLES
 
 MOST_STATEMENTS = 200
 """Maximum statements of a text that are compared. The rest of a longer text is ignored."""
+MOST_PARTS = 10_000
+"""Maximum sentences and clauses of a text that are considered."""
+MOST_PARSED = 2_000
+"""Maximum sentences and clauses of a text that are parsed. Many of them can state the same, or nothing."""
 MOST_WORDS = 30
 """Maximum content words of a statement that is compared."""
 MOST_CHARACTERS = 600
@@ -138,8 +142,9 @@ def statements(text: str, is_wanted: Callable[[str], bool] = bool) -> list[State
     text = unicodedata.normalize("NFKC", text)
     speaker = match[1] if (match := _SPEAKER.match(text)) else None
     distinct: dict[tuple[str, ...], Statement] = {}
-    for part in _split_sentences(text[match.end() :] if match else text):
-        if is_wanted(part) and (statement := _parse_statement(part, speaker)) is not None:
+    parts = islice(_split_sentences(text[match.end() :] if match else text), MOST_PARTS)
+    for part in islice(filter(is_wanted, parts), MOST_PARSED):
+        if (statement := _parse_statement(part, speaker)) is not None:
             distinct.setdefault((*(word.key for word in statement.words), *sorted(statement.others)), statement)
             if len(distinct) >= MOST_STATEMENTS:
                 break

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemosyne.domain import statements as module
 from mnemosyne.domain.change_words import NO_LONGER
 from mnemosyne.domain.changed_facts import replaced_ids, states_another_value
-from mnemosyne.domain.statements import statements
+from mnemosyne.domain.statements import Statement, statements
 
 PAIRS = Path(__file__).parents[3] / "infra" / "benchmarks" / "sets" / "changed_pairs.jsonl"
 
@@ -245,6 +246,24 @@ def test_single_sentences_of_long_memories_are_compared() -> None:
     )
     later = "We were there again. " * 50 + "The key is no longer under the blue pot, it is in the shed."
     assert _is_hinted(later, earlier)
+
+
+@pytest.mark.parametrize("line", ["a\n", ". ", "。", "The key is here.\n"])
+def test_at_most_10000_sentences_are_tested_and_2000_are_parsed(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+
+    def parse(text: str, speaker: str | None) -> Statement | None:
+        parsed.append(text)
+        return parse_statement(text, speaker)
+
+    parse_statement = module._parse_statement
+    monkeypatch.setattr(module, "_parse_statement", parse)
+    found = statements(f"{'There it is. ' * 1_000}\nThe oolong is on shelf 7.\n{line * 20_000}")
+    assert len(parsed) == 2_000
+    assert any("shelf" in statement.keys for statement in found)
+    tested: list[str] = []
+    assert statements(line * 20_000, tested.append) == []  # type: ignore[arg-type]  # None is false
+    assert len(tested) == 10_000
 
 
 @pytest.mark.parametrize("character", ["\t", " ", "\u00a0", "-", "#", "1", "a", "."])
