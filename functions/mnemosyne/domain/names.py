@@ -1,7 +1,7 @@
 """Names in messages: namespaces, sources and keys, which a message can give as texts or numbers. Pure."""
 
 from mnemosyne.domain.parsing import excerpt
-from mnemosyne.domain.text_checks import surrogate_problem
+from mnemosyne.domain.text_checks import marks_problem, surrogate_problem
 from mnemosyne.domain.visible import first_invisible
 
 NAMESPACE_CHARACTERS = 200
@@ -32,4 +32,4 @@ def storable_name(value: object, *, characters: int) -> str:
         text = str(value) if -(2**63) <= value < 2**64 else ""
     if not isinstance(text, str) or not text.strip() or len(text) > characters:
         return ""
-    return "" if "\x00" in text or surrogate_problem(text) else text
+    return "" if "\x00" in text or surrogate_problem(text) or marks_problem(text) else text

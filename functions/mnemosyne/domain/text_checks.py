@@ -1,6 +1,8 @@
 """Validate texts: each function returns its argument, or raises ValueError with the reason. Pure."""
 
+import re
 import unicodedata
+from itertools import takewhile
 
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.visible import first_invisible
@@ -9,13 +11,21 @@ NORMAL_LIMIT = 2 * CONTENT_LIMIT
 """Maximum characters of a content in the Unicode normal form NFKC, in which the database indexes it. NFKC makes few
 texts longer, but one character, such as U+FDFA, can become eighteen."""
 
+MOST_MARKS = 100
+"""Maximum combining marks in a row. Unicode's normal forms sort the marks in a row, and the time of Python's and
+PostgreSQL's implementations is quadratic in their number."""
+# Characters that are not marks, but which searches by words and names remove from a text before they normalize it.
+_REMOVED = re.compile("[\u00ad\u034f\u0640\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+
 
 def storable(text: str) -> str:
-    """Return the text unchanged. Raises ValueError if PostgreSQL cannot store the text because of NUL or a lone
-    surrogate."""
+    """Return the text unchanged. Raises ValueError if it has NUL, a lone surrogate or too many marks in a row.
+
+    PostgreSQL cannot store NUL and lone surrogates.
+    """
     if (at := text.find("\x00")) >= 0:
         raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
-    if not text.isascii() and (problem := surrogate_problem(text)):
+    if not text.isascii() and (problem := surrogate_problem(text) or marks_problem(text)):
         raise ValueError(problem)
     return text
 
@@ -36,6 +46,22 @@ def surrogate_problem(text: str) -> str:
         )
         return f"must be valid Unicode, found the lone surrogate U+{code:04X} at character {exc.start}{fix}"
     return ""
+
+
+def marks_problem(text: str) -> str:
+    """Return an error message if the text has more than MOST_MARKS combining marks in a row; else an empty text."""
+    text = _REMOVED.sub("", text)
+    # Each run that is too long contains one of these characters.
+    for at in range(MOST_MARKS, len(text), MOST_MARKS + 1):
+        start = at - sum(1 for _ in takewhile(_is_mark, reversed(text[at - MOST_MARKS : at])))
+        if all(map(_is_mark, text[at : start + MOST_MARKS + 1])) and start + MOST_MARKS < len(text):
+            return f"must have at most {MOST_MARKS} combining marks in a row"
+    return ""
+
+
+def _is_mark(character: str) -> bool:
+    """Whether normal forms sort the character. They do not sort vowel signs of most Indic scripts, for example."""
+    return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
 
 
 def check_not_blank(text: str) -> str:

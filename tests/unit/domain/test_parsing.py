@@ -1,6 +1,8 @@
 """Validation of input, and error messages that say how to fix it."""
 
+import unicodedata
 from datetime import date
+from itertools import groupby
 from typing import Annotated, Any
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, parse, parse_json, read_json
+from mnemosyne.domain.text_checks import marks_problem
 from mnemosyne.errors import InvalidRequest
 
 
@@ -22,6 +25,7 @@ class Example(Input):
 
 
 GOOD: dict[str, Any] = {"content": "x", "timestamp": "2026-05-20T14:30:00+02:00"}
+MARKS = "\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}" * 50
 NESTED: dict[str, Any] = {}
 _level = NESTED
 for _ in range(30):
@@ -50,6 +54,16 @@ def test_valid_input_becomes_a_value() -> None:
         ),
         ({"content": "a\x00"}, "content must not contain NUL (U+0000), found at character 1"),
         ({"content": "\ud800"}, "content must be valid Unicode, found the lone surrogate U+D800 at character 0"),
+        (
+            {"content": f"ab{MARKS}{MARKS}"},
+            "content must have at most 100 combining marks in a row",
+        ),
+        ({"content": "\uff9e\u0301" * 51}, "content must have at most 100 combining marks in a row"),
+        ({"content": f"{MARKS}\u0640\u034f\u200b\u0301"}, "content must have at most 100 combining marks in a row"),
+        (
+            {"metadata": {f"a{MARKS}\u0591": 1}},
+            "metadata must have at most 100 combining marks in a row",
+        ),
         ({"tags": "a"}, 'tags must be an array of strings such as ["a", "b"], got "a"'),
         ({"tags": ["a", 5]}, "tags[1] must be a string, got 5"),
         ({"tags": ["  "]}, "tags[0] must not be empty"),
@@ -77,6 +91,35 @@ def test_each_invalid_value_is_named_with_its_rule(change: dict[str, Any], messa
     with pytest.raises(InvalidRequest) as refused:
         parse(Example, GOOD | change)
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a{MARKS}" * 900,
+        f"{MARKS} {MARKS}",
+        "\N{ARABIC TATWEEL}" * 1_000,
+        "\N{BENGALI VOWEL SIGN E}" * 1_000,
+        "ที่นี่น้ำ" * 1_000,
+        "בְּרֵאשִׁ֖ית" * 1_000,
+        "بِسْمِ اللَّهِ الرَّحْمَٰنِ" * 1_000,
+        "བསྒྲུབས་ཧཱུྃ" * 1_000,
+        "क्ष्म्य्र" * 1_000,
+        unicodedata.normalize("NFD", "Thuở ấy những người Việt" * 1_000),
+    ],
+)
+def test_text_with_many_marks_is_accepted_if_no_letter_has_more_than_100(text: str) -> None:
+    metadata = {"a" * 10_000: {text[:900]: [text[:900]]}, "b" * 200: [0] * 6_000}
+    value = parse(Example, GOOD | {"content": text, "metadata": metadata})
+    assert (value.content, value.metadata) == (text, metadata)
+
+
+@given(st.text("a \u0301\u0323\u0f73\u09c7\uff9e"), st.integers(0, 250), st.integers(0, 250))
+def test_the_longest_run_of_marks_decides_about_a_text(text: str, before: int, after: int) -> None:
+    text = f"{'a' * before}{MARKS}{text}{'a' * after}"
+    is_mark = [unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0 for character in text]
+    longest = max(len(list(run)) for is_run, run in groupby(is_mark) if is_run)
+    assert bool(marks_problem(text)) == (longest > 100)
 
 
 @pytest.mark.parametrize("timestamp", ["2026-05-20", "2026-05-20T14:30:00", "yesterday", "2026-13-01T00:00:00Z", ""])
