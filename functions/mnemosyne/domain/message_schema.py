@@ -9,7 +9,7 @@ from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.message import FIELDS_OF_EACH
 from mnemosyne.domain.names import NAMESPACE_CHARACTERS
-from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, METADATA_DEPTH
+from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, METADATA_DEPTH, METADATA_PATHS
 from mnemosyne.domain.rfc3339 import LEAP_SECOND
 
 # The characters that `str.strip` removes. `\s` differs between regular expression engines.
@@ -101,8 +101,8 @@ _DESCRIPTIONS = {
     "number, which must be a date that exists; or seconds, milliseconds or microseconds since 1970, from 1980 to "
     "2099. A deletion covers versions up to this time; the default is the time at which it was published.",
     "tags": "Labels to filter by: an array, or one text with commas between them.",
-    "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes and {METADATA_DEPTH} levels at "
-    "most. This schema does not express these limits.",
+    "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes, {METADATA_DEPTH} levels, and "
+    f"{METADATA_PATHS:,} bytes of paths at most. This schema does not express these limits.",
     "op": "`upsert`, the default, or `delete`; upper and lower case are equal.",
     "source": "System in which the key is unique, preferably a URI. Default: the source of the message.",
     "schema_version": "Version of the message format. Default: 1.",

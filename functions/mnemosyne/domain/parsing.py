@@ -43,6 +43,9 @@ from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
+METADATA_PATHS = 5_000_000
+"""Maximum bytes of the paths of all values. The path of a value has the names of all fields that contain the value. The
+database copies the path of an array for each element of the array."""
 SESSION_LIMIT = 200
 SOURCE_LIMIT = 1500
 """Maximum characters of a source. Names of Cloud Storage objects have up to 1,024 bytes."""
@@ -59,14 +62,19 @@ _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
 
 def _check_metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    _check_json(value, depth=1)
+    paths = _check_json(value, depth=1)
     size = len(json.dumps(value, ensure_ascii=False).encode())
     if size > METADATA_BYTES:
         raise ValueError(f"must be at most {METADATA_BYTES:,} bytes of JSON, got {size:,}")
+    if paths > METADATA_PATHS:
+        rule = f"must have at most {METADATA_PATHS:,} bytes of field names, counted for each value in a field"
+        raise ValueError(f"{rule}, got {paths:,}: shorten the names or the arrays")
     return value
 
 
-def _check_json(value: object, depth: int) -> None:
+def _check_json(value: object, depth: int, path: int = 0) -> int:
+    """Return the bytes of the paths of the value and of all values in it. `path` is the bytes of the value's path."""
+    paths = path
     if depth > METADATA_DEPTH:
         raise ValueError(f"must be nested at most {METADATA_DEPTH} levels deep")
     if isinstance(value, str):
@@ -75,11 +83,10 @@ def _check_json(value: object, depth: int) -> None:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ValueError(f"must have strings as its keys, got {excerpt(key)}")
-            storable(key)
-            _check_json(item, depth + 1)
+            paths += _check_json(item, depth + 1, path + len(storable(key).encode()))
     elif isinstance(value, list):
         for item in value:
-            _check_json(item, depth + 1)
+            paths += _check_json(item, depth + 1, path)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must contain finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
@@ -88,6 +95,7 @@ def _check_json(value: object, depth: int) -> None:
         raise ValueError(f"must contain numbers from -2**63 to 2**64 - 1, got {excerpt(value)}: send it as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must be a JSON value, got {excerpt(value)}")
+    return paths
 
 
 def uuid(value: object) -> object:

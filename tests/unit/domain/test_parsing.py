@@ -82,6 +82,11 @@ def test_valid_input_becomes_a_value() -> None:
         ({"metadata": {"a": {1: 2}}}, "metadata must have strings as its keys, got 1"),
         ({"metadata": {"a": float("nan")}}, "metadata must contain finite numbers, got nan"),
         ({"metadata": NESTED}, "metadata must be nested at most 20 levels deep"),
+        (
+            {"metadata": {"é" * 200: {"b": [{"c" * 99: [0] * 10_000}]}}},
+            "metadata must have at most 5,000,000 bytes of field names, counted for each value in a field, got "
+            "5,001,702: shorten the names or the arrays",
+        ),
         ({"metadata": {"a": "x" * 70_000}}, "metadata must be at most 65,536 bytes of JSON, got 70,009"),
         ({"id": "nope"}, 'id must be a whole UUID such as 0192f3a4-643f-7f9f-8bdd-01b104fff04f, got "nope"'),
         ({"timestamp": 5}, "timestamp must be an RFC 3339 string, got 5"),

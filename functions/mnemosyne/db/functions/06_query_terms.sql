@@ -67,7 +67,8 @@ BEGIN
     FROM spellings(p_query) AS s
     CROSS JOIN LATERAL (
         SELECT DISTINCT w.number FROM unnest(p_words, p_numbers) AS w (word, number) WHERE w.word = ANY (ARRAY(
-            SELECT unnest(stems(part, l.language)) FROM unnest(string_to_array(s.parts, ' ')) AS part CROSS JOIN stemming l))
+            SELECT unnest(stems(part, l.language))
+            FROM unnest(string_to_array(s.parts, ' ')) AS part CROSS JOIN stemming l))
     ) AS p
     CROSS JOIN LATERAL (SELECT DISTINCT unnest(stem_of_spelling(s.spelling, l.dictionary)) AS stem FROM stemming l) AS v;
 END
@@ -114,8 +115,8 @@ $$;
 -- weight as 1/100,000.
 --
 -- Words are stemmed. Stop words and question words are left out. If a word has accents, the word with its accents is
--- added. For a compound such as "INC-4821", the joined compound "inc4821" is added. An added word has a quarter of the weight of a
--- stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query and the
+-- added. For a compound such as "INC-4821", the joined compound "inc4821" is added. An added word has a quarter of the
+-- weight of a stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query and the
 -- memories are in English, a stemmed word passes half of its weight on to its forms. Languages that fewer than 1% of
 -- the sampled memories have are ignored.
 --
@@ -172,7 +173,8 @@ BEGIN
         FROM words_in_languages(p_query, query_language, languages) AS w;
     END IF;
     IF may_have_spellings(p_query) THEN
-        stemming := CASE WHEN english THEN ARRAY['en'] ELSE languages || ARRAY['en', 'und', coalesce(query_language, 'en')] END;
+        stemming := CASE WHEN english THEN ARRAY['en']
+            ELSE languages || ARRAY['en', 'und', coalesce(query_language, 'en')] END;
         SELECT words || array_agg(s.word), factors || array_agg(s.factor), numbers || array_agg(s.number)
         INTO words, factors, numbers FROM spelled_words(p_query, stemming, words, numbers) AS s;
     END IF;
@@ -214,8 +216,8 @@ BEGIN
     ), name_place AS MATERIALIZED (
         SELECT r.place, min(n.number) AS number FROM rarest r JOIN name_key n ON n.key = r.key GROUP BY r.place
     )
-    SELECT r.key, r.share, r.weight * (1.0 - coalesce((SELECT sum(f.share) FROM form f WHERE f.stem_key = r.key), 0)), r.place,
-        r.word_weight, (SELECT n.number FROM name_place n WHERE n.place = r.place)
+    SELECT r.key, r.share, r.weight * (1.0 - coalesce((SELECT sum(f.share) FROM form f WHERE f.stem_key = r.key), 0)),
+        r.place, r.word_weight, (SELECT n.number FROM name_place n WHERE n.place = r.place)
     FROM rarest r
     UNION ALL
     SELECT f.form_key, NULL, f.weight, NULL, NULL, NULL FROM form f;
