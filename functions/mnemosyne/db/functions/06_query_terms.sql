@@ -116,8 +116,8 @@ $$;
 --
 -- Words are stemmed. Stop words and question words are left out. If a word has accents, the word with its accents is
 -- added. For a compound such as "INC-4821", the joined compound "inc4821" is added. An added word has a quarter of the
--- weight of a stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query and the
--- memories are in English, a stemmed word passes half of its weight on to its forms. Languages that fewer than 1% of
+-- weight of a stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query and
+-- the memories are in English, a stemmed word passes half of its weight on to its forms. Languages that fewer than 1% of
 -- the sampled memories have are ignored.
 --
 -- Other spellings are looked up for the words that they stand for (see spellings): for "6 kg", the key of "6kg" has a row
