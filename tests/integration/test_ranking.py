@@ -210,7 +210,7 @@ def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker
     requests = [
         request("Which tea?", session="s", timestamp=NOW),
         request("Ada: the green one", session="s", timestamp=NOW + timedelta(seconds=1)),
-        request("Bob: rain"),
+        request("Bob: rain", session="other"),
         request("Ada: snow"),
     ]
     ingest.store(IngestMessage("ns", tuple(requests)), memories=store, embedder=FakeEmbedder())

@@ -146,11 +146,12 @@ def add_context(
     adjacency: Mapping[int, Mapping[int, int]],
     weights: Weights,
 ) -> list[float]:
-    """Return, for each row, the bonus for its neighbours in the session; 0 if the row has no neighbours.
+    """Return, for each row, the bonus for its neighbours in the session.
 
     The bonus is a weighted sum of the neighbours' scores and the best score in the session. For a long content, it is
-    replaced by `context_share` * bonus + (1 - `context_share`) * `mean_context` * the mean bonus of all rows. In
-    `own_scores`, a row whose time the query names has a bonus. `adjacency` is the result of `_adjacency`.
+    replaced by `context_share` * bonus + (1 - `context_share`) * `mean_context` * the mean bonus of all rows. If any
+    row has neighbours, a row without a session gets a part of its own score instead. Other rows without neighbours get
+    0. In `own_scores`, a row whose time the query names has a bonus. `adjacency` is the result of `_adjacency`.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own_scores, strict=True):
@@ -167,6 +168,9 @@ def add_context(
         adjacent = [rows[neighbour].length for offset, neighbour in neighbours.items() if abs(offset) == 1]
         share = context_share(rows[index].length, adjacent, weights)
         bonuses[index] = share * bonuses[index] + (1 - share) * replacement
+    for index, row in enumerate(rows if adjacency else ()):
+        if row.session is None:
+            bonuses[index] = weights.without_session * own_scores[index]
     return bonuses
 
 

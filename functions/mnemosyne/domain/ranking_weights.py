@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """Weights of the ranking. Decisions 0016, 0032, 0039, 0040, 0043 and 0045 in docs/decisions give the reasons.
+    """Weights of the ranking. Decisions 0016, 0032, 0039, 0040, 0043, 0045 and 0046 in docs/decisions give the reasons.
 
     In this class, "context" means a bonus that a memory gets for its session. The bonus is a weighted sum of the scores
     of the memory's neighbours in the session and of the best score in the session. These scores are in [0, 1], so the
@@ -23,6 +23,10 @@ class Weights:
     session_best: float = 0.3
     """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
     topic."""
+    without_session: float = 0.1
+    """Fraction of its own score that is added to the score of a memory without a session, if other candidates get a
+    bonus for their neighbours. Otherwise a memory without a session would rank below messages that match the query
+    less."""
     long_content: float = 440
     """Maximum bytes of a content that gets its whole context (the bonus for neighbours). This is about 40 words without
     function words. A longer content gets only a share (see `context_share`), because it is informative without

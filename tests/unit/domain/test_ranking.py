@@ -121,6 +121,12 @@ def test_a_memory_without_neighbours_gets_no_context() -> None:
     assert ranking.add_context(rows, [0.7, 0.2], {}, DEFAULT_WEIGHTS) == [0.0, 0.0]
 
 
+def test_a_memory_without_a_session_gets_a_tenth_of_its_score_if_others_get_context() -> None:
+    rows = [_candidate(name, session=1) for name in "ab"] + [_candidate("alone", session=2), _candidate("none")]
+    added = ranking.add_context(rows, [1.0, 0.5, 0.9, 0.8], {0: {1: 1}, 1: {-1: 0}}, DEFAULT_WEIGHTS)
+    assert added[2:] == pytest.approx([0.0, 0.08])
+
+
 @pytest.mark.parametrize(
     ("speaker", "query", "named"),
     [
