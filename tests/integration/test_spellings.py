@@ -5,6 +5,7 @@ The words can be together or apart, and have other separators or letters.
 
 import pytest
 
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import MemoryStore
 from mnemosyne.domain.search import SearchQuery
 from tests.fakes import FAKE_SPACE, FakeEmbedder
@@ -88,3 +89,13 @@ def test_a_name_in_another_spelling_is_not_lacking(store: MemoryStore) -> None:
         SearchQuery(query=query), FakeEmbedder().embed_query(query), model=FAKE_SPACE.model, count=10, excluded={}
     )
     assert [row.lacks_name for row in found.rows if row.id == str(stored)] == [False]
+
+
+def test_a_query_of_many_numbers_keeps_the_spellings_that_are_most_likely_to_be_needed(owner: Connection) -> None:
+    query = (
+        "Meet at 10 am, floor 3, room 12, gate 7, seat 44, bus 120, line 6, track 9, box 6 kg, who said and 6 people, "
+        "tel +49 170 1234567"
+    )
+    found = {row[0] for row in owner.run("SELECT spelling FROM spellings(:query)", query=query)}
+    assert {"491701234567", "6kg", "10am"} <= found
+    assert not {"44bus", "and6"} & found

@@ -121,36 +121,34 @@ RETURN octet_length(p_text) <> char_length(p_text)
 
 -- Return other spellings of words of a query, at most ten. Each `spelling` stands for the words in `parts`, which have
 -- spaces between them. For example, "oncall" stands for "on call" in the query "on-call", "6kg" for "6 kg", "mueller"
--- for "müller", and "1299" for "1.299".
+-- for "müller", and "1299" for "1.299". Spellings of a lower rank are less likely to be needed.
 CREATE OR REPLACE FUNCTION spellings(p_query text) RETURNS TABLE (spelling text, parts text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
+DECLARE
+    query text := plain_numbers(split_characters(p_query));
 BEGIN
     IF NOT may_have_spellings(p_query) THEN
         RETURN;
     END IF;
     RETURN QUERY
     WITH word AS MATERIALIZED (
-        SELECT lower(r.match[1]) AS word, r.number, CASE WHEN r.match[1] ~ '[^[:alpha:]]|[[:lower:]][[:upper:]]'
-            THEN split_camel(split_compounds(r.match[1])) ELSE '' END AS parts
-        FROM regexp_matches(plain_numbers(split_characters(p_query)), '\w+(?:[-./\\@:+#&=~|_]+\w+)*', 'g')
-            WITH ORDINALITY AS r (match, number)
+        SELECT DISTINCT lower(match[1]) AS word, CASE WHEN match[1] ~ '[^[:alpha:]]|[[:lower:]][[:upper:]]'
+            THEN split_camel(split_compounds(match[1])) ELSE '' END AS parts
+        FROM regexp_matches(query, '\w+(?:[-./\\@:+#&=~|_]+\w+)*', 'g') AS match
     )
-    SELECT DISTINCT s.spelling, s.parts FROM (
-        SELECT joined(without_accents(w.word)), lower(w.parts) FROM word w WHERE w.parts ~ ' ' AND w.word !~ '^[^[:alpha:]]+$'
+    SELECT s.spelling, s.parts FROM (
+        SELECT 1, regexp_replace(phone[1], '\D', '', 'g'), regexp_replace(phone[1], '[ ()./-]+', ' ', 'g')
+        FROM regexp_matches(p_query, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS phone
         UNION ALL
-        SELECT w.word || w.next, w.word || ' ' || w.next FROM (
-            SELECT u.word, lead(u.word) OVER (ORDER BY u.number) AS next FROM word u
-        ) AS w
-        WHERE (w.word ~ '^\d+(\.\d+)?$' AND w.next ~ '^[[:alpha:]]{1,4}$')
-            OR (w.word ~ '^[[:alpha:]]+$' AND w.next ~ '^\d+(\.\d+)*$')
+        SELECT 2, joined(without_accents(w.word)), lower(w.parts) FROM word w
+        WHERE w.parts ~ ' ' AND w.word !~ '^[^[:alpha:]]+$'
         UNION ALL
-        SELECT regexp_replace(phone.match[1], '\D', '', 'g'), regexp_replace(phone.match[1], '[ ()./-]+', ' ', 'g')
-        FROM regexp_matches(p_query, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS phone (match)
+        SELECT 3, lower(pair[1] || pair[2]), lower(pair[1] || ' ' || pair[2])
+        FROM regexp_matches(query, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g') AS pair
         UNION ALL
-        SELECT v.spelling, w.word FROM word w CROSS JOIN LATERAL (VALUES
+        SELECT 4, v.spelling, w.word FROM word w CROSS JOIN LATERAL (VALUES
             (CASE WHEN w.word ~ '^[1-9]\d{3,8}$' THEN regexp_replace(w.word, '(\d)(?=(?:\d{3})+$)', '\1.', 'g') END),
-            (CASE WHEN w.word ~ '^[1-9]\d{2,8}$' THEN w.word || '.00' END),
             (CASE WHEN w.word ~ '^\d{1,3}(\.\d{3})+$' THEN replace(w.word, '.', '') END),
             (CASE WHEN w.word ~ '^\d+\.00$' THEN split_part(w.word, '.', 1) END),
             (CASE WHEN w.word ~ '^v\d+(\.\d+)+$' THEN substr(w.word, 2) END),
@@ -159,8 +157,14 @@ BEGIN
             (CASE WHEN w.word ~ '[äöüøå]' THEN replace(replace(replace(replace(replace(
                 w.word, 'ä', 'ae'), 'ö', 'oe'), 'ü', 'ue'), 'ø', 'oe'), 'å', 'aa') END)
         ) AS v (spelling) WHERE may_have_spellings(w.word)
-    ) AS s (spelling, parts)
-    WHERE s.spelling <> s.parts LIMIT 10;
+        UNION ALL
+        SELECT 5, lower(pair[1] || pair[2]), lower(pair[1] || ' ' || pair[2])
+        FROM regexp_matches(query, '\m([[:alpha:]]+) (\d+(?:\.\d+)*)\M', 'g') AS pair
+        WHERE ts_lexize('english_stem', lower(pair[1])) <> '{}'
+        UNION ALL
+        SELECT 6, w.word || '.00', w.word FROM word w WHERE w.word ~ '^[1-9]\d{2,8}$'
+    ) AS s (rank, spelling, parts)
+    WHERE s.spelling <> s.parts GROUP BY s.spelling, s.parts ORDER BY min(s.rank), s.spelling LIMIT 10;
 END
 $$;
 

@@ -164,8 +164,8 @@ BEGIN
         FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;
         recorded := recorded || to_jsonb(result);
     END LOOP;
-    RETURN jsonb_build_object('recorded', recorded, 'deleted', to_jsonb(deleted), 'busy', to_jsonb(busy), 'conflicting', to_jsonb(conflicting),
-        'unfinished', unfinished);
+    RETURN jsonb_build_object('recorded', recorded, 'deleted', to_jsonb(deleted), 'busy', to_jsonb(busy),
+        'conflicting', to_jsonb(conflicting), 'unfinished', unfinished);
 END
 $$;
 

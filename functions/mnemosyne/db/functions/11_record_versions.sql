@@ -2,7 +2,8 @@
 -- each content of the record is a version. A later version supersedes an earlier one.
 --
 -- Versions are ordered by timestamp, then by the time of publication, then by content hash. The current version is the
--- latest version that no deletion covers. The table source_keys stores the current version of each record.
+-- latest version that no deletion covers. The table source_keys stores the current version of each record, or
+-- only the times of this version if its memory was forgotten.
 --
 -- A deletion of the record covers two kinds of versions: versions with a timestamp up to the timestamp of the deletion,
 -- and versions that were first published before the deletion. A version in the same message as the deletion was not
@@ -236,7 +237,9 @@ BEGIN
     ELSIF current.id <> memory.id AND (p_event = 'stored' OR current.superseded_by IS NULL) THEN
         note := supersede(memory.id, current.id);
     ELSIF current.id IS NULL AND p_event = 'stored' THEN
-        PERFORM supersede(memory.id, gen_random_uuid());  -- the memory of the newer version was forgotten
+        PERFORM supersede(memory.id, gen_random_uuid());  -- no memory has this id: the newer version was forgotten
+        note := 'a newer version of the record was forgotten, so searches leave this memory out; '
+            'update_memory with superseded_by "none" shows it again';
     END IF;
     IF p_event = 'duplicate' THEN
         differing := differing_labels(p_namespace, memory.id, p_labels);
