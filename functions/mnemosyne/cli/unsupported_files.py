@@ -228,17 +228,18 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
 def _is_whatsapp(beginning: bytes) -> bool:
     """Whether a text file begins with the messages of a WhatsApp chat.
 
-    If no comma is between dates and times, the file may also be a log or a diary. Then the first message must be
-    WhatsApp's own, which has no sender, or a sender must have several messages. With dates such as 2026-05-20, which
-    logs have, only the first message counts.
+    If no comma is between dates and times, the file may also be a log or a diary. Then a sender must have several
+    messages. In addition, the file must have another sender or, with dates such as 2026-05-20, which logs have, begin
+    with WhatsApp's own message, which has no sender.
     """
     chat = _DIRECTION_MARKS.sub("", beginning.decode(encoding_of(beginning), errors="replace")).lstrip()
     first, senders = re.match(_CHAT_TIME, chat), [match["sender"] for match in _CHAT_LINE.finditer(chat)]
     if not first or len(senders) < 2:
         return False
-    is_repeated = len(set(senders)) < len(senders) and not re.match(r"\[?\d{4}-", chat)
-    has_comma = first["gap"] is None or bool(re.search("[,،]", first["gap"]))
-    return has_comma or not _CHAT_LINE.match(chat) or is_repeated
+    if first["gap"] is None or re.search("[,،]", first["gap"]):
+        return True
+    is_chat = not _CHAT_LINE.match(chat) if re.match(r"\[?\d{4}-", chat) else len(set(senders)) > 1
+    return is_chat and len(set(senders)) < len(senders)
 
 
 def _chat_export_kind(beginning: bytes) -> tuple[str, str] | None:

@@ -145,6 +145,21 @@ def test_a_chat_of_whatsapp_is_recognised_in_the_format_of_each_language(
         list_files(path, None)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5/20/2026 8:00 AM - Blood pressure: 120/80\n5/21/2026 8:00 AM - Blood pressure: 118/79\n",
+        "20.05.2026 08:00 - Aufgestanden\n20.05.2026 12:00 - Mittag: Suppe\n20.05.2026 18:00 - Abend: Kino\n",
+        "2026-05-20 10:00 - Start work\n2026-05-20 11:00 - Review: PR 12\n2026-05-20 12:00 - Deploy: v2\n",
+        "2026-05-20 10:00 - Review: PR 12\n2026-05-20 11:00 - Deploy: v2\n2026-05-20 12:00 - Review: PR 13\n",
+        "[05/20/2026 10:00:00] INFO: a\n[05/20/2026 10:00:01] INFO: b\n",
+    ],
+)
+def test_a_log_or_diary_is_not_a_chat_of_whatsapp(tmp_path: Path, text: str) -> None:
+    (tmp_path / "diary.txt").write_text(text)
+    assert [item.problem for item in _read(tmp_path)] == [""]
+
+
 def test_a_chat_of_whatsapp_with_dates_as_in_a_log_is_recognised_by_its_first_message(tmp_path: Path) -> None:
     notice, lines = "2026-05-20 14:29 - Meddelanden är krypterade.\n", "2026-05-20 14:30 - Ada: Hej\n" * 2
     (tmp_path / "chat.txt").write_text(notice + lines)
