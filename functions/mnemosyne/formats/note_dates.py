@@ -60,14 +60,18 @@ _NOTESNOOK = re.compile(r"\d\d-\d\d-\d{4} \d\d:\d\d [AP]M")
 MONTHS = 12
 _NOTION_ZONE = re.compile(r" \(((?:GMT|UTC)[+-][\d:]+|[A-Z]{3,4})\)$")
 """Time zone in brackets, as Notion writes it."""
-# Four digits after a space or hyphen that can be a year, as in `2026-05-20 1984 notes`, are not a time of day.
+_HOUR, _MINUTE, _OFFSET = r"(?:[01]\d|2[0-3])", r"[0-5]\d", r"(?:0\d|1[0-4]):?(?:00|30|45)"
+# After a space or hyphen, a number may also be an amount (`2026-05-20 1100 Euro`), a range (`2026-05-20 10-12 Meeting`)
+# or a year (`2026-05-20-1984-notes`), and after a time without T, a hyphen may begin a range.
 _CLOCK_IN_NAME = (
-    r"(?:[Tt_]| at |[ -](?!(?:19|20)\d\d(?!\d)))"
-    r"(?:[01]\d|2[0-3])[-.:]?[0-5]\d(?:[-.:]?[0-5]\d)?(?P<zone>Z(?!\w))?(?!\d)"
+    rf"(?:(?:(?P<iso>[Tt])|_| at )(?P<clock>{_HOUR}[-.:]?{_MINUTE}(?:[-.:]?{_MINUTE})?)"
+    rf"|[ -](?P<marked>{_HOUR}[.:]{_MINUTE}(?:[.:]{_MINUTE})?|{_HOUR}-{_MINUTE}-{_MINUTE})"
+    rf"|-(?!(?:19|20)\d\d(?!\d))(?P<digits>{_HOUR}{_MINUTE}(?:{_MINUTE})?))"
+    rf"(?P<zone>Z(?!\w)|\+{_OFFSET}|(?(iso)-{_OFFSET}|(?!)))?(?P<half>\s?[AaPp]\.?[Mm]\b\.?)?"
 )
 _IN_NAME = re.compile(
-    r"(?P<digits>(?:19|20)(?:\d{12}|\d{10})|"
-    rf"(?:\d{{4}}[-_.]\d\d[-_.]\d\d|(?:19|20)\d{{6}})(?:{_CLOCK_IN_NAME})?)(?=\D|$)"
+    r"(?:(?P<date_and_clock>(?:19|20)(?:\d{12}|\d{10}))|"
+    rf"(?P<date>\d{{4}}[-_.]\d\d[-_.]\d\d|(?:19|20)\d{{6}})(?:{_CLOCK_IN_NAME})?)(?=\D|$)"
 )
 
 
@@ -190,7 +194,11 @@ def time_in_name(stem: str) -> tuple[str | None, str]:
     match = _IN_NAME.match(stem)
     if match is None:
         return None, stem
-    digits = re.sub(r"\D", "", match["digits"])
+    parts = match.group("date_and_clock", "date", "clock", "marked", "digits")
+    digits = re.sub(r"\D", "", "".join(part or "" for part in parts))
+    if match["half"] and 1 <= (hour := int(digits[8:10])) <= 12:
+        is_afternoon = match["half"].strip()[0] in "Pp"
+        digits = f"{digits[:8]}{hour % 12 + 12 * is_afternoon:02}{digits[10:]}"
     time = f"T{':'.join(re.findall(r'..', digits[8:]))}{match['zone'] or ''}" if digits[8:] else ""
     try:
         moment = event_time(f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}{time}")
