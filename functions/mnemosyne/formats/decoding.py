@@ -22,7 +22,13 @@ _IN_RUNS_OF_SHORT_TEXT = 5
 """The same for a text with fewer ASCII letters than characters in runs."""
 # If text in another encoding, such as code page 437, Mac Roman or Windows-1250, is decoded as Windows-1252, some
 # letters become signs within words, or capital letters after small letters.
-_MISPLACED = re.compile(r"[^\W\d_][¡³¹¿¼½¾¶§¤†‡‰ŠŽŸ][a-zß-öø-ÿœšž]|[^\W\d_][„‚][^\W\d_]|[a-z][ŠŽŸ](?![A-Z])")
+_MISPLACED = re.compile(
+    r"[^\W\d_][¡³¿¼½¾¶§¤‡‰ŠŽŸ][a-zß-öø-ÿœšž]|[^\W\d_](?:„(?![^„\n]*“)|‚)[^\W\d_]|[a-z][ŠŽŸ](?![A-Z])"
+)
+_MARK_OF_NOTE = re.compile(r"[^\W\d_][¹†][a-zß-öø-ÿœšž]")
+"""A mark of a footnote between letters. Text in Windows-1252 rarely has one. Several are letters of other encodings."""
+_MAX_MISPLACED = 0.05
+"""Maximum share of misplaced characters, of all characters beyond ASCII, in a text that is taken for Windows-1252."""
 SAMPLE_BYTES = 4_000
 
 
@@ -59,7 +65,7 @@ def text_of(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as exc:
         problem = exc
     text = data.decode("cp1252", errors="replace")
-    is_of_other_encoding = "\ufffd" in text or _MISPLACED.search(text) or _is_of_other_script(text)
+    is_of_other_encoding = "\ufffd" in text or _has_misplaced(text) or _is_of_other_script(text)
     if encoding != "utf-8-sig" or _CONTROL.search(text) or _is_mostly_utf_8(data) or is_of_other_encoding:
         raise ValueError(f"it is not text in UTF-8, UTF-16 or Windows-1252: {problem}; save it as UTF-8")
     return text, "Windows-1252, because it is not UTF-8"
@@ -70,6 +76,13 @@ def _is_mostly_utf_8(data: bytes) -> bool:
     text = data.decode("utf-8", errors="surrogateescape")
     invalid = sum("\udc80" <= character <= "\udcff" for character in text)
     return sum(not character.isascii() for character in text) > 2 * invalid
+
+
+def _has_misplaced(text: str) -> bool:
+    """Whether a text that was decoded as Windows-1252 has too many signs and capital letters within words."""
+    marks = len(_MARK_OF_NOTE.findall(text))
+    misplaced = len(_MISPLACED.findall(text)) + (marks if marks > 1 else 0)
+    return misplaced > _MAX_MISPLACED * sum(not character.isascii() for character in text)
 
 
 def _is_of_other_script(text: str) -> bool:

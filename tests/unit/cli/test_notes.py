@@ -295,6 +295,10 @@ def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> Non
         "hola¿Qué tal?¡Muy bien! ¿y tú? (¿sí?) ¡no!",
         "Škoda, Žižka, Ÿ, RÉSUMÉ, ŒUVRE, ŠÁRKA; Mª José, col·lega, it´s 5µm, a±b, c¸a, “x”y, naïve coöperatie",
         "äöüß",
+        "Ich sagte„nein“, und sie„ja“.",
+        "l'an¹dernier",
+        "word†note",
+        "Ayer volví. Mañana iré. " * 10 + "Hola¿cómo estás?",
     ],
 )
 def test_a_note_in_windows_1252_is_read(text: str) -> None:
@@ -319,6 +323,8 @@ def test_a_note_in_windows_1252_is_read(text: str) -> None:
         ("สวัสดี", "tis-620"),
         ("Das Treffen in München war schön.", "cp437"),
         ("Käse", "cp850"),
+        ("Käse schön", "cp850"),
+        ("De går på vår gård i går", "cp850"),
         ("Das Café ist geöffnet, die Brücke führt nach Süden.", "mac_roman"),
         ("Käse", "mac_roman"),
         ("un café", "mac_roman"),
