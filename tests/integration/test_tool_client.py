@@ -17,7 +17,7 @@ from tests.fakes_wire.http import served
 
 
 class _Refusing(http.server.BaseHTTPRequestHandler):
-    status, body, location = 404, b"{}", ""
+    status, body, location = 404, b'{"error": "refused"}', ""
 
     def do_POST(self) -> None:
         self.send_response(self.status)

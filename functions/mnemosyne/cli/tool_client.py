@@ -225,21 +225,22 @@ def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
 
 
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
-    """Return the JSON object in the response.
+    """Return the JSON object in the response, which has a result or an error.
 
-    Raises Unauthorized or Unavailable if the response is not a JSON object, because it is not from an MCP server, and
-    Unavailable if the response redirects to another address.
+    Raises Unauthorized or Unavailable for any other response, because it is not from an MCP server, and Unavailable if
+    the response redirects to another address.
     """
     status = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
     if response.has_redirect_location:
-        raise Unavailable(f"{status} and redirects to {response.headers['location']}: give this address with --url")
+        address = response.request.url.join(response.headers["location"])
+        raise Unavailable(f"{status} and redirects to {address}: give this address with --url")
     try:
         answer = response.json()
     except (ValueError, RecursionError):
         answer = None
-    if isinstance(answer, dict):
+    if isinstance(answer, dict) and answer.keys() & {"result", "error"}:
         return answer
-    problem = f"{status} and no JSON object"
+    problem = f"{status} and no MCP answer"
     if response.status_code in (401, 403):  # a proxy refused the request, such as Cloud Run if auth_mode is iam
         raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
     fix = "try again" if response.is_server_error else "it is not an MCP endpoint, whose path is /mcp: change --url"

@@ -30,7 +30,7 @@ def _client(monkeypatch: pytest.MonkeyPatch, status: int, body: object, **header
     return client
 
 
-KEY, OTHER = "MNEMOSYNE_TOKEN", "another MCP server.*change --url"
+KEY, OTHER, URL = "MNEMOSYNE_TOKEN", "another MCP server.*change --url", "^http://127.0.0.1:9/mcp"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,10 @@ KEY, OTHER = "MNEMOSYNE_TOKEN", "another MCP server.*change --url"
         (200, [], Unavailable, "not an MCP endpoint"),
         (200, b"[" * 100_000, Unavailable, "not an MCP endpoint"),
         (200, b'{"a":' * 100_000, Unavailable, "not an MCP endpoint"),
+        (200, {}, Unavailable, f"{URL} answered 200 OK and no MCP answer; .*change --url"),
+        (404, {"detail": "Not found"}, Unavailable, f"{URL} answered 404 Not Found and no MCP answer; .*change --url"),
+        (403, {"detail": "Forbidden"}, Unauthorized, f"{URL} answered 403 Forbidden and no MCP answer; .*{KEY}"),
+        (503, {"message": "no backend"}, Unavailable, f"{URL} answered 503 .*try again"),
         (200, {"result": "ok"}, InvalidRequest, "memory_stats: "),
         (200, {"result": {"structuredContent": ["ok"]}}, InvalidRequest, OTHER),
         (200, {"result": {"structuredContent": "ok"}}, InvalidRequest, OTHER),
@@ -79,6 +83,21 @@ def test_a_redirect_with_any_body_names_the_new_address(
     client = _client(monkeypatch, status, body, location="https://memory.example/mcp")
     with pytest.raises(Unavailable, match=r"redirects to https://memory.example/mcp: give this address with --url"):
         client.call("memory_stats", {})
+
+
+@pytest.mark.parametrize(
+    ("location", "address"),
+    [
+        ("/mcp/", "http://127.0.0.1:9/mcp/"),
+        ("v2", "http://127.0.0.1:9/v2"),
+        ("//a.example/mcp", "http://a.example/mcp"),
+    ],
+)
+def test_a_redirect_to_a_relative_address_names_the_whole_address(
+    monkeypatch: pytest.MonkeyPatch, location: str, address: str
+) -> None:
+    with pytest.raises(Unavailable, match=f"redirects to {address}: give this address with --url"):
+        _client(monkeypatch, 307, b"", location=location).call("memory_stats", {})
 
 
 TEXT = {"type": "text", "text": "no memory has this id"}
