@@ -1,6 +1,7 @@
 """`mnemosyne keys`: create, list and revoke API keys, locally or in a deployment."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,11 +28,14 @@ def keys() -> None:
 
 def _lifetime(value: str) -> timedelta:
     """Return the lifetime of a key: a number of days, or a duration. This is a type for click. Raises BadParameter."""
-    if value.removeprefix("-").isdecimal():
-        return timedelta(days=click.IntRange(1, LONGEST.days).convert(int(value), None, None))
-    lifetime = timedelta(seconds=duration(value))
+    lifetime = timedelta()
+    with suppress(click.BadParameter):
+        lifetime = timedelta(seconds=duration(f"{value}d" if value.isdecimal() else value))
     if not timedelta() < lifetime <= LONGEST:
-        raise click.BadParameter(f"must be between 1m and {LONGEST.days}d, got {value!r}")
+        raise click.BadParameter(
+            f"must be a number of days from 1 to {LONGEST.days}, or a duration such as 12h, 90d or 4w; "
+            f"got {value[:60]!r}"
+        )
     return lifetime
 
 

@@ -131,11 +131,12 @@ def test_a_key_expires_after_days_or_a_duration(value: str, expected: timedelta)
     assert context.params["expires_in"] == expected
 
 
-@pytest.mark.parametrize("value", ["0", "0d", "-1", "36501", "36501d", "9999w", "1y", "30s", "soon"])
+@pytest.mark.parametrize("value", ["0", "0d", "-1", "36501", "36501d", "9999w", "1y", "30s", "soon", "", "9" * 5_000])
 def test_another_expiry_of_a_key_is_refused_with_its_value(value: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
         keys.create.make_context("create", ["--name", "agent", "--expires-in", value])
-    assert value in refused.value.message
+    form = "must be a number of days from 1 to 36500, or a duration such as 12h, 90d or 4w; got "
+    assert refused.value.message == form + repr(value[:60])
 
 
 @pytest.mark.parametrize("words", ["soonish", "before May", "", "7q", "yesterday at 5", "2999-01-01"])
@@ -148,7 +149,7 @@ def test_a_future_or_unknown_time_is_refused_with_its_value(words: str) -> None:
 def test_the_expiry_of_a_key_is_at_most_a_hundred_years_away() -> None:
     ended = CliRunner().invoke(cli, ["keys", "create", "--name", "agent", "--expires-in", "9999999"])
     assert ended.exit_code == 2
-    assert "9999999 is not in the range 1<=x<=36500" in ended.output
+    assert "must be a number of days from 1 to 36500" in " ".join(ended.output.split())
 
 
 @pytest.mark.parametrize(
