@@ -27,6 +27,18 @@ for (const [before, newest, isWhole, merged] of [
   });
 }
 
+for (const [before, newest, moved, merged] of [
+  ["abcdef", "bcda", "a", "bcdaef"],
+  ["abcdefgh", "abch", "h", "abchdefg"],
+  ["abcdef", "abxe", "e", "abxecdf"],
+  ["abcd", "d", "d", "dabc"],
+]) {
+  test(`"${before}" becomes like the page "${newest}", if ${moved} has another time`, () => {
+    const page = items(newest).map((item) => (item.id === moved ? { ...item, timestamp: "2026-05-20" } : item));
+    assert.equal(mergeNewest(items(before), page, false).map(({ id }) => id).join(""), merged);
+  });
+}
+
 test("a memory that another client has changed gets its new fields, and others stay the same objects", () => {
   const before = [{ id: "a", title: "old", tags: [] }, { id: "b", title: "b", tags: ["x"] }];
   const result = mergeNewest(before, [{ id: "a", title: "new", tags: [] }, { id: "b", title: "b", tags: ["x"] }], true);

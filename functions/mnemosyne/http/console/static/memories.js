@@ -162,14 +162,18 @@ export const withTags = (items, ids, additions, removals) =>
 
 // Bring the loaded memories to the state of a newer first page. Up to the last loaded memory on the page, the list
 // becomes like the page: with new memories, without deleted ones, and with the new fields of changed ones. The rest of
-// the page belongs to the next page of the list, unless the page is the whole list (`isWhole`).
+// the page belongs to the next page of the list, unless the page is the whole list (`isWhole`). A memory with another
+// time has moved, so its place in the list does not show where the rest begins.
 export function mergeNewest(before, newest, isWhole) {
   const loaded = new Map(before.map((item) => [item.id, item]));
   const last = newest.findLastIndex(({ id }) => loaded.has(id));
   const page = isWhole || last < 0 ? newest : newest.slice(0, last + 1);
-  const place = isWhole ? before.length : before.findIndex(({ id }) => id === newest[last]?.id) + 1;
+  const shown = new Set(page.map(({ id }) => id));
+  const anchor = newest.findLast(({ id, timestamp }) => loaded.has(id) && loaded.get(id).timestamp === timestamp);
+  const place = isWhole ? before.length : before.findIndex(({ id }) => id === anchor?.id) + 1;
+  const rest = before.slice(place).filter(({ id }) => !shown.has(id));
   const isSame = (item) => JSON.stringify(loaded.get(item.id)) === JSON.stringify(item);
-  return [...page.map((item) => (isSame(item) ? loaded.get(item.id) : item)), ...before.slice(place)];
+  return [...page.map((item) => (isSame(item) ? loaded.get(item.id) : item)), ...rest];
 }
 
 const NONE = { items: [], isWhole: false, count: 0 };
