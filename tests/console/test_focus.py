@@ -40,16 +40,19 @@ def test_the_focus_stays_in_the_tags_of_a_memory(system: DevServer, site: str, b
 def test_escape_and_cancel_close_the_field_for_tags(system: DevServer, site: str, browser: Chromium) -> None:
     memory = system.outcome(system.ingest("The flute is silver."))["memory_id"]
     browser.open(f"{site}/memories/{memory}")
-    for is_by_key in (True, False):
+    for way in ("Escape in the field", "Escape on the button", "click"):
         _open_tag_field(browser)
         find(browser, ".side .options li")
         keys(browser, Keys.ESCAPE)  # closes the options
         assert browser.driver.find_elements(By.ID, "side-tags")
-        if is_by_key:
+        if way == "Escape in the field":
             keys(browser, Keys.ESCAPE)
+        elif way == "Escape on the button":
+            find(browser, ".side .btns .quiet").send_keys(Keys.ESCAPE)
         else:
             press(browser, "Cancel")
         _wait_for_focus(browser, "Tag")
+        assert browser.driver.current_url.endswith(memory)
         assert not browser.driver.find_elements(By.ID, "side-tags")
 
 

@@ -35,7 +35,10 @@ function TagSection({ id, may, memory }) {
     close(place);
   });
   useLayoutEffect(() => {
-    if (next.current === null || isAdding || document.activeElement !== document.body) return;
+    const { activeElement } = document;
+    // The person has moved the focus, so a later change of the tags must not move it back.
+    if (activeElement !== document.body && !list.current?.contains(activeElement)) next.current = null;
+    if (next.current === null || isAdding || activeElement !== document.body) return;
     const buttons = list.current.querySelectorAll("button");
     buttons[Math.min(next.current, buttons.length - 1)].focus();
     next.current = null;
@@ -57,7 +60,11 @@ function NewTags({ busy, may, onSave, onClose }) {
   const [tags, setTags] = useState([]);
   const field = useRef(null);
   useEffect(() => field.current.focus(), []);
-  const onKeyDown = (event) => event.key === "Escape" && !isComposed(event) && onClose();
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || isComposed(event)) return;
+    event.preventDefault(); // on a button, Escape would also leave the page
+    onClose();
+  };
   return html`<div class="stack-s" onKeyDown=${onKeyDown}><label class="sr" for="side-tags">Add tags</label>
     <${TagField} id="side-tags" tags=${tags} onChange=${setTags} may=${may} inputRef=${field} />
     <div class="btns"><${Button} class="btn small" busy=${busy} onClick=${() => tags.length && onSave(tags)}>Save</>
