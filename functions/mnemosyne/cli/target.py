@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -30,6 +30,7 @@ _HELP = {
     PROJECT: "Work on the deployment in this project; needs gcloud.",
 }
 Command = Callable[..., None]
+SomeCommand = TypeVar("SomeCommand", bound=Command)
 
 
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
@@ -63,26 +64,31 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
                 raise error from exc
 
         if PROJECT in ways:
-            checked = click.option(
-                "--deployment",
-                default="mnemosyne",
-                show_default=True,
-                callback=refuse_empty,
-                help="Its name, with --project.",
-            )(checked)
-            checked = click.option(
-                "--region",
-                default="europe-west1",
-                show_default=True,
-                callback=refuse_empty,
-                help="Its region, with --project.",
-            )(checked)
+            checked = _deployment_options(checked)
         for way in reversed(_NAMES):
             option, metavar = _NAMES[way].split()
             checked = click.option(option, metavar=metavar, hidden=way not in ways, help=_HELP[way])(checked)
         return checked
 
     return decorate
+
+
+def _deployment_options(command: SomeCommand) -> SomeCommand:
+    """Add the options --region and --deployment, which choose a deployment in the project."""
+    command = click.option(
+        "--deployment",
+        default="mnemosyne",
+        show_default=True,
+        callback=refuse_empty,
+        help="Its name, with --project.",
+    )(command)
+    return click.option(
+        "--region",
+        default="europe-west1",
+        show_default=True,
+        callback=refuse_empty,
+        help="Its region, with --project.",
+    )(command)
 
 
 def target_arguments(target_values: Mapping[str, str | None]) -> str:
