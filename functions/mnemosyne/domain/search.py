@@ -75,6 +75,9 @@ class SearchQuery:
     """Maximum characters of all contents and metadata in the results. None means no limit."""
     min_confidence: Confidence | None = None
     """Minimum confidence of a hit. Hits with a lower confidence are left out."""
+    wanted_confidence: Confidence | None = None
+    """Minimum confidence that some hit should reach. If no hit within `limit` reaches it, further candidates that reach
+    it (at most `limit`) precede the hits."""
     explain: bool = False
     """Whether each hit has its scores (RelevanceParts)."""
     typing: bool = False

@@ -96,12 +96,11 @@ def search(
     entries, strategy = with_confidence(query, all_entries, embedder.model), candidates.strategy
     left_out = min(query.limit, len(all_entries)) - min(query.limit, len(entries))
     close = sum(entry.confidence is not Confidence.WEAK for entry in entries)
+    ranked_entries = entries
     if reranker and entries:
-        reranking = time.perf_counter()
-        entries, reranker_fault = _rerank(query, entries, memories, reranker)
+        entries, reranker_fault, rerank_ms = _rerank(query, entries, memories, reranker)
         strategy += "" if reranker_fault else "+reranked"
-        rerank_ms = milliseconds(reranking)
-    hits = memories.read_hits(query, entries[: query.limit]) if entries else ()
+    hits = memories.read_hits(query, _entries_to_read(query, entries, ranked_entries)) if entries else ()
     result = SearchResult(
         hits=hits,
         strategy=strategy,
@@ -177,7 +176,11 @@ def with_confidence(query: SearchQuery, entries: list[RankedCandidate], model: s
         memory = entry.candidate
         entry.confidence = confidence(model, memory.vector_score, memory.words_share, lacks_name=memory.lacks_name)
     minimum = query.min_confidence
-    return [entry for entry in entries if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
+    return entries if minimum is None else _at_least(entries, minimum)
+
+
+def _at_least(entries: Sequence[RankedCandidate], minimum: Confidence) -> list[RankedCandidate]:
+    return [entry for entry in entries if entry.confidence and entry.confidence.at_least(minimum)]
 
 
 def _complete_last_word(query: SearchQuery, memories: "MemoryStore") -> Sequence[str]:
@@ -198,13 +201,28 @@ def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector 
         return None, "searched by words only: the embedding model refuses this query"
 
 
+def _entries_to_read(
+    query: SearchQuery, entries: Sequence[RankedCandidate], ranked_entries: Sequence[RankedCandidate]
+) -> list[RankedCandidate]:
+    """Return the candidates within the limit. If none reaches the wanted confidence, put candidates that do first.
+
+    `ranked_entries` are all candidates in the order of the ranking, because the reranker drops some of them.
+    """
+    top, wanted = list(entries[: query.limit]), query.wanted_confidence
+    if wanted is None:
+        return top
+    return top if _at_least(top, wanted) else _at_least(ranked_entries, wanted)[: query.limit] + top
+
+
 def _rerank(
     query: SearchQuery, entries: Sequence[RankedCandidate], memories: "MemoryStore", reranker: Reranker
-) -> tuple[list[RankedCandidate], str | None]:
+) -> tuple[list[RankedCandidate], str | None, float]:
     """Order the candidates by the relevance that the reranker finds.
 
-    If the reranker fails, return the candidates in their present order, with the reason.
+    If the reranker fails, return the candidates in their present order, with the reason. The last value is the duration
+    in milliseconds.
     """
+    started = time.perf_counter()
     top = entries[: max(query.limit, RERANKED)]
     full_query = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
     hits = memories.read_hits(full_query, top)
@@ -213,9 +231,9 @@ def _rerank(
         relevances = reranker.score(query.query or "", texts)
     except ServiceError as exc:
         log.fault("reranker_failed", exc, WAIT_FOR_RERANKER, namespace=memories.namespace)
-        return list(entries), f"not reranked: {exc.cause}"
+        return list(entries), f"not reranked: {exc.cause}", milliseconds(started)
     by_id = {str(hit.id): relevance for hit, relevance in zip(hits, relevances, strict=True)}
-    return ranking.apply_reranker(top, by_id, query.quality_weight), None
+    return ranking.apply_reranker(top, by_id, query.quality_weight), None, milliseconds(started)
 
 
 def _log_search(namespace: str, query: SearchQuery, result: SearchResult) -> None:

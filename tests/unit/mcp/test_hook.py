@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.mcp.tools import hook
+from mnemosyne.domain.search import SearchQuery
+from mnemosyne.mcp.tools import hook, search
+from mnemosyne.service.search import SearchResult
 from tests.fakes import NOW, FakeServices
 from tests.memories import rate, store_content, store_contents
 from tests.tools import call_tool, error_of, text_of
@@ -124,6 +126,26 @@ def test_weak_hits_that_fill_the_limit_do_not_hide_a_close_memory(
     rate(services.memories, store_content(services.memories, "Cars are fast"), 1)
     context = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]["additionalContext"]
     assert context.count("--- [") == 1 and "oolong" in context
+
+
+@pytest.mark.parametrize(("minimum", "recalled"), [("related", True), ("strong", False)])
+def test_a_prompt_is_searched_for_only_once(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch, minimum: str, recalled: bool
+) -> None:
+    searches: list[str | None] = []
+
+    def run_search(query: SearchQuery, *others: Any) -> SearchResult:
+        searches.append(query.query)
+        return search.run_search(query, *others)
+
+    monkeypatch.setattr(hook, "run_search", run_search)
+    monkeypatch.setattr(hook, "CONSIDERED", 1)
+    monkeypatch.setattr(hook, "HYBRID_QUALITY_WEIGHT", 1.0)
+    store_contents(services.memories, "Shelf 7 holds the oolong.")
+    rate(services.memories, store_content(services.memories, "Cars are fast"), 1)
+    prompt = "Which shelf holds sencha and oolong?"
+    assert bool(_hook(services, prompt=prompt, min_confidence=minimum)) is recalled
+    assert searches == [prompt]
 
 
 @pytest.mark.parametrize("value", ["high", "0.5", "closest"])

@@ -7,7 +7,6 @@ https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -98,14 +97,11 @@ def recall_for_hook(arguments: HookArguments, principal: Principal, services: Se
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
+        wanted_confidence=arguments.min_confidence,  # weak hits, for example of one session, can fill the limit
     )
     result = run_search(query, principal, services)
     close = _close_hits(result.hits, arguments.min_confidence)
-    recalled = [hit for hit in result.hits if hit in close or _is_of_named_days(hit, query.preferred)]
-    if not close and result.close:  # weak hits, for example of one session, rank above the close hits
-        query = replace(query, min_confidence=arguments.min_confidence)
-        recalled = [*run_search(query, principal, services).hits, *recalled]
-    recalled = recalled[:RECALLED]
+    recalled = [hit for hit in result.hits if hit in close or _is_of_named_days(hit, query.preferred)][:RECALLED]
     memories = search_hits(recalled, RESPONSE_CHARACTERS)
     context = _build_context(memories, text, near_duplicates_note(recalled), state_note(memories))
     return Reply(HookOutput(hookSpecificOutput=context), has_stored_text=False)  # the context ends with the notice
