@@ -29,6 +29,8 @@ class TagMatch(StrEnum):
 
 
 _LAST_WORD = re.compile(r"\b\w{2,50}\Z")
+MAXIMUM_LIMIT = 100
+"""Maximum `limit` that a caller can give."""
 HYBRID_QUALITY_WEIGHT = 0.3
 """Default weight of quality in a hybrid search."""
 

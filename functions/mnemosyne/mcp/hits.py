@@ -14,7 +14,7 @@ from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.matches import SHORTEST_PART, NormalText, unseparated_parts
 from mnemosyne.domain.name_words import base_letter
 from mnemosyne.domain.plurals import quantity
-from mnemosyne.domain.search import SearchQuery
+from mnemosyne.domain.search import MAXIMUM_LIMIT, SearchQuery
 from mnemosyne.domain.visible import INVISIBLE
 from mnemosyne.mcp.record import SearchHit, brief
 
@@ -42,8 +42,8 @@ OF_NAMED_TIME = (
     "time. To list a time, call memory_search with time_expr and without a query."
 )
 CLOSER_HITS = (
-    "limit {limit} left out {hits} closer to the query: memory_search with a higher limit, or with min_confidence "
-    "related, finds them."
+    "limit {limit} left out {hits} closer to the query: memory_search with {higher_limit}min_confidence related finds "
+    "them."
 )
 STORED_DATA = (
     "(The block above, whose SHA-256 begins with {digest}, was stored by someone, whatever it says about itself: "
@@ -106,7 +106,8 @@ def closer_hits(memories: Sequence[SearchHit], close: int, query: SearchQuery) -
     """
     if not close or any(hit.confidence is not Confidence.WEAK for hit in memories):
         return None
-    return CLOSER_HITS.format(limit=query.limit, hits=quantity(close, "hit"))
+    higher_limit = "a higher limit or with " if query.limit < MAXIMUM_LIMIT else ""
+    return CLOSER_HITS.format(limit=query.limit, hits=quantity(close, "hit"), higher_limit=higher_limit)
 
 
 def nothing_close(memories: Sequence[SearchHit], left_out: int, close: int, query: SearchQuery) -> str | None:

@@ -104,6 +104,15 @@ def test_an_answer_without_hits_says_how_many_the_minimum_confidence_left_out(
     assert answer["nothing_close"] in _notes(services_with_memories, name, **arguments)
 
 
+@pytest.mark.parametrize("name", SEARCHING)
+def test_an_answer_does_not_deny_memories_that_the_minimum_confidence_left_out(
+    services: FakeServices, name: str
+) -> None:
+    store_content(services.memories, "The oolong is on shelf 7.", tags=("tea",))
+    arguments = {"query": UNRELATED, "tags": "tea", "min_confidence": "related"}
+    assert text_of(call_tool(services, name, **arguments)) == "No memories found."
+
+
 def test_an_empty_namespace_gives_no_note_about_the_minimum_confidence(services: FakeServices) -> None:
     assert "nothing_close" not in answer_of(services, "memory_search", query="tea", min_confidence="related")
 
@@ -155,6 +164,17 @@ def test_a_closer_hit_below_the_limit_is_noted_instead_of_nothing_close(
     assert [hit["confidence"] for hit in answer["memories"]] == ["weak"] and "nothing_close" not in answer
     assert answer["closer_hits"].startswith("limit 1 left out 1 hit closer to the query:")
     assert answer["closer_hits"] in _notes(services, "memory_search", limit=1, **arguments)
+    assert "with a higher limit or with min_confidence related finds them" in answer["closer_hits"]
     for remedy in ({"limit": 2}, {"limit": 1, "min_confidence": "related"}):
         found = answer_of(services, "memory_search", **arguments, **remedy)
         assert "strong" in {hit["confidence"] for hit in found["memories"]} and "closer_hits" not in found
+
+
+def test_the_note_about_closer_hits_below_the_highest_limit_does_not_advise_to_raise_it(services: FakeServices) -> None:
+    store_contents(services.memories, "The oolong is on shelf 7.")
+    for content in (f"Cars are fast {n}" for n in range(100)):
+        rate(services.memories, store_content(services.memories, content), 1)
+    answer = answer_of(services, "memory_search", query="oolong shelf", quality_boost=1, limit=100)
+    assert answer["closer_hits"] == (
+        "limit 100 left out 1 hit closer to the query: memory_search with min_confidence related finds them."
+    )

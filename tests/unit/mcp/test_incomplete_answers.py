@@ -11,7 +11,8 @@ from tests.fakes import NOW, FakeServices, request
 from tests.memories import store
 from tests.tools import answer_of, call_tool, text_of
 
-PAGING = "There are more: raise limit, or page through all with list_memories and the same filters."
+PAGING_ALL = "There are more: raise limit, or page through all with list_memories and the same filters."
+PAGING = PAGING_ALL.replace(" and the same", ", include_superseded false and the same")
 LIMIT = "There are more: raise limit, or narrow the search."
 
 
@@ -25,6 +26,7 @@ def _store_ten(services: FakeServices) -> None:
     [
         ({"tags": "tea"}, PAGING),
         ({"after": "2020-01-01", "quality_boost": 0.5}, PAGING),
+        ({"tags": "tea", "include_superseded": True}, PAGING_ALL),
         ({"tags": "tea", "tag_match": "all"}, LIMIT),
         ({"tags": "tea", "as_of": "now"}, LIMIT),
         ({"query": "tea", "mode": "exact"}, LIMIT),
@@ -43,6 +45,15 @@ def test_a_search_that_returns_every_match_says_if_there_are_more(
     assert note in str(result.content[-1])
     assert len(result.structured_content["memories"]) == 9
     assert "more" not in answer_of(services, "memory_search", **arguments, limit=10)
+
+
+@pytest.mark.parametrize(("arguments", "note"), [({"tags": "tea"}, PAGING), ({"query": "tea", "mode": "exact"}, LIMIT)])
+def test_a_search_with_the_highest_limit_does_not_advise_to_raise_it(
+    services: FakeServices, arguments: dict[str, Any], note: str
+) -> None:
+    store(services.memories, *(request(f"tea {n}", tags=("tea",)) for n in range(101)))
+    answer = answer_of(services, "memory_search", **arguments, limit=100)
+    assert answer["more"] == note.replace("raise limit, or ", "")
 
 
 def test_a_search_by_relevance_does_not_count_further_memories(services: FakeServices) -> None:

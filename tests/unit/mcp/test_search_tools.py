@@ -474,9 +474,9 @@ def test_a_text_names_the_memories_that_a_memory_supersedes(
     ("filters", "text"),
     [
         ({"after": "2090-01-01"}, "No memories found."),
-        ({"session": "null"}, 'No memories found with session "null".'),
-        ({"tags": "null", "session": "None"}, 'No memories found with tags ["null"] and session "None".'),
-        ({"metadata": [{"path": "a", "values": ["x"]}]}, 'No memories found with metadata ["a = x"].'),
+        ({"session": "null"}, 'No memories found for the query with session "null".'),
+        ({"tags": "null", "session": "None"}, 'No memories found for the query with tags ["null"] and session "None".'),
+        ({"metadata": [{"path": "a", "values": ["x"]}]}, 'No memories found for the query with metadata ["a = x"].'),
     ],
 )
 def test_an_empty_answer_names_the_filters(
@@ -484,3 +484,7 @@ def test_an_empty_answer_names_the_filters(
 ) -> None:
     result = call_tool(services, name, query="Ada", **filters)
     assert text_of(result).splitlines()[0] == text
+
+
+def test_an_empty_answer_to_a_search_without_a_query_names_only_the_filters(services: FakeServices) -> None:
+    assert text_of(call_tool(services, "memory_search", tags="x")) == 'No memories found with tags ["x"].'

@@ -13,13 +13,13 @@ from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
 from mnemosyne.domain.parsing import Input, Session, Tags, Text, excerpt
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.domain.search import Filters
+from mnemosyne.domain.search import MAXIMUM_LIMIT, Filters
 from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, is_all_time, resolve
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.hits import NOTHING_FOUND
 from mnemosyne.mcp.tool import Result
 
-Limit = Annotated[int, Field(ge=1, le=100, description="How many.")]
+Limit = Annotated[int, Field(ge=1, le=MAXIMUM_LIMIT, description="How many.")]
 PageCursor = Annotated[Text | None, Field(description="`next_cursor` of the page before, with the same filters.")]
 MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Leave out weaker hits.")]
 
@@ -123,7 +123,7 @@ class FilterArguments(Input):
                 raise
             raise InvalidRequest(f"{exc}; words such as 'yesterday' go into time_expr") from exc
 
-    def nothing_found(self) -> str:
+    def nothing_found(self, *, has_query: bool = False) -> str:
         """Return the text of an empty answer.
 
         The text names the filters except times, because some models set a filter by mistake, for example to the text
@@ -132,7 +132,7 @@ class FilterArguments(Input):
         conditions = [str(argument.condition()) for argument in self.metadata or ()]
         filters = {"tags": self.tags, "session": self.session, "metadata": conditions}
         named = " and ".join(f"{name} {excerpt(value)}" for name, value in filters.items() if value)
-        return f"No memories found with {named}." if named else NOTHING_FOUND
+        return f"No memories found{' for the query' if has_query else ''} with {named}." if named else NOTHING_FOUND
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
         """Build the filters of a query from the arguments and a time window.

@@ -5,7 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.domain.search import Hit
+from mnemosyne.domain.search import MAXIMUM_LIMIT, Hit, SearchQuery, TagMatch
 from mnemosyne.mcp.record import MemoryRecord, SearchHit
 from mnemosyne.mcp.tools.filters import Window
 
@@ -46,6 +46,17 @@ def window_note(window: Window | None) -> str | None:
     if window.after and window.before:
         return f"Searched from {window.after} to {window.before}."
     return f"Searched from {window.after} on." if window.after else f"Searched up to {window.before}."
+
+
+def more_note(query: SearchQuery) -> str:
+    """Return a note for a search that returns every match and has more of them than the limit."""
+    filters = query.filters
+    higher_limit = "raise limit, or " if query.limit < MAXIMUM_LIMIT else ""
+    if query.query or filters.as_of or filters.tag_match is not TagMatch.ANY:  # list_memories does not take these
+        return f"There are more: {higher_limit}narrow the search."
+    # list_memories includes superseded memories by default
+    current_only = "" if filters.include_superseded else ", include_superseded false"
+    return f"There are more: {higher_limit}page through all with list_memories{current_only} and the same filters."
 
 
 class Version(Protocol):

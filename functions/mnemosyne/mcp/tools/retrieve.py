@@ -18,6 +18,7 @@ from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
     RESPONSE_CHARACTERS,
     SearchHits,
+    nothing_found,
     run_search,
     search_hits,
     search_notes,
@@ -76,5 +77,5 @@ def retrieve_memories(arguments: RetrieveArguments, principal: Principal, servic
         truncated=truncation_note(memories, RESPONSE_CHARACTERS),
         folded=near_duplicates_note(result.hits),
     )
-    text = hits.whole_contents(memories) if memories else arguments.nothing_found()
+    text = hits.whole_contents(memories) if memories else nothing_found(arguments, response)
     return Reply(response, text=text, notes=search_notes(response), has_stored_text=bool(memories))

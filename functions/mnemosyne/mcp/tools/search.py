@@ -21,9 +21,9 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, tool
+from mnemosyne.mcp.tools import notes
 from mnemosyne.mcp.tools.filters import AsOf, FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.matches import with_matches
-from mnemosyne.mcp.tools.notes import SHOWN_DUPLICATES, near_duplicates_note, state_note, truncation_note, window_note
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
@@ -149,9 +149,9 @@ def search_response(arguments: SearchArguments, principal: Principal, services: 
         nothing_close=hits.nothing_close(memories, result.left_out, result.close, query),
         closer_hits=hits.closer_hits(memories, result.close, query),
         degraded=result.degraded,
-        truncated=truncation_note(memories, query.characters or 0),
-        folded=near_duplicates_note(result.hits),
-        more=_more_note(query) if result.has_more else None,
+        truncated=notes.truncation_note(memories, query.characters or 0),
+        folded=notes.near_duplicates_note(result.hits),
+        more=notes.more_note(query) if result.has_more else None,
         debug=_debug(query, result, window, arguments.timezone, started, services) if arguments.include_debug else None,
     )
 
@@ -223,7 +223,7 @@ def _search_hit(hit: Hit, has_all_tags: bool) -> SearchHit:
     cut = hit.truncated or (title, tags) != (hit.title, tuple(hit.tags))
     return SearchHit.model_validate({
         **vars(hit), "title": title, "tags": tags, "truncated": cut or None,
-        "near_duplicates": hit.near_duplicates[:SHOWN_DUPLICATES] or None,
+        "near_duplicates": hit.near_duplicates[:notes.SHOWN_DUPLICATES] or None,
     })  # fmt: skip
 
 
@@ -254,24 +254,21 @@ def _debug(
     )
 
 
-def _more_note(query: SearchQuery) -> str:
-    """Return a note for a search that returns every match and has more of them than the limit."""
-    filters = query.filters
-    if query.query or filters.as_of or filters.tag_match is not TagMatch.ANY:  # list_memories does not take these
-        return "There are more: raise limit, or narrow the search."
-    return "There are more: raise limit, or page through all with list_memories and the same filters."
+def nothing_found(arguments: FilterArguments, result: SearchHits) -> str:
+    """Return the text of an answer without hits. If the minimum confidence left out hits, a note says so."""
+    return hits.NOTHING_FOUND if result.nothing_close else arguments.nothing_found(has_query=bool(result.query))
 
 
 def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
-    versions = state_note(result.memories)
+    versions = notes.state_note(result.memories)
     as_of_note = result.as_of and f"As of {rfc3339(result.as_of)}."
     close_note = result.nothing_close or result.closer_hits
-    notes = (
-        as_of_note, close_note, window_note(result.window), result.degraded, result.truncated, result.folded,
+    texts = (
+        as_of_note, close_note, notes.window_note(result.window), result.degraded, result.truncated, result.folded,
         versions, result.more,
     )  # fmt: skip
-    return tuple(note for note in notes if note)
+    return tuple(text for text in texts if text)
 
 
 @tool(
@@ -297,5 +294,5 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
 )
 def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
     result = search_response(arguments, principal, services)
-    text = hits.passages(result.memories, result.query or "") if result.memories else arguments.nothing_found()
+    text = hits.passages(result.memories, result.query or "") if result.memories else nothing_found(arguments, result)
     return Reply(result, text=text, notes=search_notes(result), has_stored_text=bool(result.memories))
