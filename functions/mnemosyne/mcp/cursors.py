@@ -1,4 +1,6 @@
-"""Encode the cursors of pages for clients, and decode them. A cursor is text in URL-safe base64. Pure.
+"""Encode the cursors of pages for clients, and decode them. Pure.
+
+A cursor is text in URL-safe base64 without padding, because models omit a final "=" when they copy the cursor.
 
 A cursor identifies the last item of a page by the item's time and, depending on the list, by an id, a number or a text.
 A hash of the list's filters and order follows. With other filters, the next page would not continue the list, but would
@@ -70,7 +72,7 @@ def encode(cursor: Cursor | KeysetCursor | EventCursor | None, arguments: PageAr
     else:
         at, position = cursor.timestamp, cursor.key.encode() + _END_OF_KEY
     ticks = ((at - _EPOCH) // _TICK).to_bytes(_TIME_BYTES, "big", signed=True)
-    return base64.urlsafe_b64encode(ticks + position + _hash_filters(arguments)).decode()
+    return base64.urlsafe_b64encode(ticks + position + _hash_filters(arguments)).decode().rstrip("=")
 
 
 def _hash_filters(arguments: PageArguments) -> bytes:
@@ -122,6 +124,8 @@ def _read_cursor(arguments: PageArguments, read: Callable[[datetime, bytes], tup
         return None
     try:
         cursor, rest = read(*_decode(arguments.cursor))
+        if 0 < len(rest) < _HASH_BYTES:
+            raise ValueError("length")
     except (binascii.Error, ValueError, OverflowError) as exc:
         raise InvalidRequest(
             f"cursor must be the next_cursor of an earlier page, got {arguments.cursor[:60]!r}"
@@ -136,7 +140,7 @@ def _read_cursor(arguments: PageArguments, read: Callable[[datetime, bytes], tup
 
 
 def _decode(cursor: str) -> tuple[datetime, bytes]:
-    raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
+    raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     if len(raw) < _TIME_BYTES:
         raise ValueError("length")
     ticks = int.from_bytes(raw[:_TIME_BYTES], "big", signed=True)

@@ -85,6 +85,22 @@ def test_a_cursor_with_other_filters_is_refused(services: FakeServices, order: s
     assert len(rest["memories"]) == 1
 
 
+@pytest.mark.parametrize("padding", ["", "="])
+def test_a_cursor_is_accepted_with_and_without_its_padding(services: FakeServices, padding: str) -> None:
+    store_contents(services.memories, *(f"memory {n}" for n in range(3)))
+    cursor = answer_of(services, "list_memories", limit=2)["next_cursor"]
+    assert "=" not in cursor
+    assert len(answer_of(services, "list_memories", cursor=cursor + padding)["memories"]) == 1
+
+
+@pytest.mark.parametrize("missing", [1, 2, 3, 4, 10])
+def test_the_error_about_a_shortened_cursor_does_not_name_the_filters(services: FakeServices, missing: int) -> None:
+    store_contents(services.memories, *(f"memory {n}" for n in range(3)))
+    cursor = answer_of(services, "list_memories", limit=2)["next_cursor"]
+    error = error_of(services, "list_memories", cursor=cursor[:-missing])
+    assert "cursor must be the next_cursor of an earlier page" in error
+
+
 def test_a_list_within_a_time_in_words_can_be_continued_later(services: FakeServices) -> None:
     store_contents(services.memories, *(f"memory {n}" for n in range(3)), timestamp=NOW - timedelta(minutes=5))
     arguments = {"time_expr": "the past hour", "limit": 2}
@@ -108,5 +124,5 @@ def test_each_list_with_filters_refuses_a_cursor_with_other_filters(services: Fa
 def test_a_cursor_of_an_earlier_release_has_no_hash_and_is_accepted(services: FakeServices) -> None:
     store_contents(services.memories, *(f"memory {n}" for n in range(3)), tags=("carla",))
     cursor = answer_of(services, "list_memories", limit=2, tags="carla")["next_cursor"]
-    without_hash = base64.urlsafe_b64encode(base64.urlsafe_b64decode(cursor)[:24]).decode()
+    without_hash = base64.urlsafe_b64encode(base64.urlsafe_b64decode(cursor + "=")[:24]).decode()
     assert len(answer_of(services, "list_memories", tags="carla", cursor=without_hash)["memories"]) == 1

@@ -241,7 +241,7 @@ def test_a_cursor_with_arbitrary_bytes_of_the_right_length_is_accepted(services:
 
 def test_a_cursor_with_additional_bytes_is_read_without_them(services: FakeServices) -> None:
     page = answer_of(services, "list_memories", limit=2)
-    grown = base64.urlsafe_b64encode(base64.urlsafe_b64decode(page["next_cursor"]) + b"more").decode()
+    grown = base64.urlsafe_b64encode(base64.urlsafe_b64decode(page["next_cursor"] + "=") + b"more").decode()
     assert answer_of(services, "list_memories", cursor=grown) == answer_of(
         services, "list_memories", cursor=page["next_cursor"]
     )
