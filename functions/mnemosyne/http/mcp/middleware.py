@@ -216,17 +216,18 @@ def _reject_version_mismatch(headers: Headers, payload: Any) -> Response | None:
     header = headers.get("mcp-protocol-version")
     if header is not None and header not in HANDSHAKE_PROTOCOL_VERSIONS:
         return None
-    for message in payload if isinstance(payload, list) else [payload]:
-        meta = jsonrpc.member(message, "params", "_meta")
+    for request in payload if isinstance(payload, list) else [payload]:
+        meta = jsonrpc.member(request, "params", "_meta")
         version = meta.get(mcp_types.PROTOCOL_VERSION_META_KEY)
         if mcp_types.PROTOCOL_VERSION_META_KEY in meta and (version is None or version != header):
-            return error_response(
-                400,
+            message = (
                 f"Header mismatch: MCP-Protocol-Version must be {excerpt(version)}, as in params._meta, got "
-                f"{'no header' if header is None else excerpt(header)}",
-                code=mcp_types.HEADER_MISMATCH,
-                id_=jsonrpc.id_of(payload),
+                f"{'no header' if header is None else excerpt(header)}"
             )
+            if not isinstance(version, str):
+                name = f"params._meta.{mcp_types.PROTOCOL_VERSION_META_KEY}"
+                message = f"{name} must be a protocol version, got {excerpt(version)}"
+            return error_response(400, message, code=mcp_types.HEADER_MISMATCH, id_=jsonrpc.id_of(payload))
     return None
 
 

@@ -121,7 +121,21 @@ def test_a_request_in_another_revision_than_its_header_is_rejected(
     error = response.json()["error"]
     assert (response.status_code, error["code"]) == (400, -32020)
     assert response.json()["id"] == (None if batch else 7)
-    assert json.dumps(version) in error["message"] and (header or "no header") in error["message"]
+    assert json.dumps(version) in error["message"]
+    assert version is None or (header or "no header") in error["message"]
+
+
+@pytest.mark.parametrize("header", [None, "2025-03-26"])
+@pytest.mark.parametrize("version", [None, 20260728])
+def test_the_error_about_a_revision_that_is_not_text_names_its_place(
+    clients: tuple[TestClient, TestClient], header: str | None, version: int | None
+) -> None:
+    params = {"name": "who_am_i", "_meta": _meta("2026-07-28") | {PROTOCOL_VERSION_META_KEY: version}}
+    posted = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    response = clients[0].post("/mcp", json=posted, headers=_headers(header, "tools/call", params))
+    place = "params._meta.io.modelcontextprotocol/protocolVersion"
+    assert (response.status_code, response.json()["error"]["code"]) == (400, -32020)
+    assert response.json()["error"]["message"] == f"{place} must be a protocol version, got {json.dumps(version)}"
 
 
 def test_an_argument_without_its_header_is_rejected() -> None:
