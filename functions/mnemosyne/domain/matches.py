@@ -33,14 +33,15 @@ _IN_WORDS = (
         map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"), ""
     )
 )
-# The characters that `for_words` removes or replaces: accents, separators of thousands, decimal commas (see the SQL
-# function plain_numbers), and the keys of _IN_WORDS.
+# The characters that `of_words` removes or replaces: accents, separators of thousands (see the SQL function
+# plain_numbers), and the keys of _IN_WORDS.
 _NOT_IN_WORDS = re.compile(
     rf"(?P<accents>{ACCENTS.pattern}+)"
     r"|(?P<thousands>(?<=\d)(?:[,'’](?=\d{3}(?!\d))|\.(?=\d{3}(?:\.\d{3}){0,4},\d{1,2}(?!\d))))"
-    r"|(?P<decimal>(?<!,\d)(?<!,\d\d)(?<=\d),(?=\d{1,2}(?![\d,]|\.\d)))"
     rf"|[{re.escape(''.join(map(chr, _IN_WORDS)))}]"
 )
+_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(?=\d{1,2}(?![\d,]|\.\d))")
+_NO_BREAK_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d))")
 LONGEST_FORM = 4
 """Maximum factor by which NFKC may lengthen a part of a text. A part that would become longer is left unchanged, so a
 query in NFKC does not find it."""
@@ -79,13 +80,18 @@ class NormalText:
         parts = [_normalize(original[start:end]) for start, end in spans]
         return cls("".join(parts), [span for span, part in zip(spans, parts, strict=True) for _ in part])
 
-    def for_words(self) -> Self:
-        """Return the text as a search by words reads it.
+    @classmethod
+    def of_words(cls, original: str) -> Self:
+        """Normalize a text as a search by words reads it.
 
         Ligatures such as ß are two letters, hyphens and digits are those of ASCII, and a decimal comma is a point.
         Invisible characters and separators of thousands are removed, and so are accents that Unicode cannot combine
         with their letter into one character.
         """
+        # NFKC turns a no-break space into a space, so replace it by an invisible character. That character is removed.
+        return cls.of(_NO_BREAK_THOUSANDS.sub("\u2060", original))._for_words()
+
+    def _for_words(self) -> Self:
         texts: list[str] = []
         places: list[Span] = []
         end = 0
@@ -94,14 +100,13 @@ class NormalText:
             places += self.places[end : match.start()]
             end = match.end()
             if not match["accents"]:
-                letters = "" if match["thousands"] else "." if match["decimal"] else match[0].translate(_IN_WORDS)
+                letters = "" if match["thousands"] else match[0].translate(_IN_WORDS)
                 texts.append(letters)
                 places += [self.places[match.start()]] * len(letters)
             elif places:  # the accents belong to the letter before them
                 places[-1] = (places[-1][0], self.places[end - 1][1])
-        if not end:
-            return self
-        return type(self)("".join([*texts, self.text[end:]]), [*places, *self.places[end:]])
+        text = _DECIMAL_COMMA.sub(r"\1.", "".join([*texts, self.text[end:]]))
+        return type(self)(text, [*places, *self.places[end:]] if end else self.changed_places)
 
     def original(self, spans: Iterable[Span]) -> list[Span]:
         """Convert spans of the normalized `text` to spans of the original text."""

@@ -141,9 +141,9 @@ def passage(content: str, query: str, length: int) -> str:
     """
     if len(content) <= length:
         return content
-    normal = NormalText.of(content).for_words()
+    normal = NormalText.of_words(content)
     plain_content = _fold_case_and_accents(normal.text)
-    places = map(plain_content.find, _words_to_show(_fold_case_and_accents(NormalText.of(query).for_words().text)))
+    places = map(plain_content.find, _words_to_show(_fold_case_and_accents(NormalText.of_words(query).text)))
     at = next((normal.places[place][0] for place in places if place >= 0), 0)
     if at < length - AROUND // 2:
         return f"{content[:length].rstrip()} …"

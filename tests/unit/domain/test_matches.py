@@ -60,12 +60,24 @@ def test_each_character_of_the_normal_form_has_its_span_in_the_text(text: str) -
         assert character in text[start:end] + unicodedata.normalize("NFKC", text[start:end])
 
 
-@given(text=st.text(st.sampled_from("a1,éßœ\u0301\u00ad\u0651 ")))
+@given(text=st.text(st.sampled_from("a1,.éßœ\u0301\u00ad\u0651\u00a0\u202f ")))
 def test_each_character_of_the_text_for_word_search_has_its_span_in_the_original(text: str) -> None:
-    normal = NormalText.of(text).for_words()
+    normal = NormalText.of_words(text)
     assert len(normal.places) == len(normal.text)
     assert all(0 <= start < end <= len(text) for start, end in normal.places)
     assert list(normal.places) == sorted(normal.places)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1\u202f450 euros", "1450 euros"), ("12\u00a0345\u00a0678,5", "12345678.5"), ("1\u202f4500", "1 4500"),
+        ("3,5", "3.5"), ("1.299,50", "1299.50"), ("1,299,5", "1299.5"), ("1,2,3", "1,2,3"), ("1.5,3", "1.5,3"),
+        ("1.23,4", "1.23,4"),
+    ],
+)  # fmt: skip
+def test_numbers_have_one_spelling_as_in_the_database(text: str, plain: str) -> None:
+    assert NormalText.of_words(text).text == plain
 
 
 @pytest.mark.parametrize(

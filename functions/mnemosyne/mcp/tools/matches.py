@@ -33,20 +33,21 @@ def with_matches(
 
     In mode exact, the spans are the occurrences of the query itself.
     """
-    texts = [[NormalText.of(text) for text in (hit.title, hit.content, hit.snippet or "")] for hit in hits]
+    originals = [(hit.title, hit.content, hit.snippet or "") for hit in hits]
     if not query:
         spans: list[list[list[Span]]] = [[[], [], []] for _ in hits]
     elif mode is SearchMode.EXACT:
+        texts = [[NormalText.of(text) for text in of_hit] for of_hit in originals]
         spans = [[text.original(literal_spans(query, text.text)) for text in of_hit] for of_hit in texts]
     else:
         beginning = query[:MARKED_CHARACTERS]
         # The unchanged text comes first, because the database detects the language, for example by the letter ß, which
-        # `for_words` replaces.
-        originals = [" ".join(text.text for text in of_hit)[:LANGUAGE_CHARACTERS] for of_hit in texts]
-        texts = [[text.for_words() for text in of_hit] for of_hit in texts]
+        # `of_words` replaces.
+        beginnings = [NormalText.of(" ".join(of_hit)[:LANGUAGE_CHARACTERS]).text for of_hit in originals]
+        texts = [[NormalText.of_words(text) for text in of_hit] for of_hit in originals]
         marked = memories.mark_words(
             beginning,
-            [[first, *(text.text for text in of_hit)] for first, of_hit in zip(originals, texts, strict=True)],
+            [[first, *(text.text for text in of_hit)] for first, of_hit in zip(beginnings, texts, strict=True)],
         )
         parts = unseparated_parts(beginning)
         spans = [
