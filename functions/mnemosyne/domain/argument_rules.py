@@ -41,7 +41,7 @@ def path(location: Location) -> str:
     return text
 
 
-def kind_of(error: ErrorDetails) -> tuple[object, ...]:
+def problem_key(error: ErrorDetails) -> tuple[object, ...]:
     """Return a key that is equal for equal errors in several items of a list."""
     names = tuple(part for part in error["loc"] if isinstance(part, str))
     reason = str(error["ctx"]["error"]) if error["type"] == "value_error" else ""

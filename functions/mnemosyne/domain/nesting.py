@@ -1,4 +1,4 @@
-"""Limit the nesting of JSON values, so that recursive functions can process them, and their number. Pure."""
+"""Limit the nesting and the number of JSON values. Pure."""
 
 from typing import Final
 

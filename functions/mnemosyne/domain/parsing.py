@@ -22,9 +22,9 @@ from mnemosyne.domain.argument_rules import (
     closest_name,
     expected_type,
     join_unions,
-    kind_of,
     model_at,
     path,
+    problem_key,
     reason_of,
     size,
 )
@@ -171,7 +171,7 @@ def invalid(exc: ValidationError, model: type[BaseModel], data: object, of: str)
     """Convert pydantic's ValidationError about the data to the InvalidRequest that `parse` raises."""
     groups: dict[tuple[object, ...], list[ErrorDetails]] = {}
     for error in join_unions(exc.errors(include_url=False), model, data):
-        groups.setdefault(kind_of(error), []).append(error)
+        groups.setdefault(problem_key(error), []).append(error)
     problems: dict[str, None] = {}
     for first, *others in list(groups.values())[:PROBLEMS]:
         listed = [path(error["loc"]) for error in others[:PROBLEMS]]
