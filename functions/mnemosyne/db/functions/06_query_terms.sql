@@ -20,7 +20,7 @@ $$;
 --   factor   1 for a stem; 0.25 for an unstemmed word, a word with accents and a compound, because the stems of the same
 --            word also count
 --   is_stop  true if the query has only stop words
-CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
+CREATE OR REPLACE FUNCTION query_in_languages(p_query text, p_language text, p_languages text[])
 RETURNS TABLE (number bigint, word text, factor double precision, is_stop boolean)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -97,7 +97,7 @@ $$;
 --   weight       its weight in the lexical score
 --   share        the part of the namespace's memories that contain the word, from 0 to 1; null for a form
 --   place        the place of the word among the query's words, the rarest first; null for a form. If the namespace has
---                memories in several languages, a word has a row for each of its variants (see words_in_languages), with
+--                memories in several languages, a word has a row for each of its variants (see query_in_languages), with
 --                the same place.
 --   word_weight  the weight of the word, its forms and its variants together; null for a form
 --   name         the number of the name that the word belongs to, counted from 1 in the order of p_names; null for
@@ -170,7 +170,7 @@ BEGIN
     ELSE
         SELECT array_agg(w.word), array_agg(w.factor), array_agg(w.number), bool_or(w.is_stop)
         INTO words, factors, numbers, only_stop_words
-        FROM words_in_languages(p_query, query_language, languages) AS w;
+        FROM query_in_languages(p_query, query_language, languages) AS w;
     END IF;
     IF may_have_spellings(p_query) THEN
         stemming := CASE WHEN english THEN ARRAY['en']
@@ -211,7 +211,7 @@ BEGIN
         SELECT term_key(p_namespace, name_word) AS key, CAST(min(n.number) AS integer) AS number
         FROM unnest(names) WITH ORDINALITY AS n (name, number) CROSS JOIN LATERAL unnest(CASE WHEN english
             THEN tsvector_to_array(words_of(n.name, 'en'))
-            ELSE ARRAY(SELECT w.word FROM words_in_languages(n.name, query_language, languages) AS w) END) AS name_word
+            ELSE ARRAY(SELECT w.word FROM query_in_languages(n.name, query_language, languages) AS w) END) AS name_word
         GROUP BY 1
     ), name_place AS MATERIALIZED (
         SELECT r.place, min(n.number) AS number FROM rarest r JOIN name_key n ON n.key = r.key GROUP BY r.place
