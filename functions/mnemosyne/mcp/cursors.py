@@ -4,7 +4,7 @@ A cursor is text in URL-safe base64 without padding, because models omit a final
 
 A cursor identifies the last item of a page by the item's time and, depending on the list, by an id, a number or a text.
 A hash of the list's filters and order follows. With other filters, the next page would not continue the list, but would
-have unrelated items. Cursors of earlier releases have no hash, and are accepted with any filters.
+have unrelated items.
 """
 
 import base64
@@ -124,14 +124,14 @@ def _read_cursor(arguments: PageArguments, read: Callable[[datetime, bytes], tup
         return None
     try:
         cursor, rest = read(*_decode(arguments.cursor))
-        if 0 < len(rest) < _HASH_BYTES:
+        if len(rest) < _HASH_BYTES:
             raise ValueError("length")
     except (binascii.Error, ValueError, OverflowError) as exc:
         raise InvalidRequest(
             f"cursor must be the next_cursor of an earlier page, got {arguments.cursor[:60]!r}"
         ) from exc
     # Ignore bytes after the hash, because a later release may append fields.
-    if rest and rest[:_HASH_BYTES] != _hash_filters(arguments):
+    if rest[:_HASH_BYTES] != _hash_filters(arguments):
         raise InvalidRequest(
             "cursor belongs to a list with other filters or another order: repeat all arguments of the call that "
             "returned it, or omit cursor to list from the start"
