@@ -1,4 +1,4 @@
--- Write words that people spell in several ways in one way, and find the other spellings of the words of a query.
+-- Split texts into words, and find other spellings of the words of a query.
 
 -- Return the text without the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Ligatures
 -- and stroked Latin letters, such as "ø", are replaced by their base letters. In other scripts, a letter with a mark
@@ -36,8 +36,8 @@ RETURN regexp_replace(regexp_replace(translate(plain_numbers(p_text), '_/\@:#', 
 -- spaces between words (Thai, Lao, Burmese, Khmer, kana, Han). Each such character then counts as a word.
 -- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
 -- PostgreSQL's parser they are letters. A space before a fraction or superscript keeps "3½" from becoming "31". A no-break
--- space between thousands is removed. Hyphens that do not break a line and minus signs become "-", and Arabic, Persian
--- and Devanagari digits become 0 to 9.
+-- space between thousands is removed. Unicode's hyphens and its minus sign become "-", and Arabic, Persian and Devanagari
+-- digits become 0 to 9.
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(
@@ -72,31 +72,42 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(p_compound, '([[:alpha:]])[-./\\@:+#&=~|_]+', '\1', 'g'),
     '[-./\\@:+#&=~|_]+(?=[[:alpha:]])', '', 'g');
 
--- Return the joined numbers of a text, in lower case: a number with its unit ("6kg" for "6 kg"), a name with its number
--- ("rtx4090" for "RTX 4090"), and a telephone number ("491701234567" for "+49 170 1234567"). A unit is any word of at
--- most four letters, and a name is any word with a capital letter, except English stop words.
-CREATE OR REPLACE FUNCTION joined_numbers(p_text text) RETURNS text[]
+-- Return the numbers of a text that people write both in one and in several parts. `joined` is the number in one part, and
+-- `parts` the parts as they are written, in lower case and with spaces between them. `kind` is one of:
+--   phone  a telephone number: "491701234567" for "+49 170 1234567"
+--   unit   a number and a word of at most four letters: "6kg" for "6 kg"
+--   Name   a number and the word before it, which has a capital letter: "rtx4090" for "RTX 4090"
+--   name   the same without a capital letter
+-- A unit or a name is not an English stop word.
+CREATE OR REPLACE FUNCTION numbers_in_parts(p_text text) RETURNS TABLE (kind text, joined text, parts text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     plain text := plain_numbers(p_text);
 BEGIN
     IF plain !~ '\d' THEN
-        RETURN '{}';
+        RETURN;
     END IF;
-    RETURN ARRAY(
-        SELECT lower(m[1] || m[2])
-        FROM (SELECT DISTINCT regexp_matches(plain, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g')) AS pair (m)
-        WHERE ts_lexize('english_stem', lower(m[2])) <> '{}' OR lower(m[2]) IN ('am', 'm', 's')
-    ) || ARRAY(
-        SELECT lower(m[1] || m[2]) FROM (
-            SELECT DISTINCT regexp_matches(plain, '\m([[:alpha:]]*[[:upper:]][[:alpha:]]*) (\d+(?:\.\d+)*)\M(?![-./:]\d)', 'g')
-        ) AS pair (m)
-        WHERE ts_lexize('english_stem', lower(m[1])) <> '{}'
-    ) || ARRAY(
-        SELECT regexp_replace(m[1], '\D', '', 'g')
-        FROM regexp_matches(p_text, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS m
-    );
+    RETURN QUERY
+    SELECT 'phone', regexp_replace(m[1], '\D', '', 'g'), regexp_replace(m[1], '[ ()./-]+', ' ', 'g')
+    FROM regexp_matches(p_text, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS m
+    UNION ALL
+    SELECT 'unit', lower(m[1] || m[2]), lower(m[1] || ' ' || m[2])
+    FROM (SELECT DISTINCT regexp_matches(plain, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g')) AS pair (m)
+    WHERE ts_lexize('english_stem', lower(m[2])) <> '{}' OR lower(m[2]) IN ('am', 'm', 's')
+    UNION ALL
+    SELECT CASE WHEN m[1] ~ '[[:upper:]]' THEN 'Name' ELSE 'name' END, lower(m[1] || m[2]), lower(m[1] || ' ' || m[2])
+    FROM (SELECT DISTINCT regexp_matches(plain, '\m([[:alpha:]]+) (\d+(?:\.\d+)*)\M(?![-./:]\d)', 'g')) AS pair (m)
+    WHERE ts_lexize('english_stem', lower(m[1])) <> '{}';
+END
+$$;
+
+-- Return the joined numbers of a text (see numbers_in_parts). A number and a word without a capital letter are not joined.
+CREATE OR REPLACE FUNCTION joined_numbers(p_text text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN ARRAY(SELECT n.joined FROM numbers_in_parts(p_text) AS n WHERE n.kind <> 'name');
 END
 $$;
 
@@ -121,7 +132,7 @@ RETURN octet_length(p_text) <> char_length(p_text)
 
 -- Return other spellings of words of a query, at most ten. Each `spelling` stands for the words in `parts`, which have
 -- spaces between them. For example, "oncall" stands for "on call" in the query "on-call", "6kg" for "6 kg", "mueller"
--- for "müller", and "1299" for "1.299". Spellings of a lower rank are less likely to be needed.
+-- for "müller", and "1299" for "1.299". If there are more than ten, those that are needed most often are returned.
 CREATE OR REPLACE FUNCTION spellings(p_query text) RETURNS TABLE (spelling text, parts text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -138,14 +149,11 @@ BEGIN
         FROM regexp_matches(query, '\w+(?:[-./\\@:+#&=~|_]+\w+)*', 'g') AS match
     )
     SELECT s.spelling, s.parts FROM (
-        SELECT 1, regexp_replace(phone[1], '\D', '', 'g'), regexp_replace(phone[1], '[ ()./-]+', ' ', 'g')
-        FROM regexp_matches(p_query, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS phone
-        UNION ALL
         SELECT 2, joined(without_accents(w.word)), lower(w.parts) FROM word w
         WHERE w.parts ~ ' ' AND w.word !~ '^[^[:alpha:]]+$'
         UNION ALL
-        SELECT 3, lower(pair[1] || pair[2]), lower(pair[1] || ' ' || pair[2])
-        FROM regexp_matches(query, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g') AS pair
+        SELECT CASE n.kind WHEN 'phone' THEN 1 WHEN 'unit' THEN 3 ELSE 5 END, n.joined, n.parts
+        FROM numbers_in_parts(split_characters(p_query)) AS n
         UNION ALL
         SELECT 4, v.spelling, w.word FROM word w CROSS JOIN LATERAL (VALUES
             (CASE WHEN w.word ~ '^[1-9]\d{3,8}$' THEN regexp_replace(w.word, '(\d)(?=(?:\d{3})+$)', '\1.', 'g') END),
@@ -157,10 +165,6 @@ BEGIN
             (CASE WHEN w.word ~ '[äöüøå]' THEN replace(replace(replace(replace(replace(
                 w.word, 'ä', 'ae'), 'ö', 'oe'), 'ü', 'ue'), 'ø', 'oe'), 'å', 'aa') END)
         ) AS v (spelling) WHERE may_have_spellings(w.word)
-        UNION ALL
-        SELECT 5, lower(pair[1] || pair[2]), lower(pair[1] || ' ' || pair[2])
-        FROM regexp_matches(query, '\m([[:alpha:]]+) (\d+(?:\.\d+)*)\M', 'g') AS pair
-        WHERE ts_lexize('english_stem', lower(pair[1])) <> '{}'
         UNION ALL
         SELECT 6, w.word || '.00', w.word FROM word w WHERE w.word ~ '^[1-9]\d{2,8}$'
     ) AS s (rank, spelling, parts)
