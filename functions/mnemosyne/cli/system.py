@@ -42,7 +42,7 @@ class LocalSystem:
 
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation and return its answer."""
-        if operation.as_owner and operation.changes:
+        if operation.changes_as_owner:
             configure_logging("WARNING", sys.stderr)  # the audit trail records the operation, so log only warnings
         return operations.run(operation, self._operator, f"local:{_user()}")
 

@@ -37,7 +37,7 @@ OPERATIONS: Final[Mapping[str, type[Operation]]] = {
     operation.action: operation
     for module in _MODULES
     for operation in vars(module).values()
-    if isinstance(operation, type) and issubclass(operation, Operation) and "action" in vars(operation)
+    if isinstance(operation, type) and issubclass(operation, Operation) and operation.action
 }
 """The class of each operation, by its name (`action`)."""
 

@@ -20,25 +20,17 @@ IDS = 100
 """Maximum number of grants that one operation revokes by id."""
 
 
-class ListGrants(Operation):
-    """List the active grants of one person or of all people."""
-
-    action = "grant_list"
-    as_owner = True
+class ListGrants(Operation, action="grant_list"):
+    """List the active grants of one person or of all people, oldest first."""
 
     person: FilledName | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the grants, oldest first."""
         return {"grants": list(operator.grants.every(self.person))}
 
 
-class RevokeGrants(Operation):
-    """Revoke grants by id, all grants of a person, or both."""
-
-    action = "revoke_grant"
-    changes = True
-    as_owner = True
+class RevokeGrants(Operation, action="revoke_grant", changes_as_owner=True):
+    """Revoke grants by id, all grants of a person, or both. Fails if no grant matches."""
 
     ids: list[Id] = Field(default_factory=list, max_length=IDS)
     person: FilledName | None = None
@@ -50,7 +42,6 @@ class RevokeGrants(Operation):
         return self
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Revoke the grants. Raises NotFound if no grant matches."""
         grant_ids = list(operator.grants.revoke(self.ids, self.person))
         if not grant_ids:
             whose = self.person or ", ".join(map(str, self.ids))
@@ -61,23 +52,15 @@ class RevokeGrants(Operation):
         return {"grants": answer["revoked"], "person": self.person, "reason": "revoked by the operator"}
 
 
-class ListLockouts(Operation):
-    """List the people, clients and keys that are locked out."""
-
-    action = "lockout_list"
-    as_owner = True
+class ListLockouts(Operation, action="lockout_list"):
+    """List the people, clients and keys that are locked out, the earliest lock-out first."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the locked-out people, clients and keys, each with its kind, the earliest lock-out first."""
         return {"lockouts": operator.lockouts.every()}
 
 
-class LockOut(Operation):
-    """Lock out a person, a client or a key, in all namespaces, until the lock-out is undone."""
-
-    action = "lock_out"
-    changes = True
-    as_owner = True
+class LockOut(Operation, action="lock_out", changes_as_owner=True):
+    """Lock out a person, a client or a known key, in all namespaces, and revoke the grants of the person or client."""
 
     kind: LockoutKind
     who: Annotated[Text, Field(max_length=1_000)]
@@ -97,33 +80,23 @@ class LockOut(Operation):
         return blocked_name(self.who) if self.kind == "person" else self.who
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Lock out the person, client or key, and return the ids of the grants that are thereby revoked.
-
-        Raises NotFound for an unknown key.
-        """
         return {"kind": self.kind, "who": self.name, "revoked": operator.lockouts.add(self.kind, self.name)}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {self.kind: answer["who"], "grants": answer.get("revoked")}
 
 
-class UndoLockOut(LockOut):
+class UndoLockOut(LockOut, action="let_in"):
     """Undo a lock-out. Grants that the lock-out has revoked stay revoked."""
 
-    action = "let_in"
-
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Undo the lock-out. Raises NotFound if there is none."""
         if not operator.lockouts.undo(self.kind, self.name):
             raise NotFound(f"the {self.kind} {self.name} is not locked out: see `mnemosyne lockouts list`")
         return {"kind": self.kind, "who": self.name}
 
 
-class ListQuotas(Operation):
+class ListQuotas(Operation, action="quota_list"):
     """Show usage and limits of one namespace, or of all namespaces. The limits of the namespace '' are the defaults."""
-
-    action = "quota_list"
-    as_owner = True
 
     namespace: Namespace | None = None
 
@@ -132,18 +105,11 @@ class ListQuotas(Operation):
         return {"quotas": [{"namespace": name, **asdict(quota)} for name, quota in quotas]}
 
 
-class SetQuota(Operation):
+class SetQuota(Operation, action="quota_set", changes_as_owner=True):
     """Set limits of a namespace. If the value of a limit is null, the default limit applies again."""
 
-    action = "quota_set"
-    changes = True
-    as_owner = True
-
     namespace: Namespace
-    limits: Annotated[
-        dict[Limit, Annotated[int, Field(ge=0, lt=2**63)] | None],
-        Field(min_length=1),
-    ]
+    limits: Annotated[dict[Limit, Annotated[int, Field(ge=0, lt=2**63)] | None], Field(min_length=1)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         operator.quotas.set(self.namespace, self.limits)
@@ -157,11 +123,8 @@ PAGE = 500
 Name = Annotated[Text, Field(min_length=1, max_length=1_000)]
 
 
-class ListAudit(Operation):
+class ListAudit(Operation, action="audit_list"):
     """List the events of the audit trail, oldest first, a page at a time."""
-
-    action = "audit_list"
-    as_owner = True
 
     key: Name | None = None
     person: Name | None = None

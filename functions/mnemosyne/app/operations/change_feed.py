@@ -10,21 +10,16 @@ from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 PAGE: Final = 500
 
 
-class ListChanges(Operation):
-    """List the changes of a namespace's memories, a page at a time."""
+class ListChanges(Operation, action="change_list", count_field="events"):
+    """List the changes of a namespace's memories, a page at a time.
 
-    action = "change_list"
-    count_field = "events"
+    The last page also has a position `after`, because more changes may follow later.
+    """
 
     namespace: Namespace
     after: ChangeCursor = ChangeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of events.
-
-        The field `after` of the answer is the position at which the next call continues. The last page also
-        has this field, because more events may follow later.
-        """
         page = operator.memories_of(self.namespace).changes(PAGE, after=self.after)
         return {
             "events": [event.values for event in page.events],
@@ -37,26 +32,18 @@ class ListChanges(Operation):
         return self.after.seen is None or bool(answer["events"])
 
 
-class ListFeeds(Operation):
-    """List the settings of change feeds."""
-
-    action = "feed_list"
-    as_owner = True
+class ListFeeds(Operation, action="feed_list"):
+    """List the setting of each namespace that has one. The setting of '' applies to all other namespaces."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the setting of each namespace that has one. The setting of '' applies to all other namespaces."""
         return {"feeds": [asdict(feed) for feed in operator.feeds.every()]}
 
 
-class SetFeed(Operation):
+class SetFeed(Operation, action="feed_set", changes_as_owner=True):
     """Turn the change feed of a namespace on or off.
 
     The namespace '' means all namespaces that have no setting of their own.
     """
-
-    action = "feed_set"
-    changes = True
-    as_owner = True
 
     namespace: Namespace = ""
     enabled: bool

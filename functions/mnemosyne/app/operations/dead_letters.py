@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import KeyPosition, Namespace, Operation
+from mnemosyne.app.operations.operation import KeyPosition, Namespace, Operation, values_of
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivable
 from mnemosyne.domain.parsing import Text
@@ -38,18 +38,11 @@ class DeadLetterSelection(Operation):
     @property
     def choice(self) -> DeadLetterChoice:
         """The filter for dead letters, built from the fields of the operation."""
-        return DeadLetterChoice(
-            cause=self.cause,
-            younger_than=self.younger_than,
-            older_than=self.older_than,
-            redrivable=self.redrivable,
-        )
+        return DeadLetterChoice(**self.model_dump(include={"cause", "younger_than", "older_than", "redrivable"}))
 
 
-class ListDeadLetters(DeadLetterSelection):
+class ListDeadLetters(DeadLetterSelection, action="dead_letter_list"):
     """List dead letters without their data, oldest first, a page at a time."""
-
-    action = "dead_letter_list"
 
     after: KeyPosition | None = None
 
@@ -66,35 +59,27 @@ class ListDeadLetters(DeadLetterSelection):
         return {"letters": rows, "after": after}
 
 
-class CountDeadLetters(DeadLetterSelection):
-    """Count dead letters by cause. In a cause, # replaces ids and numbers, so that similar causes count as one."""
-
-    action = "dead_letter_causes"
+class CountDeadLetters(DeadLetterSelection, action="dead_letter_causes"):
+    """Count dead letters by cause, the most frequent cause first. In a cause, # replaces ids and numbers."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return each cause with its number of dead letters, the most frequent cause first."""
         return {"causes": operator.memories_of(self.namespace).dead_letter_causes(self.choice)}
 
 
-class FindDeadLetters(DeadLetterSelection):
+class FindDeadLetters(DeadLetterSelection, action="dead_letter_ids"):
     """Return the message ids of the dead letters that match the operation's filter, oldest first."""
-
-    action = "dead_letter_ids"
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         return {"message_ids": operator.memories_of(self.namespace).dead_letter_ids(self.choice)}
 
 
-class ShowDeadLetter(Operation):
-    """Show one dead letter with its data."""
-
-    action = "dead_letter_show"
+class ShowDeadLetter(Operation, action="dead_letter_show"):
+    """Show one dead letter with its data in base64."""
 
     namespace: Namespace
     message_id: Text
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the dead letter, with its data in base64. Raises NotFound if it does not exist."""
         letter = operator.memories_of(self.namespace).dead_letter(self.message_id)
         if letter is None:
             raise not_found(self.namespace, self.message_id)
@@ -104,11 +89,8 @@ class ShowDeadLetter(Operation):
         return {"namespace": self.namespace, "message_id": self.message_id}
 
 
-class DropDeadLetters(Operation):
+class DropDeadLetters(Operation, action="dead_letter_drop"):
     """Delete dead letters. The outcomes of their requests are kept."""
-
-    action = "dead_letter_drop"
-    changes = True
 
     namespace: Namespace
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
@@ -120,11 +102,8 @@ class DropDeadLetters(Operation):
         return {"namespace": self.namespace, "message_ids": self.message_ids, "count": answer["dropped"]}
 
 
-class RedriveDeadLetters(Operation):
+class RedriveDeadLetters(Operation, action="redrive"):
     """Publish the messages of dead letters again, the oldest first. No message is published twice by one operation."""
-
-    action = "redrive"
-    changes = True
 
     namespace: Namespace
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
@@ -178,16 +157,6 @@ def not_found(namespace: str, message_id: str) -> NotFound:
 
 def letter_fields(letter: DeadLetter, namespace: str) -> dict[str, Any]:
     """Return the fields of a dead letter, with the size of its data instead of the data."""
-    return {
-        "message_id": letter.message_id,
-        "dead_lettered_at": letter.dead_lettered_at,
-        "last_failed_at": letter.last_failed_at,
-        "failures": letter.failures,
-        "redrives": letter.redrives,
-        "redriven_at": letter.redriven_at,
-        "due_at": letter.due_at,
-        "cause": letter.cause,
-        "attributes": letter.attributes,
-        "bytes": len(letter.data),
-        "request_ids": request_ids_in(namespace, letter),
-    }
+    times_and_counts = ("dead_lettered_at", "last_failed_at", "failures", "redrives", "redriven_at", "due_at")
+    values = values_of(letter, "message_id", *times_and_counts, "cause", "attributes")
+    return values | {"bytes": len(letter.data), "request_ids": request_ids_in(namespace, letter)}

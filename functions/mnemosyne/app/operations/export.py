@@ -26,11 +26,8 @@ class Beginning(Input):
     memories: int
 
 
-class ExportMemories(Operation):
+class ExportMemories(Operation, action="export", count_field="memories"):
     """Read memories with all fields, oldest first. The first page has the field `began` for ExportRecords."""
-
-    action = "export"
-    count_field = "memories"
 
     namespace: Namespace
     after: KeyPosition | None = None
@@ -58,11 +55,8 @@ def _line(memory: ExportedMemory, extras: Mapping[str, Any]) -> dict[str, Any]:
     return to_record(memory) | {EXTRAS: {**extras, **({"repetition": True} if is_repetition else {})}}
 
 
-class ExportRequests(Operation):
+class ExportRequests(Operation, action="export_requests", count_field="lines"):
     """Export the finished ingest requests with their outcomes, as lines of an export file."""
-
-    action = "export_requests"
-    count_field = "lines"
 
     namespace: Namespace
     after: Id = SMALLEST_ID
@@ -73,15 +67,12 @@ class ExportRequests(Operation):
         return {"lines": [{EXTRAS: {"request": row}} for row in rows], "after": after}
 
 
-class ExportRecords(Operation):
+class ExportRecords(Operation, action="export_records", count_field="lines"):
     """Export the records, which publishers identify by source and key, as lines of an export file.
 
     `began` is the state of the namespace before the first page of memories was read. If memories were stored or deleted
     since then, the last page has an additional line that says so, and the field `changed` is true.
     """
-
-    action = "export_records"
-    count_field = "lines"
 
     namespace: Namespace
     after: Id = SMALLEST_ID
@@ -96,13 +87,8 @@ class ExportRecords(Operation):
         return {"lines": lines, "after": after, "changed": changed}
 
 
-class RestoreLines(Operation):
+class RestoreLines(Operation, action="restore", changes_as_owner=True, count_field="stored"):
     """Restore lines of an export file: memories (with their ids, times, ratings and versions), records and outcomes."""
-
-    action = "restore"
-    changes = True
-    as_owner = True
-    count_field = "stored"
 
     namespace: FilledName
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]

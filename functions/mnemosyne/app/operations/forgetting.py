@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.adapters.database.memories import MemoryStore
-from mnemosyne.app.operations.operation import FilledName, IdPosition, Operation, Selecting
+from mnemosyne.app.operations.operation import FilledName, IdPosition, Operation, Selecting, values_of
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.forgetting import Forgetting, receipt_of
@@ -27,50 +27,31 @@ SECONDS = 30.0
 """Seconds after which an operation ends its page early. The caller continues with the next page."""
 
 
-class PreviewForgetting(Selecting):
+class PreviewForgetting(Selecting, action="forget_preview"):
     """List, a page at a time, the memories that a forgetting (a deletion of selected memories) would delete.
 
-    The answer also has a token, which identifies this set of memories. BeginForgetting requires the token as a
-    confirmation.
+    The answer also has the number of these memories, the legal holds that keep some of them, and a token, which
+    identifies the set of memories. BeginForgetting requires the token as a confirmation.
     """
-
-    action = "forget_preview"
 
     cursor: IdPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Preview the forgetting, and return a page of the memories that it would delete.
-
-        The answer also has the token, the number of memories, and the legal holds that keep some of the memories.
-        """
         memories = operator.memories_of(self.namespace)
         preview = memories.preview_forgetting(self.selection, PAGE, after=self.cursor)
-        return {
-            "token": preview.token,
-            "memories": preview.memories,
-            "holds": preview.holds,
-            "page": preview.page,
-            "cursor": preview.after,
-        }
+        return values_of(preview, "token", "memories", "holds", "page") | {"cursor": preview.after}
 
 
-class BeginForgetting(Selecting):
+class BeginForgetting(Selecting, action="forget"):
     """Begin a forgetting of the memories that the token of a preview identifies.
 
-    Nothing is deleted yet. The caller must then call ContinueForgetting, which deletes the memories.
+    Nothing is deleted yet. The caller must then call ContinueForgetting, which deletes the memories. Fails if the
+    selection now matches other memories than in the preview, or if a legal hold keeps a memory.
     """
-
-    action = "forget"
-    changes = True
 
     token: Text
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Begin the forgetting of the selected memories, and return the id of the forgetting.
-
-        Raises Conflict if the selection now matches other memories than in the preview, or if a legal hold keeps a
-        memory.
-        """
         action = current_action()
         by = action.principal.id if action else ""
         memories = operator.memories_of(self.namespace)
@@ -80,54 +61,33 @@ class BeginForgetting(Selecting):
         return {"namespace": self.namespace, "forgetting": answer["id"]}
 
 
-class ContinueForgetting(Operation):
-    """Delete the memories of a forgetting that BeginForgetting has begun, a page at a time.
-
-    A forgetting is a deletion of selected memories.
-    """
-
-    action = "forget_continue"
-    changes = True
+class ContinueForgetting(Operation, action="forget_continue"):
+    """Delete the memories of a forgetting that BeginForgetting has begun, a page at a time."""
 
     namespace: FilledName
     id: Id
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Delete more of the memories, and return the state of the forgetting.
-
-        If `after` in the answer is true, the caller must call again.
-        """
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         _read(self.id, memories)
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
-        return {
-            "memories": state.memories,
-            "left": state.left,
-            "finished_at": state.finished_at,
-            "after": state.finished_at is None,
-        }
+        return values_of(state, "memories", "left", "finished_at") | {"after": state.finished_at is None}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "forgetting": str(self.id), "count": answer["memories"] - answer["left"]}
 
 
-class IssueReceipt(Operation):
+class IssueReceipt(Operation, action="receipt"):
     """Issue the signed receipt of a finished forgetting (a deletion of selected memories).
 
     The receipt has a digest of the ids of the memories, not the ids.
     """
 
-    action = "receipt"
-
     namespace: FilledName
     id: Id
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Sign the receipt, and return the receipt, its signature and the public key.
-
-        Raises NotFound if there is no such forgetting, and Conflict if the forgetting is not finished.
-        """
         memories = operator.memories_of(self.namespace)
         state = _read(self.id, memories)
         if state.finished_at is None:
@@ -137,40 +97,26 @@ class IssueReceipt(Operation):
         return {"receipt": receipt, **operator.sign(receipt)}
 
 
-class ListForgettings(Operation):
-    """List the latest forgettings (deletions of selected memories) of a namespace, at most 100.
-
-    The list has the selection and the state of each forgetting.
-    """
-
-    action = "forgettings"
+class ListForgettings(Operation, action="forgettings"):
+    """List the latest forgettings (deletions of selected memories) of a namespace, at most 100, the latest first."""
 
     namespace: FilledName
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the forgettings (deletions of selected memories), the latest first."""
         names = ("id", "selection", "requested_by", "started_at", "finished_at", "memories", "left")
         states = operator.memories_of(self.namespace).forgettings(LIST_LIMIT)
-        return {"forgettings": [{name: getattr(state, name) for name in names} for state in states]}
+        return {"forgettings": [values_of(state, *names) for state in states]}
 
 
-class ListReceiptKeys(Operation):
-    """List the public keys with which receipts of forgettings are verified."""
-
-    action = "receipt_keys"
+class ListReceiptKeys(Operation, action="receipt_keys"):
+    """List the public keys with which receipts of forgettings are verified, as a JWK Set (RFC 7517)."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the public keys as a JWK Set (RFC 7517)."""
         return {"keys": operator.receipt_keys()}
 
 
-class ListForgotten(Operation):
-    """List the ids of the memories of one forgetting (a deletion of selected memories), a page at a time.
-
-    The list has the ids of the memories that are already deleted and of the memories that will be deleted.
-    """
-
-    action = "forgotten_ids"
+class ListForgotten(Operation, action="forgotten_ids"):
+    """List the ids of the memories that a forgetting has deleted or will delete, a page at a time."""
 
     namespace: FilledName
     id: Id
@@ -182,10 +128,7 @@ class ListForgotten(Operation):
 
 
 def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
-    """Return the SHA-256 of the ids of the memories of a forgetting.
-
-    The ids are in ascending order, and a line feed follows each id.
-    """
+    """Return the SHA-256 of the ids of a forgetting's memories, in ascending order, with a line feed after each id."""
     digest, after = sha256(), None
     while ids := memories.forgotten_ids(forgetting_id, IDS, after=after):
         digest.update("".join(f"{memory_id}\n" for memory_id in ids).encode())
@@ -194,10 +137,7 @@ def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
 
 
 def _read(forgetting_id: UUID, memories: MemoryStore) -> Forgetting:
-    """Read the state of a forgetting (a deletion of selected memories).
-
-    Raises NotFound if there is no such forgetting. Its message names the command that lists forgettings.
-    """
+    """Read the state of a forgetting. Raises NotFound, with the command that lists forgettings."""
     try:
         return forgetting.read(forgetting_id, memories=memories)
     except NotFound as exc:

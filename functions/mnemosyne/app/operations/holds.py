@@ -13,30 +13,21 @@ from mnemosyne.errors import NotFound
 REASON_LIMIT = 500
 
 
-class ListHolds(Operation):
-    """List the legal holds of a namespace, or of all namespaces."""
-
-    action = "hold_list"
-    as_owner = True
+class ListHolds(Operation, action="hold_list"):
+    """List the legal holds of a namespace, or of all namespaces, the oldest first."""
 
     namespace: Namespace | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the holds, the oldest first."""
         return {"holds": operator.holds.every(self.namespace)}
 
 
-class PlaceHold(Selecting):
+class PlaceHold(Selecting, action="hold_place", changes_as_owner=True):
     """Place a legal hold. The caller must then run SuspendExpiry, so that no memory under the hold expires."""
-
-    action = "hold_place"
-    changes = True
-    as_owner = True
 
     reason: Annotated[Filled, Field(max_length=REASON_LIMIT)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Store the legal hold, and return its id."""
         action = current_action()
         by = action.principal.id if action else ""
         return {"id": operator.holds.place(self.namespace, self.selection, self.reason, by)}
@@ -45,22 +36,14 @@ class PlaceHold(Selecting):
         return {"namespace": self.namespace, "hold": answer["id"]}
 
 
-class SuspendExpiry(Operation):
+class SuspendExpiry(Operation, action="hold_suspend", changes_as_owner=True):
     """Suspend the expiry of stored memories that a legal hold keeps, a page at a time."""
-
-    action = "hold_suspend"
-    changes = True
-    as_owner = True
 
     namespace: Namespace
     id: Id
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Suspend the expiry of one page of memories, and return the number of these memories.
-
-        `after` in the answer is true if the caller must call again.
-        """
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 
@@ -68,18 +51,13 @@ class SuspendExpiry(Operation):
         return {"namespace": self.namespace, "hold": str(self.id), "count": answer["suspended"]}
 
 
-class ReleaseHold(Operation):
+class ReleaseHold(Operation, action="hold_release", changes_as_owner=True):
     """Release a legal hold. The caller must then run ApplyRetention, so that the memories can expire again."""
-
-    action = "hold_release"
-    changes = True
-    as_owner = True
 
     namespace: Namespace
     id: Id
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Release the legal hold, and return its id. Raises NotFound if the namespace has no such hold."""
         if not operator.holds.release(self.namespace, self.id):
             raise NotFound(f"namespace {self.namespace!r} has no hold {self.id}: see `mnemosyne holds list`")
         return {"id": self.id}

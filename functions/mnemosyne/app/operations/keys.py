@@ -15,12 +15,8 @@ from mnemosyne.domain.principal import ApiKey, Scope
 from mnemosyne.service.api_keys import public_fields
 
 
-class CreateKey(Operation):
+class CreateKey(Operation, action="key_create", changes_as_owner=True):
     """Store a new API key."""
-
-    action = "key_create"
-    changes = True
-    as_owner = True
 
     id: Annotated[Text, Field(pattern=r"^[0-9A-Za-z]{12}$")]
     secret_hash: Annotated[Text, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -33,44 +29,27 @@ class CreateKey(Operation):
     expires_at: Instant | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        operator.keys.create(
-            ApiKey(
-                id=self.id,
-                name=self.name,
-                namespace=self.namespace,
-                scopes=frozenset(Scope(scope) for scope in self.scopes),
-                secret_hash=bytes.fromhex(self.secret_hash),
-                created_at=datetime.now(UTC),
-                expires_at=self.expires_at,
-            )
-        )
+        converted = {"scopes": frozenset(map(Scope, self.scopes)), "secret_hash": bytes.fromhex(self.secret_hash)}
+        operator.keys.create(ApiKey(**self.model_dump() | converted, created_at=datetime.now(UTC)))
         return {"id": self.id}
 
     def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"key": self.id, "namespace": self.namespace, "scopes": sorted(self.scopes)}
 
 
-class ListKeys(Operation):
+class ListKeys(Operation, action="key_list"):
     """List all API keys, without the hashes of their secrets."""
-
-    action = "key_list"
-    as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         return {"keys": [public_fields(key) for key in operator.keys.every()]}
 
 
-class RevokeKey(Operation):
+class RevokeKey(Operation, action="key_revoke", changes_as_owner=True):
     """Revoke an API key."""
-
-    action = "key_revoke"
-    changes = True
-    as_owner = True
 
     id: Annotated[Text, Field(min_length=1, max_length=100)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Revoke the API key. Raises NotFound if there is no such key."""
         key = operator.keys.revoke(self.id)
         return {"id": key.id, "namespace": key.namespace}
 

@@ -27,15 +27,22 @@ class Operation(Input):
     returns one page, and the field `after` of its answer is the position of the next page.
     """
 
-    action: ClassVar[str]
-    """Name of the operation in requests and in the audit trail."""
-    changes: ClassVar[bool] = False
-    """Whether the operation changes data."""
-    as_owner: ClassVar[bool] = False
-    """Whether the operation needs the rights of the role that owns the schema."""
+    action: ClassVar[str] = ""
+    """Name of the operation in requests and in the audit trail. Empty for a class that is only a base of operations."""
+    changes_as_owner: ClassVar[bool] = False
+    """Whether the operation changes data with the rights of the role that owns the schema."""
     count_field: ClassVar[str] = ""
     """Field of the answer from which the audit trail takes a count. The field is a number, or a list whose length is
     the count. If the name is empty, the audit trail records no count and no namespace."""
+
+    def __init_subclass__(
+        cls, *, action: str = "", changes_as_owner: bool = False, count_field: str = "", **options: Any
+    ) -> None:
+        """Set the attributes that are keyword arguments in the class statement. Other attributes are inherited."""
+        super().__init_subclass__(**options)
+        cls.action = action or cls.action
+        cls.changes_as_owner = changes_as_owner or cls.changes_as_owner
+        cls.count_field = count_field or cls.count_field
 
     # Hide this method from type checkers, so that they check the arguments against the fields. With `**values`, they
     # would accept any argument.
@@ -73,6 +80,11 @@ class Operation(Input):
         value = answer[self.count_field]
         count = value if isinstance(value, int) else len(value)
         return {"namespace": vars(self)["namespace"], "count": count}
+
+
+def values_of(result: object, *names: str) -> dict[str, Any]:
+    """Return the named attributes of a result, for an answer."""
+    return {name: getattr(result, name) for name in names}
 
 
 class Condition(Input):

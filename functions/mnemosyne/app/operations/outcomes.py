@@ -19,25 +19,18 @@ _COLUMNS = "updated_at", "state", "request_id", "message_id", "memory_id", "sour
 _NOTHING: Row = dict.fromkeys(_COLUMNS)
 
 
-class ListOutcomes(Operation):
+class ListOutcomes(Operation, action="outcome_list", count_field="outcomes"):
     """List the outcomes of a namespace's requests, a page at a time.
 
-    The order is the order of the transactions that recorded the outcomes.
+    The order is the order of the transactions that recorded the outcomes. The last page also has a position `after`,
+    because more outcomes may follow later.
     """
-
-    action = "outcome_list"
-    count_field = "outcomes"
 
     namespace: Namespace
     source: Text | None = None
     after: OutcomeCursor = OutcomeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return a page of outcomes.
-
-        The field `after` of the answer is the position at which the next call continues. The last page also
-        has this field, because more outcomes may follow later.
-        """
         memories = operator.memories_of(self.namespace)
         page = memories.outcomes(PAGE, after=self.after, source=self.source)
         unread = (_unreadable_row(letter, memories, self.source) for letter in page.unreported)
@@ -52,17 +45,14 @@ class ListOutcomes(Operation):
         return self.after.seen is None or bool(answer["outcomes"])
 
 
-class ListOutcomesOfKeys(Operation):
-    """Return the latest outcome of each record that has the source `source` and one of the keys `keys`."""
-
-    action = "outcome_of_keys"
+class ListOutcomesOfKeys(Operation, action="outcome_of_keys"):
+    """Return the latest outcome of the record with each key, in the order of the keys; `unknown` if there is none."""
 
     namespace: Namespace
     source: Text
     keys: Annotated[list[Text], Field(min_length=1, max_length=PAGE)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the outcomes in the order of the keys. A key without an outcome has the state `unknown`."""
         statuses = operator.memories_of(self.namespace).outcomes_of_keys(self.source, self.keys)
         rows = [
             (_row(statuses[key]) if key in statuses else _NOTHING | {"state": "unknown"})
@@ -72,15 +62,12 @@ class ListOutcomesOfKeys(Operation):
         return {"outcomes": rows}
 
 
-class CountWaiting(Operation):
-    """Count the queued requests, which wait for another attempt to store them."""
-
-    action = "outcome_waiting"
+class CountWaiting(Operation, action="outcome_waiting"):
+    """Count the requests that wait for another attempt to store them, and return the error of the latest attempt."""
 
     namespace: Namespace
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the number of waiting requests, and the error of the latest attempt to store one of them."""
         memories = operator.memories_of(self.namespace)
         last = memories.ingest_requests(IngestState.QUEUED, 1)
         return {"waiting": memories.stats().pending, "error": last[0].error if last else None}

@@ -18,22 +18,15 @@ NewLifetime = Seconds | Literal["none"] | None
 """A new lifetime in seconds; "none" removes the lifetime, and None does not change it."""
 
 
-class ListRetention(Operation):
-    """List the lifetimes of the memories of each namespace."""
-
-    action = "retention_list"
-    as_owner = True
+class ListRetention(Operation, action="retention_list"):
+    """List the namespaces for which lifetimes are set, and the namespaces with memories that will expire."""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the namespaces for which lifetimes are set, and the namespaces with memories that will expire."""
         return {"namespaces": operator.retention.every()}
 
 
-class PreviewRetention(Operation):
+class PreviewRetention(Operation, action="retention_preview"):
     """Count the stored memories that would expire at once if the memories of the namespace had the given lifetimes."""
-
-    action = "retention_preview"
-    as_owner = True
 
     namespace: Namespace = ""
     default: NewLifetime = None
@@ -57,14 +50,11 @@ class PreviewRetention(Operation):
         return self.model_dump()
 
 
-class SetRetention(PreviewRetention):
+class SetRetention(PreviewRetention, action="retention_set", changes_as_owner=True):
     """Set the lifetimes of a namespace's memories. The caller must then run ApplyRetention to update stored memories.
 
     The namespace '' means all namespaces for which no lifetimes are set.
     """
-
-    action = "retention_set"
-    changes = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         default, maximum = self._new_lifetimes(operator)
@@ -75,17 +65,12 @@ class SetRetention(PreviewRetention):
         return {name: "none" if value is None else value for name, value in answer.items()}
 
 
-class ClearRetention(Operation):
+class ClearRetention(Operation, action="retention_clear", changes_as_owner=True):
     """Remove the lifetimes set for a namespace. The caller must then run ApplyRetention to update stored memories."""
-
-    action = "retention_clear"
-    changes = True
-    as_owner = True
 
     namespace: Namespace = ""
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Remove the lifetimes. Raises NotFound if none are set for the namespace."""
         if not operator.retention.clear(self.namespace):
             raise NotFound(f"namespace {self.namespace!r} has no lifetimes of its own: see `mnemosyne retention list`")
         return {"namespace": self.namespace}
@@ -94,19 +79,13 @@ class ClearRetention(Operation):
         return {"namespace": self.namespace}
 
 
-class ApplyRetention(Operation):
-    """Compute again when stored memories expire, a page at a time."""
-
-    action = "retention_apply"
-    changes = True
-    as_owner = True
-    count_field = "changed"
+class ApplyRetention(Operation, action="retention_apply", changes_as_owner=True, count_field="changed"):
+    """Compute again when stored memories expire, a page at a time, and count the changed expiry times."""
 
     namespace: Namespace = ""
     after: RetentionCursor | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Compute the expiry times of a page of memories, and return the number of changed expiry times."""
         deadline, changed, cursor = time.monotonic() + SECONDS, 0, self.after
         while True:
             applied = operator.retention.apply(self.namespace, cursor)
