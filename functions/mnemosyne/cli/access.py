@@ -8,12 +8,11 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.access import ListAudit
-from mnemosyne.cli.following import seconds_since
-from mnemosyne.cli.options import options, refuse_empty
+from mnemosyne.cli.following import seconds_since, since_options
+from mnemosyne.cli.options import JSON_LINES, options, refuse_empty
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.cli.times import machine_zone, timezone_option
 from mnemosyne.domain.plurals import quantity
 
 SHOWN_IDS = 3
@@ -30,15 +29,9 @@ _options = options(
     click.option("--grant", metavar="ID", callback=refuse_empty, help="Accesses by this grant of a client."),
     click.option("--namespace", metavar="NAME", callback=refuse_empty, help="Accesses to this namespace."),
     click.option("--action", "of_action", metavar="NAME", callback=refuse_empty, help="Only this tool or operation."),
-    click.option(
-        "--since",
-        metavar="TIME",
-        callback=refuse_empty,
-        help="Only events of this age or since this time: 90m, 12h, yesterday or 2026-05-20.",
-    ),
-    timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
+    since_options("events", example="90m, 12h"),
     target(DATA_DIR, PROJECT),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON lines."),
+    JSON_LINES,
 )
 
 

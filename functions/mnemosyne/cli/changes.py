@@ -12,7 +12,7 @@ import click
 from mnemosyne.app.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.following import Row, following_options, listing_pages, print_rows, seconds_since
-from mnemosyne.cli.options import namespace_or_all
+from mnemosyne.cli.options import JSON, namespace_or_all
 from mnemosyne.cli.system import System, memory_system, owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -68,7 +68,7 @@ def change_feed() -> None:
 
 @change_feed.command(name="list")
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_(as_json: bool, **target_values: Any) -> None:
     """Show for which namespaces the change feed is on, and for which it is off."""
     with owners_system(**target_values) as system:

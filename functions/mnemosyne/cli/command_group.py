@@ -4,7 +4,7 @@ The `--help` of a group does not shorten the descriptions of the commands.
 """
 
 from collections import UserDict
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -28,10 +28,9 @@ class ImportedCommands(UserDict[str, Any]):
     """The commands of a group, by name. A command's module is imported when the command is first used.
 
     Importing all modules takes half a second. The dictionary therefore stores, for each command, the name of a module
-    and the name of the variable in this module that holds the command.
+    in this package and the name of the variable in this module that holds the command, as `module:variable`.
     """
 
     def __getitem__(self, name: str) -> click.Command:
-        module, attribute = self.data[name]
-        command: click.Command = getattr(import_module(module), attribute)
+        command: click.Command = resolve_name(f"mnemosyne.cli.{self.data[name]}")
         return command

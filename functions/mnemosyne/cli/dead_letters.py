@@ -18,7 +18,7 @@ from mnemosyne.app.operations.dead_letters import (
 )
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import options, refuse_empty
+from mnemosyne.cli.options import JSON_LINES, options, refuse_empty
 from mnemosyne.cli.system import memory_system, pages, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import ask_to_confirm, plain, say
@@ -67,7 +67,7 @@ def dead_letters() -> None:
 @choice_options
 @click.option("--by-cause", is_flag=True, help="Count letters by cause; # replaces ids and numbers.")
 @NAMESPACE
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@JSON_LINES
 @target(DATA_DIR, PROJECT)
 def list_(
     younger_than: int | None,

@@ -12,7 +12,7 @@ import click
 from mnemosyne.app.container import embedding_space
 from mnemosyne.cli.clients import command, how_to_connect
 from mnemosyne.cli.open_services import settings_of_a_system
-from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.options import DIRECTORY, refuse_empty
 from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
@@ -32,12 +32,7 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
     help="Address to serve on; other than loopback only with authentication.",
 )
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")
-@click.option(
-    "--data-dir",
-    metavar="DIR",
-    callback=refuse_empty,
-    help="The memories' directory [default: the user's data directory].",
-)
+@DIRECTORY
 @click.option(
     "--auth-mode",
     default="none",

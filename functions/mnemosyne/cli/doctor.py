@@ -10,6 +10,7 @@ import click
 from mnemosyne.app import doctor as examination
 from mnemosyne.app.operations.system import Examine
 from mnemosyne.cli.open_services import open_services, settings_of_a_system
+from mnemosyne.cli.options import JSON
 from mnemosyne.cli.system import memory_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import say
@@ -18,7 +19,7 @@ from mnemosyne.errors import ServiceError
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @target(DATA_DIR, PROJECT)
 def doctor(as_json: bool, **target_values: Any) -> None:
     """Check settings, database, extension, schema, embedding space, role, topic, embedder and authentication."""

@@ -12,8 +12,7 @@ from typing import Any, TextIO
 import click
 
 from mnemosyne.app.operations.export import Beginning, ExportMemories, ExportRecords, ExportRequests
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import FilledPath, refuse_empty
+from mnemosyne.cli.options import FilledPath, namespace_option
 from mnemosyne.cli.private import private, replacement
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -28,9 +27,7 @@ Record = dict[str, Any]
 @click.command()
 @click.option("--format", "format_", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True)
 @click.option("--output", type=FilledPath(), help="File (jsonl) or directory (markdown) [default: -].")
-@click.option(
-    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=refuse_empty, help="The namespace to export."
-)
+@namespace_option(help="The namespace to export.")
 @target(DATA_DIR, PROJECT)
 def export(format_: str, output: Path | None, namespace: str, **target_values: Any) -> None:
     """Write all memories of a namespace, oldest first, with their versions and ratings.

@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.operation import Operation
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import Decorator, options, refuse_empty
+from mnemosyne.cli.options import JSON_LINES, Decorator, namespace_option, options, refuse_empty
 from mnemosyne.cli.system import System
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -31,23 +30,20 @@ def following_options(rows: str) -> Decorator:
     `rows` is the plural noun for the rows of the listing, such as "changes".
     """
     return options(
-        click.option(
-            "--since",
-            metavar="TIME",
-            callback=refuse_empty,
-            help=f"Only {rows} of this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20.",
-        ),
-        timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
+        since_options(rows, example="90m, 12h, 7d"),
         click.option("--follow", is_flag=True, help=f"Print further {rows} until Ctrl-C."),
-        click.option(
-            "--namespace",
-            default=DEFAULT_NAMESPACE,
-            show_default=True,
-            callback=refuse_empty,
-            help=f"{rows.capitalize()} of this namespace.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON lines."),
+        namespace_option(help=f"{rows.capitalize()} of this namespace."),
+        JSON_LINES,
         target(DATA_DIR, PROJECT),
+    )
+
+
+def since_options(rows: str, *, example: str) -> Decorator:
+    """Return a decorator that adds --since and --timezone. `rows` is the plural noun for the rows of the listing."""
+    text = f"Only {rows} of this age or since this time: {example}, yesterday or 2026-05-20."
+    return options(
+        click.option("--since", metavar="TIME", callback=refuse_empty, help=text),
+        timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
     )
 
 

@@ -11,7 +11,7 @@ import click
 
 from mnemosyne.app.operations.access import ListGrants, RevokeGrants
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.options import JSON, refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -31,7 +31,7 @@ def grants() -> None:
 @grants.command(name="list")
 @_PERSON
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
     """Show the valid grants."""
     with owners_system(**target_values) as system:
@@ -52,7 +52,7 @@ def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
 @click.argument("ids", nargs=-1, metavar="ID…", type=click.UUID)
 @_PERSON
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **target_values: Any) -> None:
     """Revoke grants, which end within 30 seconds.
 

@@ -9,7 +9,7 @@ import click
 from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import NAMESPACE, refuse_empty
+from mnemosyne.cli.options import JSON, NAMESPACE, refuse_empty
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -25,7 +25,7 @@ def holds() -> None:
 
 @holds.command(name="list")
 @click.option("--namespace", callback=refuse_empty, help="Only of this namespace [default: all].")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @target(DATA_DIR, PROJECT)
 def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
     """Show the holds."""

@@ -4,7 +4,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,6 +90,10 @@ def other_journals(journals: Collection["Journal"]) -> list[Path]:
 
 def _source_name(path: Path) -> Path:
     return path.with_suffix("").with_suffix("")  # remove SUFFIX, and then the digest of the destination
+
+
+def _pack(request_ids: Iterable[UUID]) -> bytes:
+    return b"".join(request_id.bytes for request_id in request_ids)
 
 
 def _ids(data: bytes) -> list[UUID]:
@@ -185,34 +189,22 @@ class Journal:
         `request_ids` has an id for each record. Requests in `present` are not published, because their memories are
         stored already. `updates` are tags and successors to set after all memories of the import are stored.
         """
-        ids = b"".join(request_id.bytes for request_id in request_ids)
+        batch = (number, contents, _pack(request_ids), json.dumps(dict(left_out)), _pack(present))
+        tags = [None if update.tags is None else json.dumps(update.tags) for update in updates]
+        later = [vars(update) | {"batch": number, "tags": text} for update, text in zip(updates, tags, strict=True)]
         with self._transaction() as database:
             database.execute(
                 "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out, present)"
                 " VALUES (?, ?, ?, ?, ?)",
-                (
-                    number,
-                    contents,
-                    ids,
-                    json.dumps(dict(left_out)),
-                    b"".join(request_id.bytes for request_id in present),
-                ),
+                batch,
             )
             # Delete the rows of an earlier run in which the batch had other contents.
             database.execute("DELETE FROM failures WHERE batch = ?", (number,))
             database.execute("DELETE FROM later WHERE batch = ?", (number,))
             database.executemany(
-                "INSERT INTO later (batch, content, source, successor, tags) VALUES (?, ?, ?, ?, ?)",
-                [
-                    (
-                        number,
-                        update.content,
-                        update.source,
-                        update.successor,
-                        None if update.tags is None else json.dumps(update.tags),
-                    )
-                    for update in updates
-                ],
+                "INSERT INTO later (batch, content, source, successor, tags)"
+                " VALUES (:batch, :content, :source, :successor, :tags)",
+                later,
             )
 
     def finish_batch(

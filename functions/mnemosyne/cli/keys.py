@@ -10,7 +10,7 @@ import click
 from mnemosyne.app.operations.keys import CreateKey, ListKeys, RevokeKey
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import check_name, refuse_empty
+from mnemosyne.cli.options import JSON, check_name, refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -58,7 +58,7 @@ def _lifetime(value: str) -> timedelta:
     help="Days until the key expires, or a duration such as 12h, 90d or 4w [default: never].",
 )
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def create(
     name: str,
     namespace: str,
@@ -105,7 +105,7 @@ def _how_to_send(token: str) -> str:
 
 @keys.command(name="list")
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_(as_json: bool, **target_values: Any) -> None:
     """Show all keys, without their secrets, which are not stored."""
     with owners_system(**target_values) as system:
@@ -136,7 +136,7 @@ def _state(key: dict[str, Any], now: str) -> str:
 @keys.command()
 @click.argument("key_id", callback=refuse_empty)
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def revoke(key_id: str, as_json: bool, **target_values: Any) -> None:
     """Revoke a key. It is refused within 30 seconds (10 minutes while the database cannot be reached)."""
     with owners_system(**target_values) as system:

@@ -7,7 +7,7 @@ import click
 
 from mnemosyne.app.operations.access import ListLockouts, LockOut, UndoLockOut
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.options import JSON, refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -29,7 +29,7 @@ def lockouts() -> None:
 
 @lockouts.command(name="list")
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_(as_json: bool, **target_values: Any) -> None:
     """Show who is locked out, and since when."""
     with owners_system(**target_values) as system:
@@ -47,7 +47,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
 @_KIND
 @_WHO
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
     """Lock out a person, a client or a key.
 
@@ -65,7 +65,7 @@ def add(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
 @_KIND
 @_WHO
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def remove(kind: str, who: str, as_json: bool, **target_values: Any) -> None:
     """Undo a lock-out. A key works again. Grants that the lock-out ended stay ended."""
     with owners_system(**target_values) as system:

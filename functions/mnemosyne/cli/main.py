@@ -11,39 +11,19 @@ import click
 
 import mnemosyne
 from mnemosyne.cli.command_group import FullHelpGroup, ImportedCommands
-from mnemosyne.cli.disk import is_disk_full
-from mnemosyne.cli.terminal import escape_unencodable, on_termination, open_standard_streams, say
+from mnemosyne.cli.terminal import escape_unencodable, is_disk_full, on_termination, open_standard_streams, say
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.extras import extra_of, how_to_install
 
-_COMMANDS = ImportedCommands(
-    {
-        "access": ("mnemosyne.cli.access", "access"),
-        "audit": ("mnemosyne.cli.access", "audit"),
-        "change-feed": ("mnemosyne.cli.changes", "change_feed"),
-        "changes": ("mnemosyne.cli.changes", "changes"),
-        "dead-letters": ("mnemosyne.cli.dead_letters", "dead_letters"),
-        "dev": ("mnemosyne.cli.dev", "dev"),
-        "doctor": ("mnemosyne.cli.doctor", "doctor"),
-        "export": ("mnemosyne.cli.export", "export"),
-        "forget": ("mnemosyne.cli.forget", "forget"),
-        "grants": ("mnemosyne.cli.grants", "grants"),
-        "holds": ("mnemosyne.cli.holds", "holds"),
-        "import": ("mnemosyne.cli.import_", "import_"),
-        "keys": ("mnemosyne.cli.keys", "keys"),
-        "lockouts": ("mnemosyne.cli.lockouts", "lockouts"),
-        "migrate": ("mnemosyne.cli.migrate", "migrate"),
-        "outcomes": ("mnemosyne.cli.outcomes", "outcomes"),
-        "quota": ("mnemosyne.cli.quota", "quota"),
-        "receipt": ("mnemosyne.cli.receipt", "receipt"),
-        "redrive": ("mnemosyne.cli.redrive", "redrive"),
-        "reembed": ("mnemosyne.cli.reembed", "reembed"),
-        "remember": ("mnemosyne.cli.remember", "remember"),
-        "retention": ("mnemosyne.cli.retention", "retention"),
-        "search": ("mnemosyne.cli.remember", "search"),
-        "stdio": ("mnemosyne.cli.stdio", "stdio"),
-    }
-)
+_COMMANDS = ImportedCommands({
+    "access": "access:access", "audit": "access:audit", "change-feed": "changes:change_feed",
+    "changes": "changes:changes", "dead-letters": "dead_letters:dead_letters", "dev": "dev:dev",
+    "doctor": "doctor:doctor", "export": "export:export", "forget": "forget:forget", "grants": "grants:grants",
+    "holds": "holds:holds", "import": "import_:import_", "keys": "keys:keys", "lockouts": "lockouts:lockouts",
+    "migrate": "migrate:migrate", "outcomes": "outcomes:outcomes", "quota": "quota:quota", "receipt": "receipt:receipt",
+    "redrive": "redrive:redrive", "reembed": "reembed:reembed", "remember": "remember:remember",
+    "retention": "retention:retention", "search": "remember:search", "stdio": "stdio:stdio",
+})  # fmt: skip
 
 
 @click.group(cls=FullHelpGroup, commands=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.system import Migrate, ShowSchema
+from mnemosyne.cli.options import JSON
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import PROJECT, target
 from mnemosyne.cli.terminal import say
@@ -15,7 +16,7 @@ from mnemosyne.errors import ServiceError
 
 @click.command()
 @click.option("--status", is_flag=True, help="Print the migrations; change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @target(PROJECT)
 def migrate(status: bool, as_json: bool, **target_values: Any) -> None:
     """Apply pending migrations, and restore SQL functions and access rights, as the role that owns the schema."""

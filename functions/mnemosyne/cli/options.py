@@ -61,8 +61,19 @@ def _advice(parameter: click.Parameter | None) -> str:
     return ": leave the option out" if can_be_left_out else ""
 
 
-NAMESPACE = click.option(
-    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=refuse_empty, help="The namespace."
+def namespace_option(*, help: str = "The namespace.") -> Decorator:  # noqa: A002 - as click's own
+    """Return a decorator that adds --namespace, by default with the value `default`."""
+    return click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=refuse_empty, help=help)
+
+
+NAMESPACE = namespace_option()
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+JSON_LINES = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+DIRECTORY = click.option(
+    "--data-dir",
+    metavar="DIR",
+    callback=refuse_empty,
+    help="The memories' directory [default: the user's data directory].",
 )
 
 

@@ -7,7 +7,7 @@ import click
 
 from mnemosyne.app.operations.access import Limit, ListQuotas, SetQuota
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import namespace_or_all, refuse_empty
+from mnemosyne.cli.options import JSON, namespace_or_all, refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -42,7 +42,7 @@ def quota() -> None:
 @quota.command(name="list")
 @click.option("--namespace", callback=refuse_empty, help="Only this namespace [default: all].")
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
     """Show each namespace's usage and limits."""
     with owners_system(**target_values) as system:
@@ -61,7 +61,7 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
 @click.option("--bytes", type=_Limit(), help="Maximum bytes of contents, titles, tags and metadata.")
 @click.option("--texts-a-day", type=_Limit(), help="Maximum number of texts embedded a day (UTC).")
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def set_(namespace: str, as_json: bool, **options: Any) -> None:
     """Set the limits of a namespace, or the default limits. A limit whose option is missing does not change.
 

@@ -11,7 +11,7 @@ import click
 from mnemosyne.app.operations.dead_letters import FindDeadLetters, RedriveDeadLetters
 from mnemosyne.cli.dead_letters import choice, choice_options
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.options import JSON, refuse_empty
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import FAULTS, explained, plain, say
@@ -41,7 +41,7 @@ INTERRUPTED = "some dead letters may have been published again. Run the same com
 )
 @click.option("--now", is_flag=True, help="Also letters that back off because they have failed again.")
 @click.option("--dry-run", is_flag=True, help="Print what would be published; change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @target(DATA_DIR, PROJECT)
 def redrive(
     younger_than: int | None,

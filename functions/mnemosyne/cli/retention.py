@@ -14,7 +14,7 @@ from mnemosyne.app.operations.retention import (
     SetRetention,
 )
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import namespace_or_all
+from mnemosyne.cli.options import JSON, namespace_or_all
 from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import ask_to_confirm, explained, plain, say
@@ -43,7 +43,7 @@ def retention() -> None:
 
 @retention.command(name="list")
 @target(DATA_DIR, PROJECT)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_(as_json: bool, **target_values: Any) -> None:
     """Show the default and the maximum lifetime of each namespace, and how many of its memories have an expiry."""
     with owners_system(**target_values) as system:

@@ -12,7 +12,7 @@ import click
 from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
-from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.options import DIRECTORY
 from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import EventLog, configure_logging
@@ -25,12 +25,7 @@ events = EventLog("mnemosyne.stdio")
 
 
 @click.command()
-@click.option(
-    "--data-dir",
-    metavar="DIR",
-    callback=refuse_empty,
-    help="The memories' directory [default: the user's data directory].",
-)
+@DIRECTORY
 def stdio(data_dir: str | None) -> None:
     """Serve the tools over standard input and output, on the same memories as `mnemosyne dev`.
 

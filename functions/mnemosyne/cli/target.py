@@ -6,6 +6,7 @@ on the local system in the user's data directory. A missing system is an error, 
 
 import functools
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from typing import Any, TypeVar
 
 import click
 
-from mnemosyne.cli.argument_names import with_options
 from mnemosyne.cli.open_services import data_directory, settings_of_a_system
 from mnemosyne.cli.options import refuse_empty
 from mnemosyne.cli.terminal import say
@@ -29,6 +29,11 @@ _HELP = {
     DATA_DIR: "Work on the local system in this directory.",
     PROJECT: "Work on the deployment in this project; needs gcloud.",
 }
+_SUBJECT = re.compile(r"(?P<before>^(?:\w+: )?|; )(?P<name>\w+)(?:\[\d+\])?(?= must | ')")
+"""Beginning of an error: perhaps the tool, then the argument, such as `memory_search: tags[0] must have …`. A further
+error follows after a semicolon."""
+_PARAMETERS = {"content": "text", "time_expr": "when", "id": "key_id"}
+"""Parameter of a command for each tool argument with another name."""
 Command = Callable[..., None]
 SomeCommand = TypeVar("SomeCommand", bound=Command)
 
@@ -58,7 +63,7 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
             try:
                 command(**options, **{way: values[way] for way in ways})
             except InvalidRequest as exc:
-                error = with_options(exc, context.command)
+                error = _with_options(exc, context.command)
                 if error is exc:
                     raise
                 raise error from exc
@@ -71,6 +76,26 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
         return checked
 
     return decorate
+
+
+def _with_options(error: InvalidRequest, command: click.Command) -> InvalidRequest:
+    """Return the error with the names of the command's options in place of the arguments, `--tag` for `tags[0]`.
+
+    An error about something else is returned unchanged.
+    """
+    if type(error) is not InvalidRequest:
+        return error
+    names = {
+        parameter.name: parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
+        for parameter in command.params
+    }
+
+    def replaced(subject: re.Match[str]) -> str:
+        name = names.get(_PARAMETERS.get(subject["name"], subject["name"]))
+        return f"{subject['before'] if subject.start() else ''}{name}" if name else subject[0]
+
+    text = _SUBJECT.sub(replaced, str(error))
+    return error if text == str(error) else InvalidRequest(text)
 
 
 def _deployment_options(command: SomeCommand) -> SomeCommand:

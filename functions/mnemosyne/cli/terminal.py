@@ -1,9 +1,11 @@
-"""Print untrusted text to a terminal without control characters, and handle the signals that end a command."""
+"""Print untrusted text to a terminal without control characters, and recognise the signals and errors of a command."""
 
 import atexit
 import codecs
+import errno
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +21,8 @@ INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
 """Exceptions of Ctrl-C and of the signals that end a command."""
 FAULTS = (*INTERRUPTIONS, ServiceError)
 """Interruptions and failures of the deployment. Mnemosyne's other errors mean that a request is refused."""
+_DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|wrote only \d+ of \d+ bytes")
+"""Messages of programs about a full disk. PostgreSQL also reports it as an incomplete write."""
 _CODE_POINTS = "mnemosyne.code_points"
 """Name of the error handler that `escape_unencodable` registers."""
 
@@ -114,3 +118,8 @@ def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether the cause of an error, or of the program that the error quotes, is a full disk or quota."""
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or bool(_DISK_FULL.search(str(error)))

@@ -17,40 +17,25 @@ _TO_LINES = "write one JSON object a line, with content and timestamp, into a .j
 _TO_MARKDOWN = "convert it to Markdown"
 _UNPACK = "unpack it and import the folder"
 _COPY_AGAIN = "download or copy it again"
-_BY_EXTENSION: Final = {
-    **dict.fromkeys(("csv", "tsv", "xlsx", "xls", "ods", "parquet", "numbers"), ("a table", _TO_LINES)),
-    **dict.fromkeys(("html", "htm", "mhtml", "webarchive"), ("a web page", f"{_TO_MARKDOWN}, such as with pandoc")),
-    **dict.fromkeys(("zip", "tar", "tgz", "7z", "rar", "bz2", "xz", "zst"), ("an archive", _UNPACK)),
+_KINDS: Final = {
+    "csv tsv xlsx xls ods parquet numbers": ("a table", _TO_LINES),
+    "html htm mhtml webarchive": ("a web page", f"{_TO_MARKDOWN}, such as with pandoc"),
+    "zip tar tgz 7z rar bz2 xz zst": ("an archive", _UNPACK),
     "enex": ("an Evernote export", "import it into Joplin or Obsidian, and import the Markdown that they write"),
     "jex": ("a Joplin archive", "export as Markdown + Front Matter from Joplin, and import that folder"),
     "one": ("a OneNote section", _TO_MARKDOWN),
     "pdf": ("a PDF", f"{_TO_MARKDOWN} or text"),
     "epub": ("an EPUB book", f"{_TO_MARKDOWN}, such as with pandoc"),
-    **dict.fromkeys(
-        ("docx", "doc", "odt", "rtf", "pages"),
-        ("a document of a word processor", f"{_TO_MARKDOWN}, such as with pandoc"),
-    ),
-    **dict.fromkeys(
-        ("org", "rst", "adoc", "tex", "typ"), ("text in another markup", f"{_TO_MARKDOWN}, such as with pandoc")
-    ),
-    **dict.fromkeys(("db", "sqlite", "sqlite3", "kdbx"), ("a database", f"query it, and {_TO_LINES}")),
-    **dict.fromkeys(
-        ("png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "bmp", "tif", "tiff", "avif", "ico"),
-        ("an image", "describe it in a text file"),
-    ),
-    **dict.fromkeys(
-        ("mp3", "m4a", "wav", "ogg", "flac", "opus", "webm", "mp4", "mov", "mkv", "avi"),
-        ("a recording", "import a transcript"),
-    ),
-    **dict.fromkeys(("canvas", "excalidraw", "drawio"), ("a drawing", "describe it in a text file")),
-    **dict.fromkeys(
-        ("xml", "yaml", "yml", "toml", "opml", "ics", "vcf", "eml", "mbox"), ("structured text", _TO_LINES)
-    ),
-    **dict.fromkeys(
-        ("base", "ini", "cfg", "conf", "lock", "css", "js", "ts", "py", "sh", "edn"),
-        ("settings or code", "leave it out"),
-    ),
+    "docx doc odt rtf pages": ("a document of a word processor", f"{_TO_MARKDOWN}, such as with pandoc"),
+    "org rst adoc tex typ": ("text in another markup", f"{_TO_MARKDOWN}, such as with pandoc"),
+    "db sqlite sqlite3 kdbx": ("a database", f"query it, and {_TO_LINES}"),
+    "png jpg jpeg gif webp svg heic bmp tif tiff avif ico": ("an image", "describe it in a text file"),
+    "mp3 m4a wav ogg flac opus webm mp4 mov mkv avi": ("a recording", "import a transcript"),
+    "canvas excalidraw drawio": ("a drawing", "describe it in a text file"),
+    "xml yaml yml toml opml ics vcf eml mbox": ("structured text", _TO_LINES),
+    "base ini cfg conf lock css js ts py sh edn": ("settings or code", "leave it out"),
 }
+_BY_EXTENSION: Final = {extension: kind for extensions, kind in _KINDS.items() for extension in extensions.split()}
 _BY_BEGINNING: Final = (
     (b"%PDF-", "pdf"), (b"SQLite format 3\x00", "sqlite"), (b"\x89PNG", "png"), (b"\xff\xd8\xff", "jpg"),
     (b"GIF8", "gif"), (b"7z\xbc\xaf", "7z"), (b"Rar!", "rar"), (b"BZh", "bz2"),

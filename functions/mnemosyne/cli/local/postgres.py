@@ -27,11 +27,10 @@ import psutil
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memory_database import read_embedding_space
-from mnemosyne.cli.disk import is_disk_full
 from mnemosyne.cli.local import lock_files
 from mnemosyne.cli.local.data_dir import DataDir, is_root
 from mnemosyne.cli.local.traversal import grant_traversal
-from mnemosyne.cli.terminal import say
+from mnemosyne.cli.terminal import is_disk_full, say
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 
