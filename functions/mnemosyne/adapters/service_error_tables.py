@@ -33,13 +33,7 @@ EMBEDDING: Final = (
         concerns_all=True,
     ),
     Rule(
-        DIMENSION,
-        _M,
-        "the model {model} does not support dimension {dimension}",
-        "{another}; the dimension must be one that the model supports",
-    ),
-    Rule(
-        "400",
+        f"400|{DIMENSION}",
         _M,
         "the model {model} does not support dimension {dimension}",
         "{another}; the dimension must be one that the model supports",

@@ -48,16 +48,7 @@ class ApiKeyStore(OwnerStore):
 
     def create(self, key: ApiKey) -> None:
         """Store a new key."""
-        self._run(
-            _CREATE,
-            id=key.id,
-            name=key.name,
-            namespace=key.namespace,
-            scopes=text_array(sorted(key.scopes)),
-            secret_hash=key.secret_hash,
-            created_at=key.created_at,
-            expires_at=key.expires_at,
-        )
+        self._run(_CREATE, **vars(key) | {"scopes": text_array(sorted(key.scopes))})
 
     def every(self) -> Sequence[ApiKey]:
         """Return all keys, oldest first."""

@@ -171,7 +171,7 @@ class ChangeFeeds(OwnerStore):
 
         Transactions that had already begun may still record their events according to the earlier settings.
         """
-        self._run(_SET, namespace=feed.namespace, enabled=feed.enabled, contents=feed.contents)
+        self._run(_SET, **vars(feed))
 
     @contextmanager
     def announcer(self) -> Iterator["Announcer | None"]:
@@ -193,8 +193,7 @@ class ChangeFeeds(OwnerStore):
 
         The batch can contain events of any namespace.
         """
-        count: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=EVENT_LIFETIME.total_seconds())["removed"]
-        return count
+        return int(self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=EVENT_LIFETIME.total_seconds())["removed"])
 
 
 class Announcer:

@@ -117,7 +117,7 @@ class Connection:
     def run(self, sql: LiteralString, **parameters: object) -> list[Row]:
         """Run one statement, prepared once on this connection, and return its rows.
 
-        Raises Unavailable if the database cannot be reached.
+        Parameters that the statement does not name are ignored. Raises Unavailable if the database cannot be reached.
         """
         with self._translate_errors():
             statement = self._prepared.get(sql)

@@ -115,10 +115,7 @@ class ConsoleQueries(NamespaceStore):
         words such as CamelCase are split. This list is empty if the query has no words. `domain.matches` defines the
         characters that are put around a marked word.
         """
-        marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
-            console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
-        )["marked"]
-        return marked
+        return [*self._call_one(console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts))["marked"]]
 
     def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
         """Find words that occur in memories and begin with `start`. The most frequent word is first.
@@ -126,10 +123,8 @@ class ConsoleQueries(NamespaceStore):
         The words are in lower case and without accents. The method reads the title, the tags and the first 1,000
         characters of the content of at most 500 memories that match the filters.
         """
-        words: Sequence[str] = self._call_one(
-            console_queries_sql.COMPLETE_WORD, filters=filters_json(filters), start=start, limit=limit
-        )["words"]
-        return words
+        values = {"filters": filters_json(filters), "start": start, "limit": limit}
+        return [*self._call_one(console_queries_sql.COMPLETE_WORD, **values)["words"]]
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
         """Return the memory with this content hash; None if it does not exist."""

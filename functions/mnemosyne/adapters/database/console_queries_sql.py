@@ -1,8 +1,11 @@
-"""SQL statements of the console, with bind parameters."""
+"""SQL statements of the console, with bind parameters.
+
+A statement that calls `set_config` also sets the namespace of the transaction, which saves the round trip of a separate
+statement.
+"""
 
 from typing import Final
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 TIMELINE: Final = """
 SELECT per, start, memories
 FROM memory_timeline(
@@ -11,7 +14,6 @@ FROM memory_timeline(
 )
 """
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 FACETS: Final = """
 SELECT memory_facets(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:prefix AS text),
@@ -124,7 +126,6 @@ GROUP BY shown.state
 
 MARK_WORDS: Final = "SELECT mark_query_words(CAST(:query AS text), CAST(:memories AS jsonb)) AS marked"
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 COMPLETE_WORD: Final = """
 SELECT complete_word(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:start AS text),

@@ -12,7 +12,6 @@ from mnemosyne.adapters.database import dead_letter_sql
 from mnemosyne.adapters.database.forgetting import check_forgettings
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
-    dead_letter_values,
     json_text,
     text_array,
     unstored_json,
@@ -58,25 +57,12 @@ class DeadLetters(NamespaceStore):
         the caller removed forgotten texts from the message. Raises Unavailable if another forgetting has begun since
         then. When Pub/Sub then delivers the message again, the caller also removes the texts of this forgetting.
         """
-        values = dead_letter_values(dead_letter) | {
-            "cause": dead_letter.cause,
-            "unless": unless,
-            "most_bytes": LETTERS_BYTES,
-            "has_unreported_part": has_unreported_part,
-        }
+        values = _columns(dead_letter) | {"namespace": self.namespace, "has_unreported_part": has_unreported_part}
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
-            if dead_letter.letter_id and (
-                rows := connection.run(
-                    dead_letter_sql.FAIL_DEAD_LETTER_AGAIN,
-                    namespace=self.namespace,
-                    letter_id=dead_letter.letter_id,
-                    cause=dead_letter.cause,
-                    has_unreported_part=has_unreported_part,
-                )
-            ):
+            if dead_letter.letter_id and (rows := connection.run(dead_letter_sql.FAIL_DEAD_LETTER_AGAIN, **values)):
                 return rows[0]["message_id"], False
-            rows = connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values)
+            rows = connection.run(dead_letter_sql.STORE_DEAD_LETTER, **values, unless=unless, most_bytes=LETTERS_BYTES)
             return (rows[0]["message_id"], rows[0]["is_new"]) if rows else (dead_letter.message_id, False)
 
     def has_room(self, dead_letter: DeadLetter, *, unless: int) -> bool:
@@ -122,9 +108,8 @@ class DeadLetters(NamespaceStore):
                 dead_letter_sql.GIVE_UP,
                 namespace=self.namespace,
                 requests=unstored_json(waiting, contents),
-                letter_id=dead_letter.letter_id,
                 has_latest_error=dead_letter.kind.has_latest_error,
-                **dead_letter_values(dead_letter),
+                **_columns(dead_letter),
             )
         return next((DeadLetter(**row.by_name) for row in letter_rows), None)
 
@@ -221,3 +206,7 @@ class DeadLetters(NamespaceStore):
             )
             self._record_action(connection, message_ids)
         return int(row["dropped"])
+
+
+def _columns(dead_letter: DeadLetter) -> dict[str, object]:
+    return vars(dead_letter) | {"attributes": json_text(dict(dead_letter.attributes))}

@@ -113,11 +113,9 @@ class ForgettingStore(NamespaceStore):
         Returns the number of deleted memories: 0 when none is left. After a statement timeout, the next attempt deletes
         a tenth of the batch.
         """
-        return smaller_on_timeout(lambda limit: self._forget_some(forgetting_id, limit), FORGOTTEN_AT_ONCE)
-
-    def _forget_some(self, forgetting_id: UUID, limit: int) -> int:
-        memories: int = self._one(_FORGET_SOME, id=forgetting_id, limit=limit)["memories"]
-        return memories
+        return smaller_on_timeout(
+            lambda limit: int(self._one(_FORGET_SOME, id=forgetting_id, limit=limit)["memories"]), FORGOTTEN_AT_ONCE
+        )
 
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, cause: str, requests: Sequence[Reading]
@@ -141,8 +139,7 @@ class ForgettingStore(NamespaceStore):
             cause=cause,
             requests=json_text(entries),
         )
-        is_changed: bool = row["changed"]
-        return is_changed
+        return bool(row["changed"])
 
     def record_checked_letter(self, forgetting_id: UUID, last: KeysetCursor) -> None:
         """Record the last dead letter that a forgetting (deletion of memories) has searched for forgotten texts."""
@@ -173,8 +170,7 @@ class ForgettingStore(NamespaceStore):
 
         A forgetting is a deletion of selected memories. The page begins after the id `after`.
         """
-        ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
-        return ids
+        return [*self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]]
 
     def forgetting_effects(
         self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None

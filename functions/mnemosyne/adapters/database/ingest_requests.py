@@ -9,8 +9,8 @@ import orjson
 from mnemosyne.adapters.database import dead_letter_sql, ingest_sql
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
-    announced_json,
     deletions_json,
+    json_text,
     read_outcomes,
     read_statuses,
     text_array,
@@ -116,16 +116,13 @@ class IngestRequests(NamespaceStore):
                 cursor_id=after.request_id,
                 limit=limit,
             )
-            if len(rows) == limit:
-                last = {"transaction": rows[-1]["changed_in"], "request_id": rows[-1]["request_id"]}
-                return OutcomePage(
-                    outcomes=list(read_statuses(rows).values()), unreported=(), after=after.model_copy(update=last)
-                )
-            dead_letters = connection.run(dead_letter_sql.UNREPORTED_DEAD_LETTERS, **between)
+            is_last = len(rows) < limit
+            dead_letters = connection.run(dead_letter_sql.UNREPORTED_DEAD_LETTERS, **between) if is_last else []
+        last = {} if is_last else {"transaction": rows[-1]["changed_in"], "request_id": rows[-1]["request_id"]}
         return OutcomePage(
             outcomes=list(read_statuses(rows).values()),
             unreported=[DeadLetter(**row.by_name) for row in dead_letters],
-            after=OutcomeCursor(seen=after.until),
+            after=OutcomeCursor(seen=after.until) if is_last else after.model_copy(update=last),
         )
 
     def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
@@ -143,4 +140,4 @@ class IngestRequests(NamespaceStore):
 
         If a request has changed since its outcome was read, its new outcome is not marked as published.
         """
-        self._run(ingest_sql.MARK_ANNOUNCED, announced=announced_json(announced))
+        self._run(ingest_sql.MARK_ANNOUNCED, announced=json_text([*announced]))

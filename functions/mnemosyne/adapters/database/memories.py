@@ -104,10 +104,8 @@ class MemoryStore(
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
         """Return the cosine similarity of each pair of memories. It is None for a pair with a deleted memory."""
-        cosines: Sequence[Sequence[float | None]] = self._call_one(
-            memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids)
-        )["cosines"]
-        return cosines
+        row = self._call_one(memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids))
+        return [*row["cosines"]]
 
     def read_hits(self, query: SearchQuery, candidates: Sequence[RankedCandidate]) -> Sequence[Hit]:
         """Read the ranked memories, in order.
@@ -204,21 +202,14 @@ class MemoryStore(
                 connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
                 _check_supersession(connection, self.namespace, memory_id, change.superseded_by)
             before = usage(connection)
-            changed = connection.run(
-                memories_sql.UPDATE,
-                namespace=self.namespace,
-                id=memory_id,
-                title=change.title,
-                tags=None if change.tags is None else rows.text_array(change.tags),
-                tag_keys=None if change.tags is None else rows.text_array([tag_key(tag) for tag in change.tags]),
-                metadata=None if change.metadata is None else rows.json_text(change.metadata),
-                superseded_by=change.superseded_by,
-                not_superseded=change.not_superseded,
-                expires_at=change.expires_at,
-                no_expiry=change.no_expiry,
-                pinned=change.pinned,
-                changes_expiry=change.changes_expiry,
-            )
+            encoded = {
+                "tags": None if change.tags is None else rows.text_array(change.tags),
+                "tag_keys": None if change.tags is None else rows.text_array([tag_key(tag) for tag in change.tags]),
+                "metadata": None if change.metadata is None else rows.json_text(change.metadata),
+            }
+            selection = {"namespace": self.namespace, "id": memory_id}
+            values = vars(change) | encoded | {"changes_expiry": change.changes_expiry}
+            changed = connection.run(memories_sql.UPDATE, **selection, **values)
             if change.title is not None or change.tags is not None or change.metadata is not None:
                 check_growth(before, usage(connection))
             if changed:
@@ -233,15 +224,7 @@ class MemoryStore(
         with self._transaction() as connection:
             if not connection.run(memories_sql.LOCK_MEMORY, namespace=self.namespace, id=memory_id):
                 return None
-            rated = connection.one(
-                memories_sql.RATE,
-                namespace=self.namespace,
-                id=memory_id,
-                rated_by=rating.rated_by,
-                rater_name=rating.rater_name,
-                rating=rating.rating,
-                reason=rating.reason,
-            )
+            rated = connection.one(memories_sql.RATE, namespace=self.namespace, id=memory_id, **vars(rating))
             self._record_action(connection, [memory_id])
             counts = connection.one(memories_sql.RATINGS_COUNTED, namespace=self.namespace, id=memory_id)
         return Rating(**rated.by_name, **counts.by_name)

@@ -1,4 +1,8 @@
-"""SQL statements about memories, with bind parameters."""
+"""SQL statements about memories, with bind parameters.
+
+A statement that calls `set_config` also sets the namespace of the transaction, which saves the round trip of a separate
+statement.
+"""
 
 from typing import Final
 
@@ -45,7 +49,6 @@ SELECT read_hits(
 ) AS hits
 """
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 NEIGHBOURS: Final = """
 SELECT * FROM neighbours(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
 """
@@ -55,14 +58,12 @@ SELECT memory_record(m) || jsonb_build_object('supersedes', superseded_memories(
 FROM memories m WHERE namespace = :namespace AND id = :id
 """
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 FETCH_THEN: Final = """
 SELECT read_memory_as_of(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid), CAST(:at AS timestamptz)
 ) AS record
 """
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 LIST: Final = """
 SELECT id, "timestamp", title, tags, superseded_by, session, expires_at, pinned, beginning
 FROM list_memories(
@@ -132,7 +133,6 @@ SELECT chosen.id, changed.id IS NOT NULL AS changed, coalesce(changed.tags, 0) A
 FROM chosen LEFT JOIN changed USING (id)
 """
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 CHANGE_TAG: Final = """
 SELECT changed, remaining
 FROM change_tag(
@@ -170,7 +170,6 @@ WHERE m.namespace = :namespace AND m.id = changed.changed_id
 RETURNING memory_record(m) AS record
 """
 
-# This statement also sets the transaction's namespace, which saves the round trip of a separate statement.
 EXPORT: Final = """
 SELECT record, superseded_by_hash
 FROM export_memories(

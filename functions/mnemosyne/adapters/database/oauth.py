@@ -138,18 +138,8 @@ class OAuthRows:
 
     def add_grant(self, grant: Grant, seconds: int) -> None:
         """Store a grant: the access that a person gives to a client."""
-        self._connection.run(
-            sql.ADD_GRANT,
-            id=str(grant.id),
-            subject=grant.subject,
-            person=grant.person,
-            namespace=grant.namespace,
-            client_id=grant.client_id,
-            client_name=grant.client_name,
-            scopes=text_array(sorted(grant.scopes)),
-            resource=grant.resource,
-            seconds=seconds,
-        )
+        values = vars(grant) | {"id": str(grant.id), "scopes": text_array(sorted(grant.scopes))}
+        self._connection.run(sql.ADD_GRANT, **values, seconds=seconds)
 
     def grant(self, grant_id: UUID) -> Grant | None:
         """Return the grant with this id."""
@@ -166,14 +156,7 @@ class OAuthRows:
 
     def add_code(self, code: Code, seconds: int) -> None:
         """Store an authorization code."""
-        self._connection.run(
-            sql.ADD_CODE,
-            hash=code.hash,
-            grant_id=str(code.grant.id),
-            redirect_uri=code.redirect_uri,
-            code_challenge=code.code_challenge,
-            seconds=seconds,
-        )
+        self._connection.run(sql.ADD_CODE, **vars(code), grant_id=str(code.grant.id), seconds=seconds)
 
     def code(self, code_hash: bytes) -> Code | None:
         """Return the stored authorization code with this hash."""
@@ -229,13 +212,7 @@ class OAuthRows:
 
     def save_consent(self, consent: Consent) -> None:
         """Store a consent, which replaces the previous one."""
-        self._connection.run(
-            sql.REMEMBER,
-            subject=consent.subject,
-            client_id=consent.client_id,
-            scopes=text_array(sorted(consent.scopes)),
-            resource=consent.resource,
-        )
+        self._connection.run(sql.REMEMBER, **vars(consent) | {"scopes": text_array(sorted(consent.scopes))})
 
     def grants_of(self, subject: str) -> Sequence[Grant]:
         """List the active grants of a person, newest first."""

@@ -124,16 +124,8 @@ class ObjectImports(NamespaceRows):
             if lines:
                 by_line = {line: str(request_id) for line, request_id in lines.items()}
                 connection.run(RECORD_LINES, namespace=self.namespace, source=progress.source, lines=json_text(by_line))
-            connection.run(
-                RECORD,
-                namespace=self.namespace,
-                source=progress.source,
-                memories=progress.memories,
-                left_out=json_text(dict(progress.left_out)),
-                error=progress.error,
-                is_read=progress.is_read,
-                is_reported=progress.is_reported,
-            )
+            values = vars(progress) | {"left_out": json_text(dict(progress.left_out))}
+            connection.run(RECORD, namespace=self.namespace, **values)
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
         """Return up to `limit` of the object's lines that follow the line `after`, in order, with their outcomes."""

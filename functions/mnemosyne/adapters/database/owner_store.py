@@ -202,14 +202,11 @@ class Lockouts(OwnerStore):
 
     def undo(self, kind: LockoutKind, who: str) -> bool:
         """Undo a lock-out, and return whether there was one."""
-        match kind:
-            case "person":
-                rows = self._run(_UNBLOCK_PERSON, who=who)
-            case "client":
-                rows = self._run(_UNBLOCK_CLIENT, who=who)
-            case "key":
-                rows = self._run(_UNBLOCK_KEY, who=who)
-        return bool(rows)
+        return bool(
+            self._run(
+                _UNBLOCK_PERSON if kind == "person" else _UNBLOCK_CLIENT if kind == "client" else _UNBLOCK_KEY, who=who
+            )
+        )
 
 
 SUSPENDED_AT_ONCE: Final = 500
@@ -250,8 +247,7 @@ class Holds(OwnerStore):
     def suspend(self, namespace: str, hold_id: UUID) -> int:
         """Suspend the expiry of a batch of held memories, and return their number. The result is 0 if none is left."""
         row = self._one(_SUSPEND_EXPIRIES, namespace=namespace, id=hold_id, limit=SUSPENDED_AT_ONCE)
-        suspended: int = row["suspended"]
-        return suspended
+        return int(row["suspended"])
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
         """Release a hold, and return whether it existed.

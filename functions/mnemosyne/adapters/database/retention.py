@@ -124,7 +124,7 @@ class Retention(OwnerStore):
         A timeout happens, for example, if the memories were changed often, because their stored earlier states are
         removed, too.
         """
-        return smaller_on_timeout(self._remove_expired, REMOVED_AT_ONCE)
+        return smaller_on_timeout(lambda limit: int(self._one(_REMOVE, limit=limit)["removed"]), REMOVED_AT_ONCE)
 
     def remove_all_expired(
         self, pause: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
@@ -138,10 +138,6 @@ class Retention(OwnerStore):
             yield count
             pause(clock() - began)
             began = clock()
-
-    def _remove_expired(self, limit: int) -> int:
-        count: int = self._one(_REMOVE, limit=limit)["removed"]
-        return count
 
 
 def _affected_namespaces(connection: Connection, namespace: str) -> list[str]:

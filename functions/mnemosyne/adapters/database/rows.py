@@ -13,7 +13,6 @@ from mnemosyne.adapters.database.connections import Row
 from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import ListedMemory, ListedRequest
-from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
     Deletion,
@@ -138,16 +137,6 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
     )
 
 
-def announced_json(announced: Sequence[IngestStatus]) -> str:
-    """Return, as JSON, the states of requests whose outcomes were published to the outcome topic."""
-    return json_text(
-        [
-            {"request_id": status.request_id, "state": status.state.value, "updated_at": status.updated_at}
-            for status in announced
-        ]
-    )
-
-
 def provenance_fields(provenance: Provenance | None, first_words: str | None = None) -> dict[str, object] | None:
     """Return the known fields about the publisher and the content of a request; None if no field is known."""
     fields_ = dict(provenance.fields) if provenance else {}
@@ -162,15 +151,6 @@ def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
 def key_values(external_id: ExternalId) -> dict[str, object]:
     """Return the source and key of an external id, and the UUID that is derived from both, by column name."""
     return {**external_id_values(external_id), "key_id": derived_id(external_id.source, external_id.key)}
-
-
-def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
-    """Convert the message id, data and attributes of a dead letter to parameters of an SQL statement."""
-    return {
-        "message_id": dead_letter.message_id,
-        "data": dead_letter.data,
-        "attributes": json_text(dict(dead_letter.attributes)),
-    }
 
 
 def vector_text(vector: Vector) -> str:
