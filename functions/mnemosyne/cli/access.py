@@ -9,7 +9,7 @@ import click
 
 from mnemosyne.app.operations.access import ListAudit
 from mnemosyne.cli.following import seconds_since, since_options
-from mnemosyne.cli.options import JSON_LINES, options, refuse_empty
+from mnemosyne.cli.options import JSON_LINES, options, text_option
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -18,17 +18,12 @@ from mnemosyne.domain.plurals import quantity
 SHOWN_IDS = 3
 """Maximum number of ids in a printed line. --json prints up to 100."""
 _options = options(
-    click.option("--key", metavar="ID", callback=refuse_empty, help="Accesses by this API key."),
-    click.option("--person", metavar="WHO", callback=refuse_empty, help="Accesses by this person: address or subject."),
-    click.option(
-        "--client",
-        metavar="ID",
-        callback=refuse_empty,
-        help="Accesses by this OAuth client's id, or API keys of this name.",
-    ),
-    click.option("--grant", metavar="ID", callback=refuse_empty, help="Accesses by this grant of a client."),
-    click.option("--namespace", metavar="NAME", callback=refuse_empty, help="Accesses to this namespace."),
-    click.option("--action", "of_action", metavar="NAME", callback=refuse_empty, help="Only this tool or operation."),
+    text_option("--key", metavar="ID", help="Accesses by this API key."),
+    text_option("--person", metavar="WHO", help="Accesses by this person: address or subject."),
+    text_option("--client", metavar="ID", help="Accesses by this OAuth client's id, or API keys of this name."),
+    text_option("--grant", metavar="ID", help="Accesses by this grant of a client."),
+    text_option("--namespace", metavar="NAME", help="Accesses to this namespace."),
+    text_option("--action", "of_action", metavar="NAME", help="Only this tool or operation."),
     since_options("events", example="90m, 12h"),
     target(DATA_DIR, PROJECT),
     JSON_LINES,

@@ -18,7 +18,7 @@ from mnemosyne.app.operations.dead_letters import (
 )
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import JSON_LINES, options, refuse_empty
+from mnemosyne.cli.options import JSON_LINES, options, refuse_empty, text_option
 from mnemosyne.cli.system import memory_system, pages, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import ask_to_confirm, plain, say
@@ -39,11 +39,8 @@ choice_options = options(
         help="Only letters that first failed within this age: 90m, 12h or 7d.",
     ),
     click.option("--older-than", type=duration, metavar="AGE", help="Only letters that first failed earlier."),
-    click.option(
-        "--cause",
-        metavar="TEXT",
-        callback=refuse_empty,
-        help="Only letters whose cause, or its group, contains this text; case is ignored.",
+    text_option(
+        "--cause", metavar="TEXT", help="Only letters whose cause, or its group, contains this text; case is ignored."
     ),
 )
 """The options that choose dead letters by age and cause."""

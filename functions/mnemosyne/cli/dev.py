@@ -12,7 +12,7 @@ import click
 from mnemosyne.app.container import embedding_space
 from mnemosyne.cli.clients import command, how_to_connect
 from mnemosyne.cli.open_services import settings_of_a_system
-from mnemosyne.cli.options import DIRECTORY, refuse_empty
+from mnemosyne.cli.options import DIRECTORY, text_option
 from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
@@ -24,11 +24,10 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 @click.command()
-@click.option(
+@text_option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    callback=refuse_empty,
     help="Address to serve on; other than loopback only with authentication.",
 )
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.operation import Operation
-from mnemosyne.cli.options import JSON_LINES, Decorator, namespace_option, options, refuse_empty
+from mnemosyne.cli.options import JSON_LINES, Decorator, namespace_option, options, text_option
 from mnemosyne.cli.system import System
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -42,7 +42,7 @@ def since_options(rows: str, *, example: str) -> Decorator:
     """Return a decorator that adds --since and --timezone. `rows` is the plural noun for the rows of the listing."""
     text = f"Only {rows} of this age or since this time: {example}, yesterday or 2026-05-20."
     return options(
-        click.option("--since", metavar="TIME", callback=refuse_empty, help=text),
+        text_option("--since", metavar="TIME", help=text),
         timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
     )
 

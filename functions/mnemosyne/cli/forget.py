@@ -10,7 +10,7 @@ from uuid import UUID
 import click
 
 from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
-from mnemosyne.cli.options import FilledPath, refuse_empty
+from mnemosyne.cli.options import FilledPath, text_option
 from mnemosyne.cli.private import private
 from mnemosyne.cli.receipt import fetch_receipt
 from mnemosyne.cli.selecting import selection, selection_options
@@ -28,12 +28,7 @@ PREVIEW_SIZE = 20
 @click.command()
 @selection_options
 @click.option("--dry-run", is_flag=True, help="List all memories that would go, with the token for --confirm.")
-@click.option(
-    "--confirm",
-    metavar="TOKEN",
-    callback=refuse_empty,
-    help="Do not ask: the token of a dry run of exactly these memories.",
-)
+@text_option("--confirm", metavar="TOKEN", help="Do not ask: the token of a dry run of exactly these memories.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--continue", "continued", type=click.UUID, metavar="ID", help="Continue a forgetting that was interrupted."

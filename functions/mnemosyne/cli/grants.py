@@ -11,16 +11,14 @@ import click
 
 from mnemosyne.app.operations.access import ListGrants, RevokeGrants
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import JSON, refuse_empty
+from mnemosyne.cli.options import JSON, text_option
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import minute
 from mnemosyne.domain.plurals import quantity
 
-_PERSON = click.option(
-    "--person", metavar="WHO", callback=refuse_empty, help="Grants of this person: address or subject at the provider."
-)
+_PERSON = text_option("--person", metavar="WHO", help="Grants of this person: address or subject at the provider.")
 
 
 @click.group(cls=FullHelpGroup)

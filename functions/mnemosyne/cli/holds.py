@@ -9,7 +9,7 @@ import click
 from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import JSON, NAMESPACE, refuse_empty
+from mnemosyne.cli.options import JSON, NAMESPACE, text_option
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -24,7 +24,7 @@ def holds() -> None:
 
 
 @holds.command(name="list")
-@click.option("--namespace", callback=refuse_empty, help="Only of this namespace [default: all].")
+@text_option("--namespace", help="Only of this namespace [default: all].")
 @JSON
 @target(DATA_DIR, PROJECT)
 def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
@@ -45,7 +45,7 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
 
 @holds.command(name="place")
 @selection_options
-@click.option("--reason", required=True, callback=refuse_empty, help="Shown to everybody whose deletion it prevents.")
+@text_option("--reason", required=True, help="Shown to everybody whose deletion it prevents.")
 @target(DATA_DIR, PROJECT)
 def place_(reason: str, **options: Any) -> None:
     """Place a legal hold: selected memories are kept until the hold is released.

@@ -43,6 +43,11 @@ def refuse_empty(context: click.Context, parameter: click.Parameter, value: Valu
     return value
 
 
+def text_option(*names: str, **settings: Any) -> Decorator:
+    """Return a decorator that adds an option with a text, which must not be empty. The settings are those of click."""
+    return click.option(*names, callback=refuse_empty, **settings)
+
+
 class FilledPath(click.Path):
     """A path that is not empty. For click, an empty path is the working directory."""
 
@@ -63,17 +68,14 @@ def _advice(parameter: click.Parameter | None) -> str:
 
 def namespace_option(*, help: str = "The namespace.") -> Decorator:  # noqa: A002 - as click's own
     """Return a decorator that adds --namespace, by default with the value `default`."""
-    return click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=refuse_empty, help=help)
+    return text_option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help=help)
 
 
 NAMESPACE = namespace_option()
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 JSON_LINES = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-DIRECTORY = click.option(
-    "--data-dir",
-    metavar="DIR",
-    callback=refuse_empty,
-    help="The memories' directory [default: the user's data directory].",
+DIRECTORY = text_option(
+    "--data-dir", metavar="DIR", help="The memories' directory [default: the user's data directory]."
 )
 
 

@@ -7,7 +7,7 @@ import click
 
 from mnemosyne.app.operations.access import Limit, ListQuotas, SetQuota
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.options import JSON, namespace_or_all, refuse_empty
+from mnemosyne.cli.options import JSON, namespace_or_all, text_option
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -40,7 +40,7 @@ def quota() -> None:
 
 
 @quota.command(name="list")
-@click.option("--namespace", callback=refuse_empty, help="Only this namespace [default: all].")
+@text_option("--namespace", help="Only this namespace [default: all].")
 @target(DATA_DIR, PROJECT)
 @JSON
 def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:

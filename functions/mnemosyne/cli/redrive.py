@@ -11,7 +11,7 @@ import click
 from mnemosyne.app.operations.dead_letters import FindDeadLetters, RedriveDeadLetters
 from mnemosyne.cli.dead_letters import choice, choice_options
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.cli.options import JSON, refuse_empty
+from mnemosyne.cli.options import JSON, text_option
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import FAULTS, explained, plain, say
@@ -25,20 +25,10 @@ INTERRUPTED = "some dead letters may have been published again. Run the same com
 @click.command()
 @choice_options
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Letters of this namespace.")
-@click.option(
-    "--message-id",
-    "message_ids",
-    multiple=True,
-    metavar="ID",
-    callback=refuse_empty,
-    help="Only these letters, even if they back off.",
+@text_option(
+    "--message-id", "message_ids", multiple=True, metavar="ID", help="Only these letters, even if they back off."
 )
-@click.option(
-    "--into",
-    metavar="NAMESPACE",
-    callback=refuse_empty,
-    help='The namespace to store them in; only with --namespace "".',
-)
+@text_option("--into", metavar="NAMESPACE", help='The namespace to store them in; only with --namespace "".')
 @click.option("--now", is_flag=True, help="Also letters that back off because they have failed again.")
 @click.option("--dry-run", is_flag=True, help="Print what would be published; change nothing.")
 @JSON

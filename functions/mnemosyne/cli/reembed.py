@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.system import AbandonMove, BeginMove, FillMove, IndexMove, SwitchMove
-from mnemosyne.cli.options import JSON, refuse_empty
+from mnemosyne.cli.options import JSON, text_option
 from mnemosyne.cli.system import System, owners_system
 from mnemosyne.cli.target import PROJECT, target
 from mnemosyne.cli.terminal import INTERRUPTIONS, explained, say
@@ -29,7 +29,7 @@ index build causes one or two such rounds."""
 
 
 @click.command()
-@click.option("--model", callback=refuse_empty, help="The model to move to.")
+@text_option("--model", help="The model to move to.")
 @click.option("--dimension", type=click.IntRange(*DIMENSIONS), help="The dimension of its vectors.")
 @click.option("--batch-size", default=100, show_default=True, type=click.IntRange(1, 1000), help="Memories per batch.")
 @click.option("--abandon", "give_up", is_flag=True, help="Abandon a move: the memories keep their embeddings.")

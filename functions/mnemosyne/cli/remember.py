@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.options import refuse_empty, text_option
 from mnemosyne.cli.target import DATA_DIR, URL, target, tool_client
 from mnemosyne.cli.terminal import INTERRUPTIONS, explained, plain, say
 from mnemosyne.cli.times import local_date, local_time, machine_zone, timezone_option
@@ -31,12 +31,7 @@ def _split_tags(context: click.Context, parameter: click.Parameter, values: tupl
 @click.command()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--tag", "tags", multiple=True, callback=_split_tags, metavar="TAGS", help="Tags, separated by commas.")
-@click.option(
-    "--ttl",
-    metavar="30d",
-    callback=refuse_empty,
-    help="How long to keep the memory: 90m, 12h, 30d, 2w [default: for good].",
-)
+@text_option("--ttl", metavar="30d", help="How long to keep the memory: 90m, 12h, 30d, 2w [default: for good].")
 @target(URL, DATA_DIR, by_settings=False)
 def remember(
     text: tuple[str, ...], tags: tuple[str, ...], ttl: str | None, url: str | None, data_dir: str | None
@@ -89,9 +84,7 @@ def _standard_input() -> str:
 @click.option(
     "--tag", "tags", multiple=True, callback=_split_tags, metavar="TAGS", help="Only memories with one of these tags."
 )
-@click.option(
-    "--when", metavar="WORDS", callback=refuse_empty, help="Only memories of this time: 'last week', 'since May'."
-)
+@text_option("--when", metavar="WORDS", help="Only memories of this time: 'last week', 'since May'.")
 @timezone_option(machine_zone, help="Time zone of --when, the query and the printed dates; an IANA name.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="Most results.")
 @click.option(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import click
 
-from mnemosyne.cli.options import NAMESPACE, options, refuse_empty
+from mnemosyne.cli.options import NAMESPACE, options, refuse_empty, text_option
 from mnemosyne.cli.times import machine_zone, timezone_option
 from mnemosyne.domain.time.window import bounds
 from mnemosyne.errors import InvalidRequest
@@ -38,21 +38,12 @@ selection_options: Final = options(
         callback=_refuse_commas,
         help="Memories with one of these tags; repeat for several.",
     ),
-    click.option("--session", callback=refuse_empty, help="Memories of this session."),
-    click.option(
-        "--after",
-        metavar="DATE",
-        callback=refuse_empty,
-        help="Memories from this time on: YYYY-MM-DD, RFC 3339 or a local time.",
-    ),
-    click.option("--before", metavar="DATE", callback=refuse_empty, help="Memories until this time, inclusive."),
+    text_option("--session", help="Memories of this session."),
+    text_option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD, RFC 3339 or a local time."),
+    text_option("--before", metavar="DATE", help="Memories until this time, inclusive."),
     timezone_option(machine_zone, help="Time zone of dates; an IANA name."),
-    click.option(
-        "--metadata",
-        multiple=True,
-        metavar=_METADATA,
-        callback=refuse_empty,
-        help="Memories with all of this metadata; repeat for several.",
+    text_option(
+        "--metadata", multiple=True, metavar=_METADATA, help="Memories with all of this metadata; repeat for several."
     ),
     click.option("--all", "everything", is_flag=True, help="All memories of the namespace."),
 )

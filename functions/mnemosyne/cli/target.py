@@ -10,12 +10,12 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from mnemosyne.cli.open_services import data_directory, settings_of_a_system
-from mnemosyne.cli.options import refuse_empty
+from mnemosyne.cli.options import options, text_option
 from mnemosyne.cli.terminal import say
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import InvalidRequest, Misconfigured
@@ -35,7 +35,11 @@ error follows after a semicolon."""
 _PARAMETERS = {"content": "text", "time_expr": "when", "id": "key_id"}
 """Parameter of a command for each tool argument with another name."""
 Command = Callable[..., None]
-SomeCommand = TypeVar("SomeCommand", bound=Command)
+_deployment_options = options(
+    text_option("--region", default="europe-west1", show_default=True, help="Its region, with --project."),
+    text_option("--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."),
+)
+"""The options that choose a deployment in the project."""
 
 
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
@@ -68,12 +72,11 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
                     raise
                 raise error from exc
 
-        if PROJECT in ways:
-            checked = _deployment_options(checked)
+        decorated: Command = _deployment_options(checked) if PROJECT in ways else checked
         for way in reversed(_NAMES):
             option, metavar = _NAMES[way].split()
-            checked = click.option(option, metavar=metavar, hidden=way not in ways, help=_HELP[way])(checked)
-        return checked
+            decorated = click.option(option, metavar=metavar, hidden=way not in ways, help=_HELP[way])(decorated)
+        return decorated
 
     return decorate
 
@@ -96,24 +99,6 @@ def _with_options(error: InvalidRequest, command: click.Command) -> InvalidReque
 
     text = _SUBJECT.sub(replaced, str(error))
     return error if text == str(error) else InvalidRequest(text)
-
-
-def _deployment_options(command: SomeCommand) -> SomeCommand:
-    """Add the options --region and --deployment, which choose a deployment in the project."""
-    command = click.option(
-        "--deployment",
-        default="mnemosyne",
-        show_default=True,
-        callback=refuse_empty,
-        help="Its name, with --project.",
-    )(command)
-    return click.option(
-        "--region",
-        default="europe-west1",
-        show_default=True,
-        callback=refuse_empty,
-        help="Its region, with --project.",
-    )(command)
 
 
 def target_arguments(target_values: Mapping[str, str | None]) -> str:
