@@ -9,7 +9,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from urllib.parse import urlsplit
 
@@ -92,10 +92,9 @@ class WebDocuments:
                     return await self._fetch_document(client_id, host)
             except (OSError, TimeoutError, aiohttp.ClientError, dns.exception.DNSException, UnicodeError) as exc:
                 log.info("client_document_unreachable", client=client_id, error=repr(exc)[:200])
-                problem = (
+                raise Unavailable(
                     f"the metadata document {client_id} cannot be fetched ({type(exc).__name__}): try again in a minute"
-                )
-                raise Unavailable(problem) from exc
+                ) from exc
 
     async def addresses_of(self, host: str) -> list[str]:
         """Resolve a host name with the system's name servers.
@@ -127,16 +126,12 @@ class WebDocuments:
                 next_step="wait; if it lasts, look for an address that sends many log-ins of unknown clients",
             )
             raise Unavailable("too many client metadata documents are being fetched: try again in a moment")
-        with ExitStack() as exits:
-            for name in limits:
-                self._in_flight[name] += 1
-                exits.callback(self._end_fetch, name)
+        self._in_flight.update([*limits])
+        try:
             yield
-
-    def _end_fetch(self, name: str) -> None:
-        self._in_flight[name] -= 1
-        if not self._in_flight[name]:
-            del self._in_flight[name]
+        finally:
+            self._in_flight.subtract([*limits])
+            self._in_flight = +self._in_flight  # without the names of which no fetch runs
 
     async def _fetch_document(self, client_id: str, host: str) -> bytes:
         # Connect to the addresses that were checked. If the HTTP client resolved the name again, the name server could

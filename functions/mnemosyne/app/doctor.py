@@ -81,8 +81,7 @@ def check_database(
     try:
         # With `allow_later`, SQL functions of a later version of Mnemosyne are allowed: during an upgrade and after a
         # rollback, this Python code works with them.
-        states = migrations.status(connection, files, allow_later=True)
-        missing = [file for file in states if file.applied_at is None]
+        missing = [file for file in migrations.status(connection, files, allow_later=True) if file.applied_at is None]
     except Misconfigured as exc:
         yield Check("schema", str(exc), "deploy the version that applied these migrations")
         return

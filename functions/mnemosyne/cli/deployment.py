@@ -58,8 +58,7 @@ class Deployment:
             sealed = {}
             if self._server:
                 data = gzip.compress(json.dumps(call | {"part": part}).encode())
-                channel = self._keys.channel(self._server)
-                sealed = {"server": self._server, "sealed": channel.seal(data, REQUEST)}
+                sealed = {"server": self._server, "sealed": self._keys.channel(self._server).seal(data, REQUEST)}
             answer = self._post({"client": self._keys.public, **sealed})
             if "sealed" in answer:
                 return self._keys.channel(self._server).open(answer["sealed"], ANSWER), int(answer["parts"])

@@ -138,8 +138,7 @@ class McpDestination(_PollingDestination):
         return self._ask_if_available(lambda: self._outcomes(request_ids))
 
     def _outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        ids = {"request_ids": [str(request_id) for request_id in request_ids]}
-        answer = self._client.call("ingest_status", ids)
+        answer = self._client.call("ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]})
         return {
             status.request_id: status
             for status in _STATUSES.validate_python([_with_external_id(request) for request in answer["requests"]])

@@ -37,8 +37,7 @@ class Source:
         Raises InvalidRequest if `name` would be the full path of a folder, and the path has more characters than the
         source of a memory is allowed to have.
         """
-        folder = path if path.is_dir() else path.parent
-        full_path = str(folder.resolve())
+        full_path = str((path if path.is_dir() else path.parent).resolve())
         if path.is_dir() and not vault and (length := len(escape(valid_unicode(full_path)))) > SOURCE_LIMIT:
             raise InvalidRequest(
                 f"the path of a folder is the source of its notes and must have at most {SOURCE_LIMIT:,} characters, "

@@ -213,8 +213,7 @@ def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: De
             batch.states[UNCHANGED] += 1
         if record.item.path is not None and note and f"memory {memory_id} is superseded by" in note:
             problem = f"stored, but an earlier version of the note has a later time, so searches show that one: {note}"
-            advice = "delete the other memory"
-            batch.failures.append(Failure(record.item.source, f"{problem}; {advice}", record.line))
+            batch.failures.append(Failure(record.item.source, f"{problem}; delete the other memory", record.line))
         if isinstance(reading, IngestRequest) and memory_id is not None and state is not IngestState.DELETED:
             batch.stored.append((reading.content_hash, memory_id, state is IngestState.STORED))
     batch.open -= statuses.keys()

@@ -119,8 +119,7 @@ class Journal:
 
     def __init__(self, source: Path, destination: str) -> None:
         """Open or create the journal. Raises InvalidRequest if another process uses it."""
-        digest = hashlib.sha256(destination.encode()).hexdigest()[:8]
-        self.path = private_path(source, f".{digest}{SUFFIX}")
+        self.path = private_path(source, f".{hashlib.sha256(destination.encode()).hexdigest()[:8]}{SUFFIX}")
         lock_journal(self.path, source)
         for name in ("-wal", "-shm", "-journal"):
             require_own(Path(f"{self.path}{name}"), "the journal")

@@ -136,8 +136,7 @@ class DeadLetters(NamespaceStore):
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         """Return the message ids of the dead letters that match the filter `choice`, oldest first."""
-        rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=json_text(choice))
-        return [row["message_id"] for row in rows]
+        return [row["message_id"] for row in self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=json_text(choice))]
 
     def dead_letter_summaries(self, limit: int, *, after: KeysetCursor | None = None) -> Sequence[DeadLetterSummary]:
         """Return a page of dead letters without their data, the latest first. The page begins after the cursor."""

@@ -162,8 +162,7 @@ class ForgettingStore(NamespaceStore):
 
     def forgettings(self, limit: int) -> Sequence[Forgetting]:
         """Return the latest forgettings (deletions of selected memories), the latest first."""
-        rows = self._one(_LIST, limit=limit)["forgettings"]
-        return [_read_forgetting(row) for row in rows]
+        return [_read_forgetting(row) for row in self._one(_LIST, limit=limit)["forgettings"]]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
         """Return a page of the ids of memories that a forgetting has deleted or will delete, in ascending order.

@@ -66,8 +66,7 @@ class IngestRequests(NamespaceStore):
             deletion for deletion in deletions if deletion.request_id not in {*outcomes, *busy, *conflicting}
         ]:
             try:
-                encoded = deletions_json(remaining, unfinished)
-                results = self._delete_some(encoded, limit)
+                results = self._delete_some(deletions_json(remaining, unfinished), limit)
             except StatementTimeout:
                 if limit == 1:
                     raise
@@ -94,8 +93,7 @@ class IngestRequests(NamespaceStore):
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the status of each request. Requests without a recorded status are absent."""
-        rows = self._run(ingest_sql.STATUSES, request_ids=uuid_array(request_ids))
-        return read_statuses(rows)
+        return read_statuses(self._run(ingest_sql.STATUSES, request_ids=uuid_array(request_ids)))
 
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
         """Return a page of outcomes of ingest requests, in the order of the transactions that recorded them.
@@ -132,8 +130,7 @@ class IngestRequests(NamespaceStore):
 
     def unannounced_outcomes(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Return the statuses of the given requests whose outcomes are not yet published to the outcome topic."""
-        rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
-        return list(read_statuses(rows).values())
+        return list(read_statuses(self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))).values())
 
     def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
         """Record that these outcomes were published.

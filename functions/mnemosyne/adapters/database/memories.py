@@ -104,8 +104,7 @@ class MemoryStore(
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
         """Return the cosine similarity of each pair of memories. It is None for a pair with a deleted memory."""
-        row = self._call_one(memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids))
-        return [*row["cosines"]]
+        return [*self._call_one(memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids))["cosines"]]
 
     def read_hits(self, query: SearchQuery, candidates: Sequence[RankedCandidate]) -> Sequence[Hit]:
         """Read the ranked memories, in order.

@@ -65,8 +65,7 @@ class Quotas(OwnerStore):
 
         The entry with the empty name has the default limits.
         """
-        rows = self._run(_LIST_QUOTAS, namespace=namespace)
-        quotas = [row.by_name for row in rows]
+        quotas = [row.by_name for row in self._run(_LIST_QUOTAS, namespace=namespace)]
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
@@ -75,8 +74,7 @@ class Quotas(OwnerStore):
         The value None means that the default limit applies. For a default limit, None means no limit.
         """
         flags = {f"with_{name}": name in limits for name in LIMITS}
-        values = {name: limits.get(name) for name in LIMITS}
-        self._run(_SET_QUOTA, namespace=namespace, **values, **flags)
+        self._run(_SET_QUOTA, namespace=namespace, **{name: limits.get(name) for name in LIMITS}, **flags)
 
 
 _LIST_GRANTS: Final = """

@@ -81,8 +81,7 @@ class OfflineEmbedder:
 
         The frequency of a token is estimated for general texts, not counted in the documents of a namespace.
         """
-        ids = self.tokens([text])[0]
-        return self.weighted_sum(ids, None)
+        return self.weighted_sum(self.tokens([text])[0], None)
 
     def vectors(self, tokens: Sequence[NDArray[np.intp]]) -> list[Vector]:
         """Return the normalised mean of each text's token vectors."""

@@ -35,8 +35,7 @@ class KeyFiles:
         Path(temporary).unlink()
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
-        key = self._read_keys()[-1]
-        return signed_token(claims, type_, key)
+        return signed_token(claims, type_, self._read_keys()[-1])
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
         return [public_jwk(key) for key in self._read_keys()]

@@ -92,7 +92,6 @@ def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, An
     verifier = OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE)
 
     def run_operation(action: str, arguments: Any, token: str) -> dict[str, Any]:
-        operation = read_operation(action, arguments)
-        return run(operation, operator, operator_of(verifier, token))
+        return run(read_operation(action, arguments), operator, operator_of(verifier, token))
 
     return run_operation

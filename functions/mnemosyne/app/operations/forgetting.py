@@ -37,8 +37,7 @@ class PreviewForgetting(Selecting, action="forget_preview"):
     cursor: IdPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        memories = operator.memories_of(self.namespace)
-        preview = memories.preview_forgetting(self.selection, PAGE, after=self.cursor)
+        preview = operator.memories_of(self.namespace).preview_forgetting(self.selection, PAGE, after=self.cursor)
         return values_of(preview, "token", "memories", "holds", "page") | {"cursor": preview.after}
 
 
