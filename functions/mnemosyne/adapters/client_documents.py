@@ -145,9 +145,7 @@ class WebDocuments:
                 connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
             ) as session,
             session.get(
-                client_id,
-                allow_redirects=False,
-                headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+                client_id, allow_redirects=False, headers={"Accept": "application/json", "Accept-Encoding": "identity"}
             ) as response,
         ):
             try:

@@ -260,12 +260,7 @@ CONNECTOR: Final = (
         "the Cloud SQL Admin API refuses {instance}",
         "run `make deploy`, which sets MNEMOSYNE_INSTANCE_CONNECTION_NAME and grants roles/cloudsql.client",
     ),
-    Rule(
-        CREDENTIALS,
-        _M,
-        "there are no Google credentials for Cloud SQL {instance}",
-        _LOG_IN,
-    ),
+    Rule(CREDENTIALS, _M, "there are no Google credentials for Cloud SQL {instance}", _LOG_IN),
     Rule(
         UNUSABLE,
         _M,

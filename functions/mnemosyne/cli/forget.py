@@ -34,19 +34,11 @@ PREVIEW_SIZE = 20
     "--continue", "continued", type=click.UUID, metavar="ID", help="Continue a forgetting that was interrupted."
 )
 @click.option(
-    "--receipt",
-    type=FilledPath(dir_okay=False),
-    metavar="FILE",
-    help="Write the signed receipt to this file.",
+    "--receipt", type=FilledPath(dir_okay=False), metavar="FILE", help="Write the signed receipt to this file."
 )
 @target(DATA_DIR, PROJECT)
 def forget(
-    dry_run: bool,
-    confirm: str | None,
-    yes: bool,
-    continued: UUID | None,
-    receipt: Path | None,
-    **options: Any,
+    dry_run: bool, confirm: str | None, yes: bool, continued: UUID | None, receipt: Path | None, **options: Any
 ) -> None:
     """Delete selected memories for good, with all their texts in the database.
 

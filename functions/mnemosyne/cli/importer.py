@@ -101,11 +101,7 @@ def _open_requests(entry: tuple[Batch, Journal]) -> int:
 
 
 def run(
-    items: Iterable[Item],
-    source: Source,
-    destination: Destination,
-    journal: Journal,
-    progress: Callable[[int], None],
+    items: Iterable[Item], source: Source, destination: Destination, journal: Journal, progress: Callable[[int], None]
 ) -> None:
     """Send every item of a single file, and wait for their outcomes."""
     under_way = UnderWay(destination)

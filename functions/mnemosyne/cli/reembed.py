@@ -89,12 +89,7 @@ def _embed_and_switch(system: System, space: dict[str, Any], missing: int, batch
 
 def _embed_all(system: System, space: dict[str, Any], count: int, batch_size: int) -> None:
     with click.progressbar(
-        length=count,
-        label="embedding",
-        show_pos=True,
-        show_eta=True,
-        file=sys.stderr,
-        hidden=not sys.stderr.isatty(),
+        length=count, label="embedding", show_pos=True, show_eta=True, file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
         while count > 0:
             filled = _embed_some(system, FillMove(**space, batch_size=batch_size, limit=min(count, STEP * batch_size)))

@@ -17,13 +17,7 @@ from mnemosyne.adapters.database.insertion import insert_memories
 from mnemosyne.domain.labels import differing_labels
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import (
-    Broken,
-    InvalidRequest,
-    ItemUnavailable,
-    StatementTimeout,
-    Unavailable,
-)
+from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, StatementTimeout, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.ports.embedder import Vector
 

@@ -11,12 +11,7 @@ from uuid import UUID
 from mnemosyne.adapters.database import dead_letter_sql
 from mnemosyne.adapters.database.forgetting import check_forgettings
 from mnemosyne.adapters.database.memory_database import NamespaceStore
-from mnemosyne.adapters.database.rows import (
-    json_text,
-    text_array,
-    unstored_json,
-    uuid_array,
-)
+from mnemosyne.adapters.database.rows import json_text, text_array, unstored_json, uuid_array
 from mnemosyne.domain.dead_letter import (
     ALL_DEAD_LETTERS,
     DeadLetter,
@@ -118,11 +113,7 @@ class DeadLetters(NamespaceStore):
         self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
 
     def dead_letters(
-        self,
-        limit: int,
-        *,
-        after: KeysetCursor | None = None,
-        choice: DeadLetterChoice = ALL_DEAD_LETTERS,
+        self, limit: int, *, after: KeysetCursor | None = None, choice: DeadLetterChoice = ALL_DEAD_LETTERS
     ) -> Sequence[DeadLetter]:
         """Return dead letters after a cursor, oldest first."""
         rows = self._run(

@@ -226,9 +226,6 @@ def forgotten_requests(
     forgetting is considered, otherwise all forgettings of the namespace.
     """
     answer = connection.one(
-        ingest_sql.FORGOTTEN_REQUESTS,
-        namespace=namespace,
-        records=forgettable_json(requests),
-        id=forgetting_id,
+        ingest_sql.FORGOTTEN_REQUESTS, namespace=namespace, records=forgettable_json(requests), id=forgetting_id
     )
     return frozenset(answer["request_ids"])

@@ -105,11 +105,7 @@ def insert_memories(
     data = binary_rows((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
     connection.copy(ingest_sql.COPY_INCOMING, data)
     answer = connection.one(
-        ingest_sql.STORE,
-        namespace=namespace,
-        model=model,
-        dimension=dimension,
-        requests=rows.json_text(requests),
+        ingest_sql.STORE, namespace=namespace, model=model, dimension=dimension, requests=rows.json_text(requests)
     )["answer"]
     row = orjson.loads(answer)
     if (row["model"], row["dimension"]) != (model, dimension):

@@ -19,15 +19,7 @@ from mnemosyne.domain.candidates import Candidates, RankedCandidate
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.embedding_space import Languages
-from mnemosyne.domain.memory import (
-    EXPORT_BYTES,
-    Cursor,
-    ExportedMemory,
-    IngestRequest,
-    KeysetCursor,
-    Memory,
-    Stats,
-)
+from mnemosyne.domain.memory import EXPORT_BYTES, Cursor, ExportedMemory, IngestRequest, KeysetCursor, Memory, Stats
 from mnemosyne.domain.memory_changes import DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.neighbours import Neighbours
 from mnemosyne.domain.quota import Quota
@@ -40,14 +32,7 @@ BYTES_OF_COORDINATE = 2
 """Bytes of a coordinate of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
-class MemoryStore(
-    IngestRequests,
-    DeadLetters,
-    ConsoleQueries,
-    BulkChanges,
-    ForgettingStore,
-    ChangeFeedReader,
-):
+class MemoryStore(IngestRequests, DeadLetters, ConsoleQueries, BulkChanges, ForgettingStore, ChangeFeedReader):
     """Memories and the state of ingest requests of one namespace.
 
     Every transaction first sets its namespace. Row-level security then shows only the rows of this namespace.

@@ -16,14 +16,7 @@ from mnemosyne.adapters.embedders.gemini_errors import Explanations, UncertainCa
 from mnemosyne.adapters.embedders.vector_cache import VectorCache
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.errors import (
-    InvalidRequest,
-    ItemUnavailable,
-    Misconfigured,
-    MnemosyneError,
-    ServiceError,
-    TextTooLong,
-)
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, ServiceError, TextTooLong
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.embedder import Vector
 

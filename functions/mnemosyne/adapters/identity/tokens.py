@@ -257,12 +257,7 @@ def decode_unverified(token: str) -> Mapping[str, Any]:
     try:
         claims: dict[str, Any] = jwt.decode(
             token,
-            options={
-                "verify_signature": False,
-                "verify_exp": True,
-                "verify_nbf": True,
-                "require": ["exp", "iss"],
-            },
+            options={"verify_signature": False, "verify_exp": True, "verify_nbf": True, "require": ["exp", "iss"]},
             leeway=LEEWAY_SECONDS,
         )
     except jwt.PyJWTError as exc:

@@ -116,11 +116,7 @@ class CloudKmsKeys:
         The checksums of request and response are verified: https://cloud.google.com/kms/docs/data-integrity-guidelines.
         """
         digest = hashlib.sha256(message).digest()
-        request = {
-            "name": version.name,
-            "digest": {"sha256": digest},
-            "digest_crc32c": google_crc32c.value(digest),
-        }
+        request = {"name": version.name, "digest": {"sha256": digest}, "digest_crc32c": google_crc32c.value(digest)}
         with self._client() as client:
             answer = client.asymmetric_sign(request=request, **_BOUNDS)
         intact = answer.verified_digest_crc32c and answer.signature_crc32c == google_crc32c.value(answer.signature)

@@ -150,8 +150,7 @@ def _path(directory: str | None) -> Path:
         return path.expanduser().absolute()
     except RuntimeError as exc:
         raise Misconfigured(
-            f"the user of the data directory {path} has no home directory",
-            next_step="name the full path",
+            f"the user of the data directory {path} has no home directory", next_step="name the full path"
         ) from exc
     except FileNotFoundError as exc:  # the path is relative, and the working directory was deleted
         raise Misconfigured(

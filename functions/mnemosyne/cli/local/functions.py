@@ -125,13 +125,7 @@ class FunctionProcess:
     """A process that runs one function with functions-framework. Its output is in a log file."""
 
     def __init__(
-        self,
-        target: str,
-        *,
-        host: str,
-        port: int,
-        environment: Mapping[str, str],
-        directory: DataDir,
+        self, target: str, *, host: str, port: int, environment: Mapping[str, str], directory: DataDir
     ) -> None:
         self.target = target
         self._port = port
