@@ -13,20 +13,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from mnemosyne import errors
 from mnemosyne.cli.terminal import say
 from mnemosyne.domain.text_checks import surrogate_problem
-from mnemosyne.errors import (
-    Broken,
-    Conflict,
-    InvalidRequest,
-    Misconfigured,
-    MnemosyneError,
-    NotFound,
-    OverQuota,
-    Unauthorized,
-    Unavailable,
-    UncertainCommit,
-)
 
 CONNECT_SECONDS = 10.0
 """Maximum seconds to connect to a server, including TLS. A server without TLS may leave a TLS handshake unanswered."""
@@ -37,15 +26,15 @@ RATE_LIMIT_SECONDS = 2 * PATIENCE_SECONDS
 _HEADER = re.compile(r"^(authorization:\s*)?bearer\s+", re.IGNORECASE)
 ERROR_META = "mnemosyne/error"
 """Key of a tool error's code in `_meta`: docs/reference/errors.md."""
-ERRORS: Mapping[str, type[MnemosyneError]] = {
-    "conflict": Conflict,
-    "misconfigured": Misconfigured,
-    "not_found": NotFound,
-    "operator_needed": Broken,
-    "over_quota": OverQuota,
-    "unauthorized": Unauthorized,
-    "unavailable": Unavailable,
-    "uncertain": UncertainCommit,
+ERRORS: Mapping[str, type[errors.MnemosyneError]] = {
+    "conflict": errors.Conflict,
+    "misconfigured": errors.Misconfigured,
+    "not_found": errors.NotFound,
+    "operator_needed": errors.Broken,
+    "over_quota": errors.OverQuota,
+    "unauthorized": errors.Unauthorized,
+    "unavailable": errors.Unavailable,
+    "uncertain": errors.UncertainCommit,
 }
 """Exception for each code. An error with another code becomes Unavailable if it is retryable, and otherwise
 InvalidRequest."""
@@ -84,13 +73,13 @@ class ToolClient:
                 name for name, value in arguments.items() if surrogate_problem(json.dumps(value, ensure_ascii=False))
             )
             byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode has converted the byte to U+DC80 … U+DCFF
-            raise InvalidRequest(
+            raise errors.InvalidRequest(
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"
             ) from exc
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as exc:
             fix = "name a running server with --url or a directory with --data-dir, or start `mnemosyne dev`"
-            raise Unavailable(f"{self.url} cannot be reached: {exc}; {fix}") from exc
+            raise errors.Unavailable(f"{self.url} cannot be reached: {exc}; {fix}") from exc
         answer = _json_object(response)
         result = answer.get("result")
         if isinstance(result, dict) and result.get("isError"):
@@ -99,16 +88,16 @@ class ToolClient:
             structured_content = result.get("structuredContent")
             if not isinstance(structured_content, dict) or not _has_fields(structured_content, tool):
                 problem = "returns only text" if structured_content is None else "returns other fields"
-                raise InvalidRequest(f"{self.url} is another MCP server: its {tool} {problem}; change --url")
+                raise errors.InvalidRequest(f"{self.url} is another MCP server: its {tool} {problem}; change --url")
             return structured_content
         error = answer.get("error") or answer
         message = error.get("message", error) if isinstance(error, dict) else error
         if response.status_code in (401, 403):
             fix = "give a key with the scopes read and write in MNEMOSYNE_TOKEN: `mnemosyne keys create` makes one"
-            raise Unauthorized(f"{tool}: {message}; {fix}")
+            raise errors.Unauthorized(f"{tool}: {message}; {fix}")
         if response.is_server_error:
-            raise Unavailable(f"{tool}: {message}")
-        raise InvalidRequest(f"{tool}: {message}")
+            raise errors.Unavailable(f"{tool}: {message}")
+        raise errors.InvalidRequest(f"{tool}: {message}")
 
     def _post(self, body: dict[str, Any]) -> httpx2.Response:
         """Post the body, again while the server answers 429. The first time, print a note.
@@ -120,7 +109,7 @@ class ToolClient:
             seconds = _seconds(response.headers.get("retry-after", ""))
             problem = f"{self.url} answered 429 Too Many Requests"
             if waited + seconds > RATE_LIMIT_SECONDS:
-                raise Unavailable(f"{problem} for {waited:.0f} seconds: try again later")
+                raise errors.Unavailable(f"{problem} for {waited:.0f} seconds: try again later")
             if not self._has_note:
                 say(f"{problem}: waiting. Ctrl-C stops the command.", err=True)
                 self._has_note = True
@@ -142,7 +131,7 @@ def _http_client(url: str, token: str) -> httpx2.Client:
     except (ImportError, ValueError, httpx2.InvalidURL) as exc:  # such as a SOCKS proxy, which needs another package
         proxies = [name for name in os.environ if name.lower() in ("http_proxy", "https_proxy", "all_proxy")]
         names = " and ".join(proxies) or "the proxy of this machine"
-        raise Misconfigured(
+        raise errors.Misconfigured(
             f"{names} must be the address of an HTTP proxy, such as http://127.0.0.1:3128: {exc}"
         ) from exc
 
@@ -166,7 +155,7 @@ def _certificates(url: str) -> ssl.SSLContext:
     except OSError as exc:  # ssl.SSLError is one, too
         file = os.environ.get("SSL_CERT_FILE")
         reason = exc.strerror or exc
-        raise Misconfigured(f"SSL_CERT_FILE must be a file with certificates, got {file!r}: {reason}") from exc
+        raise errors.Misconfigured(f"SSL_CERT_FILE must be a file with certificates, got {file!r}: {reason}") from exc
 
 
 def _has_fields(value: object, name: str) -> bool:
@@ -205,19 +194,19 @@ def _token() -> str:
     """
     token = _HEADER.sub("", os.environ.get("MNEMOSYNE_TOKEN", "").strip())
     if not (token.isascii() and token.isprintable()):
-        raise Misconfigured(
+        raise errors.Misconfigured(
             "MNEMOSYNE_TOKEN must be a whole key in ASCII characters, not a placeholder such as mnk_…: "
             "`mnemosyne keys create` makes a key"
         )
     return token
 
 
-def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
+def _tool_error(tool: str, result: dict[str, Any]) -> errors.MnemosyneError:
     """Return the exception that corresponds to the code of a tool's error."""
     meta = result.get("_meta")
     error = meta.get(ERROR_META) if isinstance(meta, dict) else None
     code, is_retryable = (error.get("code"), error.get("retryable")) if isinstance(error, dict) else (None, False)
-    kind = ERRORS.get(str(code), Unavailable if is_retryable else InvalidRequest)
+    kind = ERRORS.get(str(code), errors.Unavailable if is_retryable else errors.InvalidRequest)
     content = result.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
@@ -233,7 +222,7 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
     status = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
     if response.has_redirect_location:
         address = response.request.url.join(response.headers["location"])
-        raise Unavailable(f"{status} and redirects to {address}: give this address with --url")
+        raise errors.Unavailable(f"{status} and redirects to {address}: give this address with --url")
     try:
         answer = response.json()
     except (ValueError, RecursionError):
@@ -242,6 +231,8 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
         return answer
     problem = f"{status} and no MCP answer"
     if response.status_code in (401, 403):  # a proxy refused the request, such as Cloud Run if auth_mode is iam
-        raise Unauthorized(f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN")
+        raise errors.Unauthorized(
+            f"{problem}; give a credential that the proxy before the server accepts in MNEMOSYNE_TOKEN"
+        )
     fix = "try again" if response.is_server_error else "it is not an MCP endpoint, whose path is /mcp: change --url"
-    raise Unavailable(f"{problem}; {fix}")
+    raise errors.Unavailable(f"{problem}; {fix}")

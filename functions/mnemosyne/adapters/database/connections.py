@@ -14,24 +14,19 @@ import pg8000.dbapi
 import pg8000.exceptions
 import pg8000.native
 
+from mnemosyne import errors
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.server_errors import error_fields
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
-from mnemosyne.errors import (
-    Conflict,
-    InvalidRequest,
-    Misconfigured,
-    MnemosyneError,
-    NotFound,
-    ServiceError,
-    Unavailable,
-    UncertainCommit,
-)
 from mnemosyne.observability import WAIT, EventLog, fault_fields
 
 log = EventLog(__name__)
 
-_REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "MT001": InvalidRequest}
+_REFUSALS: dict[str, type[Exception]] = {
+    "MH001": errors.Conflict,
+    "MF001": errors.Conflict,
+    "MT001": errors.InvalidRequest,
+}
 """Errors for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
 04_earlier_states.sql in db/functions). Unlike other messages of PostgreSQL, these may be shown to the caller."""
 CONNECT_TIMEOUT_SECONDS = 10.0
@@ -110,7 +105,7 @@ class Connection:
             return True
         try:
             self.script("")
-        except ServiceError:
+        except errors.ServiceError:
             return False
         return True
 
@@ -158,14 +153,14 @@ class Connection:
             if not self.broken:
                 try:
                     self.script("ROLLBACK")
-                except ServiceError:
+                except errors.ServiceError:
                     self.broken = True
             raise
         try:
             self.script("COMMIT")
-        except Unavailable as exc:
+        except errors.Unavailable as exc:
             self.broken = True
-            raise UncertainCommit(f"{exc}; the change may or may not be committed") from exc
+            raise errors.UncertainCommit(f"{exc}; the change may or may not be committed") from exc
 
     def close(self) -> None:
         """Close the connection, and ignore errors."""
@@ -186,11 +181,11 @@ class Connection:
             if not state or state.startswith(("08", "57P")) or state in ("25P03", "25006", "0A000", "26000"):
                 self.broken = True
             if state == "P0001":  # a migration raises this SQLSTATE with a message for the operator
-                raise Misconfigured(str(detail.get("M", exc))) from exc
+                raise errors.Misconfigured(str(detail.get("M", exc))) from exc
             if state in _REFUSALS:
                 raise _REFUSALS[state](str(detail.get("M", exc))) from exc
             if state == "23503":
-                raise NotFound("the memory that the change refers to has just been deleted") from exc
+                raise errors.NotFound("the memory that the change refers to has just been deleted") from exc
             rule = service_errors.find(service_error_tables.DATABASE, state)
             if rule is None:
                 raise
@@ -205,7 +200,7 @@ class Connection:
             raise rule.error("", {"where": "the database"}) from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True
-            raise Unavailable("the database is not responding: the connection was lost") from exc
+            raise errors.Unavailable("the database is not responding: the connection was lost") from exc
         except BaseException:
             # Never use this connection again: the exception (for example, the stop of a worker) may have interrupted
             # the statement in the middle of a message to or from the server.
@@ -223,7 +218,7 @@ def connection_factory(
     parts = urlsplit(url)
     query = parse_qs(parts.query)
     if not parts.username or not parts.path.strip("/"):
-        raise Misconfigured("the database URL must name a user and a database: postgresql://user@host/name")
+        raise errors.Misconfigured("the database URL must name a user and a database: postgresql://user@host/name")
     arguments: dict[str, Any] = {
         "user": unquote(parts.username),
         "password": unquote(parts.password) if parts.password else None,
@@ -250,7 +245,7 @@ def connection_factory(
                 raise
         except (pg8000.exceptions.Error, OSError) as exc:
             error = connect_error(exc, "the database")
-            if isinstance(error, ServiceError):
+            if isinstance(error, errors.ServiceError):
                 reason = {} if error_fields(exc) else {"error": str(exc)}
                 log.warning("database_unreachable", **fault_fields(error) | reason)
             raise error from exc
@@ -274,7 +269,7 @@ def _connect(address: str | tuple[str, int]) -> socket.socket:
         raise pg8000.exceptions.InterfaceError(f"cannot connect to {where}: {exc}") from exc
 
 
-def connect_error(exc: BaseException, where: str) -> MnemosyneError:
+def connect_error(exc: BaseException, where: str) -> errors.MnemosyneError:
     """Return the error for a connection that could not be opened, with the server's reason if the server sent one."""
     fields = error_fields(exc)
     code = fields.get("C", service_errors.UNREACHABLE)

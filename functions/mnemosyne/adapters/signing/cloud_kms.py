@@ -15,14 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import google_crc32c
-from google.api_core.exceptions import (
-    BadRequest,
-    Forbidden,
-    GoogleAPICallError,
-    NotFound,
-    RetryError,
-    ServiceUnavailable,
-)
+from google.api_core import exceptions
 from google.api_core.retry import Retry, if_exception_type
 from google.auth.exceptions import GoogleAuthError
 from joserfc.jwk import ECKey
@@ -47,7 +40,7 @@ _SEE_KEY = "see the versions of the key with `gcloud kms keys versions list`: do
 _RESTORE_GRANT = "run `make deploy`, which grants auth the rights on the key"
 _BOUNDS: Mapping[str, Any] = {
     "timeout": CALL_SECONDS,
-    "retry": Retry(if_exception_type(ServiceUnavailable), initial=0.1, timeout=CALL_SECONDS),
+    "retry": Retry(if_exception_type(exceptions.ServiceUnavailable), initial=0.1, timeout=CALL_SECONDS),
 }
 
 
@@ -167,14 +160,14 @@ class CloudKmsKeys:
             if self._connection is None:
                 self._connection = self._connect()
             yield self._connection
-        except BadRequest as exc:
+        except exceptions.BadRequest as exc:
             # The key version is disabled. Over REST, the error FailedPrecondition arrives as BadRequest (status 400).
             raise _Disabled(f"the key {self._key} cannot sign", next_step=_SEE_KEY, detail=str(exc.message)) from exc
-        except (Forbidden, NotFound) as exc:
+        except (exceptions.Forbidden, exceptions.NotFound) as exc:
             raise Misconfigured(
                 f"the key {self._key} cannot be used", next_step=_RESTORE_GRANT, detail=str(exc.message)
             ) from exc
-        except (GoogleAPICallError, RetryError, GoogleAuthError) as exc:
+        except (exceptions.GoogleAPICallError, exceptions.RetryError, GoogleAuthError) as exc:
             raise Unavailable("Cloud KMS does not respond correctly", detail=str(exc)) from exc
 
 
