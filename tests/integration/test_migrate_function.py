@@ -17,9 +17,16 @@ from starlette.testclient import TestClient
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.app import migrate, operations
-from mnemosyne.app.operations.access import ListGrants, ListQuotas, LockOut, RevokeGrants
+from mnemosyne.app.operations.access import (
+    CreateKey,
+    ListGrants,
+    ListKeys,
+    ListQuotas,
+    LockOut,
+    RevokeGrants,
+    RevokeKey,
+)
 from mnemosyne.app.operations.dead_letters import ListDeadLetters
-from mnemosyne.app.operations.keys import CreateKey, ListKeys, RevokeKey
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import OwnerStores, announce_changes
 from mnemosyne.cli.local import postgres

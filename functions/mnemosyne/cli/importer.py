@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.cli.import_batch import Batch
-from mnemosyne.cli.import_source import Record, Source
+from mnemosyne.cli.import_source import Batch, Record, Source
 from mnemosyne.cli.journal import UNCHANGED, Failure, Journal, Published
 from mnemosyne.domain.batches import batches
 from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus, Request

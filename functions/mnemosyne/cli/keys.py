@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemosyne.app.operations.keys import CreateKey, ListKeys, RevokeKey
+from mnemosyne.app.operations.access import CreateKey, ListKeys, RevokeKey
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.options import JSON, check_name, refuse_empty

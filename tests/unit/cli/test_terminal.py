@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import mnemosyne.cli
-from mnemosyne.app.operations.keys import CreateKey, RevokeKey
+from mnemosyne.app.operations.access import CreateKey, RevokeKey
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli import export, keys, main
 from mnemosyne.cli.terminal import lines_of, say

@@ -13,7 +13,6 @@ from mnemosyne.app.operations import (
     export,
     forgetting,
     holds,
-    keys,
     outcomes,
     retention,
     system,
@@ -30,9 +29,7 @@ from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
 
-_MODULES: Final = (
-    keys, access, retention, forgetting, holds, change_feed, dead_letters, outcomes, export, system
-)  # fmt: skip
+_MODULES: Final = (access, retention, forgetting, holds, change_feed, dead_letters, outcomes, export, system)
 OPERATIONS: Final[Mapping[str, type[Operation]]] = {
     operation.action: operation
     for module in _MODULES

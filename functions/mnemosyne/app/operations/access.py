@@ -1,4 +1,7 @@
-"""Operations on grants of OAuth clients, on lock-outs, on quotas and on the audit trail."""
+"""Operations on API keys, on grants of OAuth clients, on lock-outs, on quotas and on the audit trail.
+
+The caller creates the secret of a new key. An operation receives only the hash of the secret.
+"""
 
 import time
 from dataclasses import asdict
@@ -11,13 +14,57 @@ from mnemosyne.adapters.database.owner_store import LockoutKind
 from mnemosyne.app.operations.operation import FilledName, Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.oauth import blocked_name
-from mnemosyne.domain.parsing import Id, Text
+from mnemosyne.domain.parsing import Id, Instant, Text
+from mnemosyne.domain.principal import ApiKey, Scope
 from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import NotFound
+from mnemosyne.service.api_keys import public_fields
 
 Limit = Literal["memories", "bytes", "texts_a_day"]
 IDS = 100
 """Maximum number of grants that one operation revokes by id."""
+
+
+class CreateKey(Operation, action="key_create", changes_as_owner=True):
+    """Store a new API key."""
+
+    id: Annotated[Text, Field(pattern=r"^[0-9A-Za-z]{12}$")]
+    secret_hash: Annotated[Text, Field(pattern=r"^[0-9a-f]{64}$")]
+    name: Annotated[Text, Field(max_length=200)] = ""
+    namespace: FilledName = "default"
+    scopes: Annotated[
+        list[Literal["read", "write", "operate", "admin"]],
+        Field(default_factory=lambda: ["read", "write"], min_length=1),
+    ]
+    expires_at: Instant | None = None
+
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
+        converted = {"scopes": frozenset(map(Scope, self.scopes)), "secret_hash": bytes.fromhex(self.secret_hash)}
+        operator.keys.create(ApiKey(**self.model_dump() | converted, created_at=datetime.now(UTC)))
+        return {"id": self.id}
+
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
+        return {"key": self.id, "namespace": self.namespace, "scopes": sorted(self.scopes)}
+
+
+class ListKeys(Operation, action="key_list"):
+    """List all API keys, without the hashes of their secrets."""
+
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
+        return {"keys": [public_fields(key) for key in operator.keys.every()]}
+
+
+class RevokeKey(Operation, action="key_revoke", changes_as_owner=True):
+    """Revoke an API key."""
+
+    id: Annotated[Text, Field(min_length=1, max_length=100)]
+
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
+        key = operator.keys.revoke(self.id)
+        return {"id": key.id, "namespace": key.namespace}
+
+    def audit_fields(self, answer: dict[str, Any]) -> dict[str, Any]:
+        return {"key": self.id, "namespace": answer["namespace"]}
 
 
 class ListGrants(Operation, action="grant_list"):
