@@ -16,15 +16,7 @@ from mnemosyne.domain.argument_rules import closest_name
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.failed_request import failed_request
 from mnemosyne.domain.lifetime import expiry, lifetime, parse_boolean
-from mnemosyne.domain.memory import (
-    MEMORY_FIELDS,
-    Deletion,
-    ExternalId,
-    IngestRequest,
-    Reading,
-    Request,
-    content_hash,
-)
+from mnemosyne.domain.memory import MEMORY_FIELDS, Deletion, ExternalId, IngestRequest, Reading, Request, content_hash
 from mnemosyne.domain.names import namespace_problem, storable_name
 from mnemosyne.domain.parsing import (
     KEY_LIMIT,
@@ -142,8 +134,7 @@ class MemoryInput(Input):
     model_config = ConfigDict(json_schema_extra={"required": ["content"]})
 
     content: Annotated[
-        Content | None,
-        Field(description="At most 100,000 characters, to be understood without this conversation."),
+        Content | None, Field(description="At most 100,000 characters, to be understood without this conversation.")
     ] = None
     timestamp: Annotated[
         datetime | None,

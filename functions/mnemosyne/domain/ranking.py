@@ -141,10 +141,7 @@ def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[
 
 
 def add_context(
-    rows: Sequence[Candidate],
-    own_scores: Sequence[float],
-    adjacency: Mapping[int, Mapping[int, int]],
-    weights: Weights,
+    rows: Sequence[Candidate], own_scores: Sequence[float], adjacency: Mapping[int, Mapping[int, int]], weights: Weights
 ) -> list[float]:
     """Return, for each row, the bonus for its neighbours in the session.
 

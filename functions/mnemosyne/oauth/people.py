@@ -23,9 +23,4 @@ def person_of(claims: Mapping[str, Any], rules: Sequence[PeopleRule]) -> Person:
         log.warning("audit", action="log_in", outcome="refused", subject=subject, reason="no rule admits this account")
         raise Unauthorized("this account may not use this memory: ask its operator for access")
     name = verified_email(claims) or str(claims.get("name") or subject)
-    return Person(
-        subject=subject,
-        name=name[:200],
-        namespace=rule.namespace or f"user:{subject}",
-        scopes=rule.scopes,
-    )
+    return Person(subject=subject, name=name[:200], namespace=rule.namespace or f"user:{subject}", scopes=rule.scopes)

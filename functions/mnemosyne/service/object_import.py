@@ -247,10 +247,7 @@ class _Reading:
 
 
 def _wait_for_outcomes(
-    progress: ObjectImport,
-    imports: "ObjectImports",
-    deadline: float,
-    pause: Callable[[float], object],
+    progress: ObjectImport, imports: "ObjectImports", deadline: float, pause: Callable[[float], object]
 ) -> Counter[IngestState]:
     """Wait until each record has an outcome, and count the outcomes by state. Raises Unavailable after the deadline."""
     counts: Counter[IngestState] = Counter()

@@ -175,10 +175,7 @@ def redrive_chosen(
     ids = memories.dead_letter_ids(choice)
     redrivable = set(ids)
     unavailable = 0
-    for message_id in [
-        *ids[:limit],
-        *(unknown for unknown in choice.message_ids or () if unknown not in redrivable),
-    ]:
+    for message_id in [*ids[:limit], *(unknown for unknown in choice.message_ids or () if unknown not in redrivable)]:
         try:
             if message_id not in redrivable:
                 raise _refusal_error(message_id, memories)

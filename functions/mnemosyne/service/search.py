@@ -67,11 +67,7 @@ class SearchResult:
 
 
 def search(
-    query: SearchQuery,
-    *,
-    memories: "MemoryStore",
-    embedder: Embedder,
-    reranker: Reranker | None = None,
+    query: SearchQuery, *, memories: "MemoryStore", embedder: Embedder, reranker: Reranker | None = None
 ) -> SearchResult:
     """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
 

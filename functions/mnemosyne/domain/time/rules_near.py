@@ -40,10 +40,7 @@ def _this_part(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.hours(grammar.today, *PARTS_OF_DAY[match["part"]])
 
 
-@RULES.rule(
-    rf"(?P<text>.+?)(?: in the| on the| at the| at)? {PART}",
-    rf"(?:the )?{PART} (?:of |on )?(?P<text>.+)",
-)
+@RULES.rule(rf"(?P<text>.+?)(?: in the| on the| at the| at)? {PART}", rf"(?:the )?{PART} (?:of |on )?(?P<text>.+)")
 def _part_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     day = grammar.day(match["text"])
     return grammar.calendar.hours(day, *PARTS_OF_DAY[match["part"]]) if day else None

@@ -104,10 +104,7 @@ def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.day(days[1] + timedelta(days=WEEKDAYS[match["weekday"]]))
 
 
-@RULES.rule(
-    rf"{_COUNT} weekends ago",
-    r"(?:the )?weekend before last(?P<n>)",
-)
+@RULES.rule(rf"{_COUNT} weekends ago", r"(?:the )?weekend before last(?P<n>)")
 def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
     text = match["n"]
     count = number_of(text) if text else 2

@@ -22,8 +22,7 @@ from mnemosyne.mcp.icon import SVG
 STATIC = Path(__file__).parent / "static"
 PAGES = {
     **dict.fromkeys(
-        ("/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect"),
-        "index.html",
+        ("/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect"), "index.html"
     ),
     **dict.fromkeys(("/memories/{id}", "/memories/{id}/edit"), "index.html"),
     "/console/callback": "callback.html",

@@ -79,10 +79,7 @@ def search(arguments: ConnectorQuery, principal: Principal, services: Services) 
 
 
 @tool(
-    title="Fetch",
-    description="get_memory as ChatGPT's connectors call it: its text.",
-    result=Document,
-    read_only=True,
+    title="Fetch", description="get_memory as ChatGPT's connectors call it: its text.", result=Document, read_only=True
 )
 def fetch(arguments: ConnectorId, principal: Principal, services: Services) -> Reply:
     memory = read_memory(arguments.id, services.memories_of(principal.namespace))

@@ -61,10 +61,7 @@ def similar_memories(arguments: SimilarArguments, principal: Principal, services
     same = services.memories_of(principal.namespace).with_content(content_hash(arguments.content, arguments.session))
     query = SearchQuery(query=arguments.content[:SIMILAR_CHARACTERS], limit=SIMILAR_LIMIT + 1, characters=0)
     hits = search.search(
-        query,
-        memories=services.memories_of(principal.namespace),
-        embedder=services.embedder,
-        reranker=None,
+        query, memories=services.memories_of(principal.namespace), embedder=services.embedder, reranker=None
     ).hits
     similar = [
         SimilarMemory(id=hit.id, timestamp=hit.timestamp, title=brief(hit.title, ())[0], confidence=hit.confidence)

@@ -24,7 +24,7 @@ class DeleteArguments(Input):
     """The memories or the record to delete."""
 
     instead = {  # noqa: RUF012 - a constant of the class
-        **dict.fromkeys(("query", "content"), "find the memory with memory_search and give its id"),
+        **dict.fromkeys(("query", "content"), "find the memory with memory_search and give its id")
     }
 
     id: Annotated[Id | None, Field(description="Its id.")] = None

@@ -78,10 +78,7 @@ class FilterArguments(Input):
     tags: Annotated[Tags | None, Field(description="Only with one of these tags.")] = None
     after: Annotated[Text | None, DateAsText, Field(description="First day, YYYY-MM-DD, or RFC 3339.")] = None
     before: Annotated[Text | None, DateAsText, Field(description="Last day or time.")] = None
-    time_expr: Annotated[
-        Text | None,
-        Field(description="In words: 'last Tuesday', 'the past 3 months'."),
-    ] = None
+    time_expr: Annotated[Text | None, Field(description="In words: 'last Tuesday', 'the past 3 months'.")] = None
 
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
 

@@ -25,12 +25,7 @@ from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.notes import near_duplicates_note, state_note
-from mnemosyne.mcp.tools.search import (
-    QUERY_LENGTH,
-    RESPONSE_CHARACTERS,
-    run_search,
-    search_hits,
-)
+from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, run_search, search_hits
 from mnemosyne.ports.services import Services
 
 RECALLED = 5

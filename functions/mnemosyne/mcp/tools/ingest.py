@@ -168,8 +168,7 @@ class BatchInput(Input):
     """Several memories at once."""
 
     memories: Annotated[
-        list[MemoryArguments],
-        Field(min_length=1, max_length=BATCH_LIMIT, description="As ingest_memory takes them."),
+        list[MemoryArguments], Field(min_length=1, max_length=BATCH_LIMIT, description="As ingest_memory takes them.")
     ]
 
 

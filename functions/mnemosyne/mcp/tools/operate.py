@@ -220,8 +220,7 @@ class DropArguments(Input):
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None
     older_than_days: Annotated[
-        float | None,
-        Field(ge=0, le=36_500, description="Minimum number of days since the first failure."),
+        float | None, Field(ge=0, le=36_500, description="Minimum number of days since the first failure.")
     ] = None
     all: Annotated[bool, Field(description="Every letter; only without the other arguments.")] = False
     dry_run: Annotated[bool, Field(description="Count them, and delete none.")] = False

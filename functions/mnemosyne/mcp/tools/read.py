@@ -185,9 +185,7 @@ def list_memories(arguments: ListArguments, principal: Principal, services: Serv
     page, next_cursor = cursors.page(rows, arguments.limit, arguments)
     memories = list(map(_list_line, page))
     listing = Listing(
-        memories=memories,
-        next_cursor=next_cursor,
-        window=Window.of(span, arguments.timezone) if span else None,
+        memories=memories, next_cursor=next_cursor, window=Window.of(span, arguments.timezone) if span else None
     )
     lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)
     # The note names the tool, because the text is also the text of the resource `memory://recent`.

@@ -31,10 +31,7 @@ class RetrieveArguments(FilterArguments):
 
     instead = {"mode": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
 
-    query: Annotated[
-        Text,
-        Field(min_length=1, max_length=QUERY_LENGTH, description="In plain words."),
-    ]
+    query: Annotated[Text, Field(min_length=1, max_length=QUERY_LENGTH, description="In plain words.")]
     limit: Limit = 5
     min_confidence: MinConfidence = None
     days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Number of days to look back.")] = None

@@ -43,16 +43,11 @@ Query = Annotated[Text, Field(max_length=QUERY_LENGTH)]
 class SearchArguments(FilterArguments):
     """The query, filters and options of a search."""
 
-    query: Annotated[
-        Query | None,
-        Field(description="In plain words; without it, the newest within the filters."),
-    ] = None
+    query: Annotated[Query | None, Field(description="In plain words; without it, the newest within the filters.")] = (
+        None
+    )
     mode: Annotated[
-        SearchMode,
-        Field(
-            strict=False,
-            description="semantic: by meaning alone. exact: a literal substring.",
-        ),
+        SearchMode, Field(strict=False, description="semantic: by meaning alone. exact: a literal substring.")
     ] = SearchMode.HYBRID
     tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
     quality_boost: Annotated[
@@ -68,10 +63,7 @@ class SearchArguments(FilterArguments):
     min_confidence: MinConfidence = None
     max_response_chars: Annotated[
         int,
-        Field(
-            ge=100,
-            description="Cut the longest contents until all fit in this, at most 400,000; none is left out.",
-        ),
+        Field(ge=100, description="Cut the longest contents until all fit in this, at most 400,000; none is left out."),
     ] = RESPONSE_CHARACTERS
     include_superseded: Annotated[bool, Field(description="Also find memories that newer ones replace.")] = False
     include_debug: Annotated[bool, Field(description="Add timings, counts and why each was found.")] = False
@@ -228,12 +220,7 @@ def _search_hit(hit: Hit, has_all_tags: bool) -> SearchHit:
 
 
 def _debug(
-    query: SearchQuery,
-    result: SearchResult,
-    window: Window | None,
-    timezone: str,
-    started: float,
-    services: Services,
+    query: SearchQuery, result: SearchResult, window: Window | None, timezone: str, started: float, services: Services
 ) -> Debug:
     return Debug(
         embed_ms=result.embed_ms,

@@ -93,8 +93,7 @@ class UpdateArguments(Input):
     tags: Annotated[VisibleTags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
     metadata: Annotated[JsonObject | None, Field(description="A JSON object, instead.")] = None
     superseded_by: Annotated[
-        Successor | None,
-        Field(description="Id of the memory that replaces it; 'none' takes that back."),
+        Successor | None, Field(description="Id of the memory that replaces it; 'none' takes that back.")
     ] = None
 
     expires_at: Annotated[
