@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Literal
+from typing import Literal, TypeVar
 
 Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
+_Day = TypeVar("_Day", bound=date)
 
 # Parts of the day, in hours after midnight. Conventions differ. With these hours, every hour of the day belongs to a
 # part.
@@ -96,46 +97,37 @@ class Calendar:
         """
         return self.days(_month(year, month), _month(year, month + count))
 
-    def unit(self, unit: Unit, wall: datetime) -> Span:
-        """Return the minute, hour, day, week, month, quarter or year that contains a local wall time."""
+    def unit(self, unit: Unit, day: date) -> Span:
+        """Return the day, week, month, quarter or year that contains a day."""
         match unit:
-            case "minute" | "hour":
-                return self.clock_unit(unit, self.utc(wall))
             case "day":
-                return self.day(wall.date())
+                return self.day(day)
             case "week":
-                return self.week(wall.date())
+                return self.week(day)
             case "month":
-                return self.months(wall.year, wall.month, 1)
+                return self.months(day.year, day.month, 1)
             case "quarter":
-                return self.months(wall.year, wall.month - (wall.month - 1) % 3, 3)
-            case "year":
-                return self.months(wall.year, 1, 12)
+                return self.months(day.year, day.month - (day.month - 1) % 3, 3)
+        return self.months(day.year, 1, 12)
 
-    def clock_unit(self, unit: Unit, moment: datetime) -> Span:
-        """Return the local minute or hour that contains an instant.
+    def ago(self, unit: Unit, count: int) -> datetime:
+        """Return the time in UTC that was `count` units ago.
 
-        When clocks are set back, an hour occurs twice. The result is the occurrence that contains the instant.
+        Minutes and hours are elapsed time, even if clocks were set forward or back meanwhile.
         """
+        if unit in ("minute", "hour"):
+            return self.now - timedelta(**{f"{unit}s": count})
+        return self.utc(subtract(self.local, unit, count))
+
+    def unit_ago(self, unit: Unit, count: int) -> Span:
+        """Return the minute, hour, day, week, month, quarter or year that contains the time `count` units ago."""
+        if unit not in ("minute", "hour"):
+            return self.unit(unit, subtract(self.today, unit, count))
+        moment = self.ago(unit, count)
         local = moment.astimezone(self.zone)
         minutes = local.minute if unit == "hour" else 0
         start = moment - timedelta(minutes=minutes, seconds=local.second, microseconds=local.microsecond)
-        return Span(start=start, end=start + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)))
-
-    def ago(self, unit: Unit, count: int) -> datetime:
-        """Return the local wall time `count` units ago.
-
-        If the day does not exist in the month (such as 31 April), the result is the last day of the month.
-        """
-        if unit in ("minute", "hour"):
-            step = timedelta(minutes=count) if unit == "minute" else timedelta(hours=count)
-            return (self.now - step).astimezone(self.zone).replace(tzinfo=None)
-        if unit in ("day", "week"):
-            return self.local - timedelta(days=count * (7 if unit == "week" else 1))
-        months = count * {"month": 1, "quarter": 3, "year": 12}[unit]
-        first = _month(self.local.year, self.local.month - months)
-        length = (_month(first.year, first.month + 1) - first).days
-        return self.local.replace(year=first.year, month=first.month, day=min(self.local.day, length))
+        return Span(start=start, end=start + timedelta(**{f"{unit}s": 1}))
 
     def season(self, name: str, year: int) -> Span:
         """Return the span of a season. `name` is the season, and `year` is the year in which the season begins."""
@@ -149,6 +141,18 @@ class Calendar:
 
 def _month(year: int, month: int) -> date:
     return date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
+
+
+def subtract(day: _Day, unit: str, count: int) -> _Day:
+    """Return the day `count` days, weeks, months, quarters or years earlier, as a date or with the same time of day.
+
+    If the day does not exist in the month (such as 31 April), the result is the last day of the month.
+    """
+    if unit in ("day", "week"):
+        return day - timedelta(days=count * (7 if unit == "week" else 1))
+    first = _month(day.year, day.month - count * {"month": 1, "quarter": 3, "year": 12}[unit])
+    length = (_month(first.year, first.month + 1) - first).days
+    return day.replace(year=first.year, month=first.month, day=min(day.day, length))
 
 
 def easter(year: int) -> date:
@@ -168,54 +172,37 @@ def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
     return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
 
 
-def _last_weekday(year: int, month: int, weekday: int) -> date:
-    last = _month(year, month + 1) - timedelta(days=1)
-    return last - timedelta(days=(last.weekday() - weekday) % 7)
+_FIXED = {
+    "new year": (1, 1), "new years": (1, 1), "new years day": (1, 1), "valentines": (2, 14), "valentines day": (2, 14),
+    "international womens day": (3, 8), "st patricks day": (3, 17), "saint patricks day": (3, 17),
+    "earth day": (4, 22), "may day": (5, 1), "international workers day": (5, 1), "juneteenth": (6, 19),
+    "independence day": (7, 4), "july 4th": (7, 4), "fourth of july": (7, 4), "4th of july": (7, 4),
+    "halloween": (10, 31), "all saints day": (11, 1), "veterans day": (11, 11), "christmas eve": (12, 24),
+    "christmas": (12, 25), "christmas day": (12, 25), "xmas": (12, 25), "boxing day": (12, 26),
+    "new year eve": (12, 31), "new years eve": (12, 31),
+}  # fmt: skip
+_AFTER_EASTER = {
+    "good friday": -2, "easter": 0, "easter sunday": 0, "easter monday": 1, "ascension day": 39, "ascension": 39,
+    "pentecost": 49, "whit sunday": 49, "whitsun": 49, "whit monday": 50, "pentecost monday": 50,
+}  # fmt: skip
+_MONDAY, _THURSDAY, _SUNDAY = 0, 3, 6
+_WEEKDAY_OF_MONTH = {
+    **dict.fromkeys(("mlk day", "mlk jr day", "martin luther king day", "martin luther king jr day",
+                     "civil rights day"), (1, _MONDAY, 3)),
+    "presidents day": (2, _MONDAY, 3), "mothers day": (5, _SUNDAY, 2), "fathers day": (6, _SUNDAY, 3),
+    "memorial day": (6, _MONDAY, 0), "labor day": (9, _MONDAY, 1), "labour day": (9, _MONDAY, 1),
+    "columbus day": (10, _MONDAY, 2), "indigenous peoples day": (10, _MONDAY, 2),
+    "thanksgiving": (11, _THURSDAY, 4), "thanksgiving day": (11, _THURSDAY, 4),
+}  # fmt: skip
+"""For each holiday, the month, the weekday and its number in the month. Number 0 is the last in the month before."""
 
 
 def holiday(name: str, year: int) -> date | None:
     """Return the date of a holiday; None if the name is unknown. Names have no apostrophes or hyphens."""
-    fixed = {
-        "new year": (1, 1), "new years": (1, 1), "new years day": (1, 1), "valentines": (2, 14),
-        "valentines day": (2, 14), "st patricks day": (3, 17), "saint patricks day": (3, 17),
-        "independence day": (7, 4), "july 4th": (7, 4), "fourth of july": (7, 4), "4th of july": (7, 4),
-        "halloween": (10, 31), "christmas eve": (12, 24), "christmas": (12, 25), "christmas day": (12, 25),
-        "juneteenth": (6, 19), "veterans day": (11, 11), "all saints day": (11, 1), "new years eve": (12, 31),
-        "xmas": (12, 25), "boxing day": (12, 26), "earth day": (4, 22),
-        "may day": (5, 1), "international workers day": (5, 1),
-        "international womens day": (3, 8), "new year eve": (12, 31),
-    }  # fmt: skip
-    if name in fixed:
-        return date(year, *fixed[name])
-    match name:
-        case "easter" | "easter sunday":
-            return easter(year)
-        case "good friday":
-            return easter(year) - timedelta(days=2)
-        case "easter monday":
-            return easter(year) + timedelta(days=1)
-        case "ascension day" | "ascension":
-            return easter(year) + timedelta(days=39)
-        case "pentecost" | "whit sunday" | "whitsun":
-            return easter(year) + timedelta(days=49)
-        case "whit monday" | "pentecost monday":
-            return easter(year) + timedelta(days=50)
-        case "mlk day" | "mlk jr day" | "martin luther king day" | "martin luther king jr day" | "civil rights day":
-            return _nth_weekday(year, 1, 0, 3)
-        case "presidents day":
-            return _nth_weekday(year, 2, 0, 3)
-        case "columbus day" | "indigenous peoples day":
-            return _nth_weekday(year, 10, 0, 2)
-        case "thanksgiving" | "thanksgiving day":
-            return _nth_weekday(year, 11, 3, 4)
-        case "black friday":
-            return _nth_weekday(year, 11, 3, 4) + timedelta(days=1)
-        case "labor day" | "labour day":
-            return _nth_weekday(year, 9, 0, 1)
-        case "memorial day":
-            return _last_weekday(year, 5, 0)
-        case "mothers day":
-            return _nth_weekday(year, 5, 6, 2)
-        case "fathers day":
-            return _nth_weekday(year, 6, 6, 3)
-    return None
+    if name in _FIXED:
+        return date(year, *_FIXED[name])
+    if name in _AFTER_EASTER:
+        return easter(year) + timedelta(days=_AFTER_EASTER[name])
+    if name == "black friday":
+        return _nth_weekday(year, 11, _THURSDAY, 4) + timedelta(days=1)
+    return _nth_weekday(year, *_WEEKDAY_OF_MONTH[name]) if name in _WEEKDAY_OF_MONTH else None

@@ -44,10 +44,6 @@ class Rules:
         return add
 
 
-class TooManyMatchesError(ValueError):
-    """Raised when too many texts have been matched against the rules."""
-
-
 @dataclass
 class MatchBudget:
     """The number of texts that can still be matched against all rules. Matching one text takes about 0.05 ms."""
@@ -55,9 +51,9 @@ class MatchBudget:
     left: int
 
     def take(self) -> None:
-        """Count an attempt to match a text. Raises TooManyMatchesError if no attempt remains."""
+        """Count an attempt to match a text. Raises ValueError if no attempt remains."""
         if self.left <= 0:
-            raise TooManyMatchesError("the expression needs too many attempts")
+            raise ValueError("the expression needs too many attempts")
         self.left -= 1
 
 
@@ -82,7 +78,7 @@ class Grammar:
 
         Rules call this function for parts of the text. Results are cached, because without a cache each further word
         of the text would double the running time. Raises ValueError or OverflowError if the time does not exist, such
-        as 30 February, and TooManyMatchesError if the budget is used up.
+        as 30 February, or if the budget is used up.
         """
         if text not in self._spans:
             self._spans[text] = self._span(text)

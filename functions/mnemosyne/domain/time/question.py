@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, SEASONS
@@ -69,19 +68,11 @@ def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tu
     None if the question names no time.
     """
     match = _find_time(question, now, timezone, MatchBudget(QUESTION_MATCHES))
-    return (match.expression, match.rest) if match else None
+    return (match[0], match[2]) if match else None
 
 
-@dataclass(frozen=True)
-class _TimeInQuestion:
-    """A time expression in a question, its time window, and the rest of the question."""
-
-    expression: str
-    window: TimeWindow
-    rest: str
-
-
-def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget) -> _TimeInQuestion | None:
+def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget) -> tuple[str, TimeWindow, str] | None:
+    """Return the longest time expression in a question, its time window, and the rest of the question."""
     words = _DASH.sub(" — ", question).split()
     if len(words) > _QUESTION_WORDS:
         return None  # too long for a question, so probably a pasted text
@@ -92,7 +83,7 @@ def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget)
             window = resolve(expression, now=now, timezone=timezone, budget=budget)
         except InvalidRequest:
             continue
-        return _TimeInQuestion(expression, window, " ".join(words[:start] + words[end:]).strip(_PUNCTUATION))
+        return expression, window, " ".join(words[:start] + words[end:]).strip(_PUNCTUATION)
     return None
 
 
@@ -137,21 +128,16 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
     budget = MatchBudget(QUESTION_MATCHES)
     if not (match := _find_time(question, now, timezone, budget)):
         return ()
-    windows = [match.window]
-    has_both_ends = match.window.after is not None and match.window.before is not None
-    if has_both_ends and not _NAMED_PERIOD.search(match.expression.casefold()):
-        windows += _of_earlier_years(match.expression, now, timezone, budget)
-    return tuple(dict.fromkeys(windows))
-
-
-def _of_earlier_years(expression: str, now: datetime, timezone: str, budget: MatchBudget) -> list[TimeWindow]:
-    windows = []
+    expression, window, _ = match
+    if window.after is None or window.before is None or _NAMED_PERIOD.search(expression.casefold()):
+        return (window,)
+    windows = [window]
     for year in range(now.year, now.year - 10, -1):
         try:
             windows.append(resolve(f"{expression} {year}", now=now, timezone=timezone, budget=budget))
         except InvalidRequest:
             continue  # not a time: for example "monday 2025", or 29 February in a year without that day
-    return windows
+    return tuple(dict.fromkeys(windows))
 
 
 def _probably_means_time(expression: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 from calendar import isleap
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, timedelta
 from typing import cast
 
 from mnemosyne.domain.event_time import event_time
@@ -19,7 +19,7 @@ _MONTH_NAMES = {number: name for name, number in MONTHS.items() if len(name) > 4
 def _month_of_a_year(grammar: Grammar, match: Match) -> Span:
     groups = match.groupdict()
     month = int(groups["number"]) if groups.get("number") else MONTHS[groups["month"]]
-    return grammar.calendar.unit("month", datetime.combine(date(int(match["year"]), month, 1), time.min))
+    return grammar.calendar.unit("month", date(int(match["year"]), month, 1))
 
 
 @RULES.rule(rf"(?:(?:the )?(?P<which>last|previous|this) )?{MONTH}")
@@ -43,27 +43,18 @@ def _of_last_year(grammar: Grammar, match: Match) -> Span | None:
 
 
 @RULES.rule(
-    rf"q(?P<number>[1-4])(?:{OF}{YEAR})?",
-    rf"{YEAR}[ -]q(?P<number>[1-4])",
-    rf"(?:the )?(?P<ordinal>{alternatives(ORDINALS)}) quarter(?:{OF}{YEAR})?",
+    rf"(?P<unit>q)(?P<number>[1-4])(?:{OF}{YEAR})?",
+    rf"{YEAR}[ -](?P<unit>q)(?P<number>[1-4])",
+    rf"(?:the )?(?P<number>{alternatives(ORDINALS)}) (?P<unit>quarter)(?:{OF}{YEAR})?",
+    rf"(?P<unit>h)(?P<number>[12])(?:{OF}{YEAR})?",
+    rf"{YEAR}[ -](?P<unit>h)(?P<number>[12])",
+    rf"(?:the )?(?P<number>first|1st|second|2nd) (?P<unit>half)(?:{OF}(?:the year )?{YEAR})?",
 )
-def _quarter(grammar: Grammar, match: Match) -> Span | None:
-    groups = match.groupdict()
-    number = int(groups["number"]) if groups.get("number") else ORDINALS[groups["ordinal"]]
-    make: Callable[[int], Span] = lambda year: grammar.calendar.months(year, 3 * number - 2, 3)  # noqa: E731
-    return make(int(groups["year"])) if groups["year"] else grammar.latest(map(make, grammar.years()))
-
-
-@RULES.rule(
-    rf"h(?P<number>[12])(?:{OF}{YEAR})?",
-    rf"{YEAR}[ -]h(?P<number>[12])",
-    rf"(?:the )?(?P<ordinal>first|1st|second|2nd) half(?:{OF}(?:the year )?{YEAR})?",
-)
-def _half(grammar: Grammar, match: Match) -> Span | None:
-    groups = match.groupdict()
-    number = int(groups["number"]) if groups.get("number") else ORDINALS[groups["ordinal"]]
-    make: Callable[[int], Span] = lambda year: grammar.calendar.months(year, 6 * number - 5, 6)  # noqa: E731
-    return make(int(groups["year"])) if groups["year"] else grammar.latest(map(make, grammar.years()))
+def _quarter_or_half(grammar: Grammar, match: Match) -> Span | None:
+    months = 3 if match["unit"][0] == "q" else 6
+    first = months * ((ORDINALS.get(match["number"]) or int(match["number"])) - 1) + 1
+    make: Callable[[int], Span] = lambda year: grammar.calendar.months(year, first, months)  # noqa: E731
+    return make(int(match["year"])) if match["year"] else grammar.latest(map(make, grammar.years()))
 
 
 @RULES.rule(rf"(?:the )?{SEASON}{OF}{YEAR}")
@@ -124,26 +115,14 @@ def _date_without_year(grammar: Grammar, match: Match) -> Span | None:
     return grammar.latest(grammar.calendar.day(date(year, month, day)) for year in leap_years)
 
 
-@RULES.rule(r"(?P<first>\d\d?)/(?P<second>\d\d?)")
-def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
-    first, second = int(match["first"]), int(match["second"])
-    if (first <= 12 and second <= 12 and first != second) or max(first, second) > 31:
-        return None  # ambiguous: the first number may be the day or the month
-    return (
-        grammar.span(f"{max(first, second)} {_MONTH_NAMES[min(first, second)]}")
-        if min(first, second) in _MONTH_NAMES
-        else None
-    )
-
-
-@RULES.rule(r"(?P<first>\d\d?)/(?P<second>\d\d?)/(?P<year>\d{4})")
+@RULES.rule(r"(?P<first>\d\d?)/(?P<second>\d\d?)(?:/(?P<year>\d{4}))?")
 def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
-    first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
-    if first <= 12 and second <= 12 and first != second:
+    month, day = sorted((int(match["first"]), int(match["second"])))
+    if month != day <= 12:
         return None  # ambiguous: the first number may be the day or the month
-    return grammar.calendar.day(
-        date(year, min(first, second), max(first, second)) if first <= 12 else date(year, second, first)
-    )
+    if match["year"]:
+        return grammar.calendar.day(date(int(match["year"]), month, day))
+    return grammar.span(f"{day} {_MONTH_NAMES[month]}") if month in _MONTH_NAMES and day <= 31 else None
 
 
 @RULES.rule(

@@ -3,17 +3,19 @@
 import re
 from datetime import date, timedelta
 
-from mnemosyne.domain.time.calendar_spans import Span, Unit
+from mnemosyne.domain.time.calendar_spans import Span, Unit, subtract
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import (
     CALENDAR_UNIT,
     NUMBERS,
     OF,
     ORDINALS,
+    UNIT,
     UNITS,
     WEEKDAY,
     WEEKDAYS,
     YEAR,
+    N,
     alternatives,
     number_of,
 )
@@ -23,7 +25,6 @@ _DECADES = {name: 1930 + 10 * n for n, name in enumerate(
     ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
 )}  # fmt: skip
 _NTH = {**ORDINALS, "fifth": 5, "5th": 5, "last": -1}
-_COUNT = rf"(?P<n>\d{{1,6}}|{alternatives(NUMBERS)})"
 
 
 @RULES.rule("(?:right )?now|current date")
@@ -31,10 +32,9 @@ def _now(grammar: Grammar, match: Match) -> Span:
     return Span(start=grammar.calendar.now, end=grammar.calendar.now)
 
 
-@RULES.rule(rf"{_COUNT} {WEEKDAY}s? ago", rf"(?:the )?{WEEKDAY} (?P<before>before last)")
+@RULES.rule(rf"{N} {WEEKDAY}s? ago", rf"(?:the )?{WEEKDAY} before last(?P<n>)")
 def _weekdays_ago(grammar: Grammar, match: Match) -> Span | None:
-    groups = match.groupdict()
-    count = 2 if groups.get("before") else number_of(groups["n"])
+    count = number_of(match["n"] or "2")
     back = (grammar.today.weekday() - WEEKDAYS[match["weekday"]]) % 7 or 7
     return grammar.calendar.day(grammar.today - timedelta(days=back + 7 * (count - 1))) if count else None
 
@@ -49,7 +49,7 @@ def _week_of(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.days(day, day + timedelta(days=7)) if match["kind"] else grammar.calendar.week(day)
 
 
-@RULES.rule(rf"(?:the )?{_COUNT} (?P<unit>days|weeks) (?:starting|beginning|from)(?: on)? (?P<text>.+)")
+@RULES.rule(rf"(?:the )?{N} (?P<unit>days|weeks) (?:starting|beginning|from)(?: on)? (?P<text>.+)")
 def _days_from(grammar: Grammar, match: Match) -> Span | None:
     day, count = grammar.day(match["text"]), number_of(match["n"]) * (7 if match["unit"] == "weeks" else 1)
     return grammar.calendar.days(day, day + timedelta(days=count)) if day and count else None
@@ -84,8 +84,7 @@ def _nth_week(grammar: Grammar, match: Match) -> Span | None:
 def _to_date(grammar: Grammar, match: Match) -> Span | None:
     letters: dict[str, Unit] = {"w": "week", "m": "month", "q": "quarter", "y": "year"}
     unit = letters.get(match["unit"]) or UNITS[match["unit"]]
-    span = grammar.calendar.unit(unit, grammar.calendar.local)
-    return Span(start=span.start, end=grammar.calendar.now)
+    return Span(start=grammar.calendar.unit_ago(unit, 0).start, end=grammar.calendar.now)
 
 
 @RULES.rule(
@@ -138,38 +137,29 @@ def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
     return None
 
 
-@RULES.rule(
-    rf"(?:between )?{_COUNT} (?:and|to|or) (?P<m>\d{{1,6}}|{alternatives(NUMBERS)}) "
-    r"(?P<unit>days|weeks|months|quarters|years) ago"
-)
+@RULES.rule(rf"(?:between )?{N} (?:and|to|or) {N.replace('<n>', '<m>')} (?P<unit>days|weeks|months|quarters|years) ago")
 def _between_ago(grammar: Grammar, match: Match) -> Span | None:
     near, far = sorted((number_of(match["n"]), number_of(match["m"])))
-    unit, calendar = UNITS[match["unit"]], grammar.calendar
-    first, last = calendar.unit(unit, calendar.ago(unit, far)), calendar.unit(unit, calendar.ago(unit, near))
+    first, last = (grammar.calendar.unit_ago(UNITS[match["unit"]], count) for count in (far, near))
     return Span(start=first.start, end=last.end) if near < far else None
 
 
-@RULES.rule(
-    rf"(?:more than|over|longer than|at least) {_COUNT} (?P<unit>{alternatives(UNITS)}) ago",
-    rf"older than {_COUNT} (?P<unit>{alternatives(UNITS)})",
-)
+@RULES.rule(rf"(?:more than|over|longer than|at least) {N} {UNIT} ago", rf"older than {N} {UNIT}")
 def _more_than_ago(grammar: Grammar, match: Match) -> Span | None:
-    count, unit = number_of(match["n"]), UNITS[match["unit"]]
-    if unit in ("minute", "hour"):
-        return Span(start=None, end=grammar.calendar.now - timedelta(**{f"{unit}s": count})) if count else None
-    return Span(start=None, end=grammar.calendar.utc(grammar.calendar.ago(unit, count))) if count else None
+    count = number_of(match["n"])
+    return Span(start=None, end=grammar.calendar.ago(UNITS[match["unit"]], count)) if count else None
 
 
 @RULES.rule(
-    rf"(?:less than|within(?: the)?(?: last| past)?|not more than) {_COUNT} (?P<unit>{alternatives(UNITS)}) ago",
-    rf"(?:newer|younger|more recent) than {_COUNT} (?P<unit>{alternatives(UNITS)})",
+    rf"(?:less than|within(?: the)?(?: last| past)?|not more than) {N} {UNIT} ago",
+    rf"(?:newer|younger|more recent) than {N} {UNIT}",
 )
 def _less_than_ago(grammar: Grammar, match: Match) -> Span | None:
     return grammar.span(f"past {match['n']} {match['unit']}")
 
 
 @RULES.rule(
-    rf"(?P<more>more than )?{_COUNT} (?P<unit>day|days|week|weeks) (?P<side>before|after|from) (?P<text>.+)",
+    rf"(?P<more>more than )?{N} (?P<unit>day|days|week|weeks) (?P<side>before|after|from) (?P<text>.+)",
     r"(?P<more>)(?P<n>the) (?P<unit>day) (?P<side>before|after) (?P<text>.+)",
 )
 def _days_before_or_after(grammar: Grammar, match: Match) -> Span | None:
@@ -194,18 +184,9 @@ def _parts_ago(grammar: Grammar, match: Match) -> Span | None:
     day = grammar.today
     for part in re.findall(_PART, match["parts"]):
         count, unit = part.rsplit(" ", 1)
-        day = _subtract(day, number_of(count), unit.rstrip("s"))
+        day = subtract(day, unit.rstrip("s"), number_of(count))
     span = grammar.calendar.day(day)
     return Span(start=span.start, end=grammar.calendar.now) if match.groupdict().get("past") else span
-
-
-def _subtract(day: date, count: int, unit: str) -> date:
-    if unit in ("day", "week"):
-        return day - timedelta(days=count * (7 if unit == "week" else 1))
-    months = day.year * 12 + day.month - 1 - count * (12 if unit == "year" else 1)
-    first = date(months // 12, months % 12 + 1, 1)
-    length = (date((months + 1) // 12, (months + 1) % 12 + 1, 1) - first).days
-    return first.replace(day=min(day.day, length))
 
 
 @RULES.rule(rf"week (?P<week>\d{{1,2}})(?:{OF}{YEAR})?")

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, Span, Unit
+from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, Span
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import (
     CALENDAR_UNIT,
@@ -48,22 +48,16 @@ def _part_of_a_day(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(rf"{N} {UNIT} ago", rf"(?P<n>\d{{1,6}}){UNIT} ago")
 def _ago(grammar: Grammar, match: Match) -> Span | None:
-    count, unit = number_of(match["n"]), UNITS[match["unit"]]
-    if not count:
-        return None
-    if unit in ("minute", "hour"):
-        return grammar.calendar.clock_unit(unit, grammar.calendar.now - timedelta(**{f"{unit}s": count}))
-    return grammar.calendar.unit(unit, grammar.calendar.ago(unit, count))
+    count = number_of(match["n"])
+    return grammar.calendar.unit_ago(UNITS[match["unit"]], count) if count else None
 
 
 @RULES.rule(r"(?P<n>(?:a )?few|some|several) (?P<unit>minutes|hours|days|weeks|months|years) ago")
 def _a_few_ago(grammar: Grammar, match: Match) -> Span:
     unit, calendar, most = UNITS[match["unit"]], grammar.calendar, 7 if match["n"] == "several" else 5
     if unit in ("minute", "hour"):
-        start, end = (calendar.now - timedelta(**{f"{unit}s": count}) for count in (most, 2))
-        return Span(start=start, end=end)
-    first, last = calendar.unit(unit, calendar.ago(unit, most)), calendar.unit(unit, calendar.ago(unit, 2))
-    return Span(start=first.start, end=last.end)
+        return Span(start=calendar.ago(unit, most), end=calendar.ago(unit, 2))
+    return Span(start=calendar.unit_ago(unit, most).start, end=calendar.unit_ago(unit, 2).end)
 
 
 @RULES.rule(
@@ -72,33 +66,24 @@ def _a_few_ago(grammar: Grammar, match: Match) -> Span:
     rf"(?:the )?(?:last|past) (?P<n>few|several) {UNIT}",
     rf"(?:the (?:last|past)|past|this past) {UNIT}",
     "last (?P<unit>minute|hour|day)",
-    "(?P<word>recent|recently|lately)",
+    "recent|recently|lately",
 )
 def _rolling(grammar: Grammar, match: Match) -> Span | None:
     groups = match.groupdict()
-    unit: Unit
-    if groups.get("word"):
-        unit, count = "day", 7
-    else:
-        number = groups.get("n") or "1"
-        unit, count = UNITS[match["unit"]], {"few": 3, "several": 7}.get(number) or number_of(number)
-    start = grammar.calendar.utc(grammar.calendar.ago(unit, count))
-    if unit in ("minute", "hour"):  # count elapsed time, even if clocks were set forward or back meanwhile
-        start = grammar.calendar.now - timedelta(**{f"{unit}s": count})
-    return Span(start=start, end=grammar.calendar.now) if count else None
+    unit, number = UNITS[groups.get("unit") or "week"], groups.get("n") or "1"
+    count = {"few": 3, "several": 7}.get(number) or number_of(number)
+    return Span(start=grammar.calendar.ago(unit, count), end=grammar.calendar.now) if count else None
 
 
 @RULES.rule(rf"(?P<which>last|this|next) {CALENDAR_UNIT}", rf"(?:the )?(?P<which>previous|current) {CALENDAR_UNIT}")
 def _calendar_unit(grammar: Grammar, match: Match) -> Span:
     steps = {"last": 1, "previous": 1, "this": 0, "current": 0, "next": -1}[match["which"]]
-    unit = UNITS[match["unit"]]
-    return grammar.calendar.unit(unit, grammar.calendar.ago(unit, steps))
+    return grammar.calendar.unit_ago(UNITS[match["unit"]], steps)
 
 
 @RULES.rule(rf"(?:the )?{CALENDAR_UNIT} before last")
 def _before_last(grammar: Grammar, match: Match) -> Span:
-    unit = UNITS[match["unit"]]
-    return grammar.calendar.unit(unit, grammar.calendar.ago(unit, 2))
+    return grammar.calendar.unit_ago(UNITS[match["unit"]], 2)
 
 
 @RULES.rule("earlier (?P<text>today|this week|this month|this quarter|this year)")

@@ -1,14 +1,13 @@
 """Rules for parts of a span: early May, the first half of March, the last three days of June. Pure."""
 
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 
-from mnemosyne.domain.time.calendar_spans import Span
+from mnemosyne.domain.time.calendar_spans import Span, subtract
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import (
     DAY,
     NUMBERS,
     SEASON,
-    UNITS,
     WEEKDAY,
     WEEKDAYS,
     YEAR,
@@ -40,10 +39,10 @@ def _third(grammar: Grammar, match: Match) -> Span | None:
     if (days := _days_of(grammar, match["text"])) is None:
         return None
     (span, first, past), calendar = days, grammar.calendar
-    if span == calendar.unit("month", datetime.combine(first, time.min)):
+    if span == calendar.unit("month", first):
         edges = [first, first + timedelta(days=10), first + timedelta(days=20), past]
         return calendar.days(edges[third], edges[third + 1])
-    if span == calendar.unit("year", datetime.combine(first, time.min)):
+    if span == calendar.unit("year", first):
         return calendar.months(first.year, 1 + 4 * third, 4)
     if span == calendar.months(first.year, 1, 120):
         return calendar.months(first.year, 1 + 40 * third, 40)
@@ -56,7 +55,7 @@ def _third(grammar: Grammar, match: Match) -> Span | None:
 @RULES.rule(r"(?:the )?(?P<half>first|1st|second|2nd) half of (?P<text>.+)")
 def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     days = _days_of(grammar, match["text"])
-    if days is None or days[0] != grammar.calendar.unit("month", datetime.combine(days[1], time.min)):
+    if days is None or days[0] != grammar.calendar.unit("month", days[1]):
         return None
     _, first, past = days
     middle = first + timedelta(days=15)
@@ -68,7 +67,7 @@ def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     r"(?:the )?(?P<which>first|last)(?P<n>) (?P<unit>day|month) of (?P<text>.+)",
 )
 def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
-    days, count = _days_of(grammar, match["text"]), number_of(match["n"]) if match["n"] else 1
+    days, count = _days_of(grammar, match["text"]), number_of(match["n"] or "1")
     if days is None or not count:
         return None
     _, first, past = days
@@ -106,16 +105,14 @@ def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(rf"{_COUNT} weekends ago", r"(?:the )?weekend before last(?P<n>)")
 def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
-    text = match["n"]
-    count = number_of(text) if text else 2
+    count = number_of(match["n"] or "2")
     return grammar.calendar.weekend(grammar.today - timedelta(days=7 * count)) if count else None
 
 
 @RULES.rule(rf"{_COUNT} (?P<season>spring|summer|autumn|fall|winter)s ago", rf"(?:the )?{SEASON} before last(?P<n>)")
 def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
     """Return a past season: the latest that is over, or the same season one or more years earlier."""
-    text = match["n"]
-    count = number_of(text) if text else 2
+    count = number_of(match["n"] or "2")
     last = grammar.last_of(lambda year: grammar.calendar.season(match["season"], year))
     if last is None or last.start is None or not count:
         return None
@@ -136,6 +133,5 @@ def _winter_of_two_years(grammar: Grammar, match: Match) -> Span | None:
     rf"{_COUNT} (?P<unit>day|week|month|year)s? ago today(?P<m>)(?P<other>)",
 )
 def _to_the_day(grammar: Grammar, match: Match) -> Span | None:
-    text, unit = match["n"] or match["m"], match["unit"] or match["other"]
-    count = number_of(text)
-    return grammar.calendar.day(grammar.calendar.ago(UNITS[unit], count).date()) if count else None
+    count, unit = number_of(match["n"] or match["m"]), match["unit"] or match["other"]
+    return grammar.calendar.day(subtract(grammar.today, unit, count)) if count else None

@@ -1,8 +1,8 @@
 """Rewrite time expressions to the spelling that the rules expect. Pure."""
 
 import re
+from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, WEEKDAYS, N, alternatives, number_of
 
@@ -70,14 +70,11 @@ def _replace_number_words(text: str) -> str:
     Examples are "nineteen ninety", "may third", "fifth" and "two and a half hours". A day is recognised by the name of
     a month next to it.
     """
-    patterns = _patterns()
     if " and a half" in text:
-        text = patterns.and_a_half.sub(_whole_units, text)
-    if _WORDS.isdisjoint(re.findall("[a-z]+", text)):
-        return text
-    text = patterns.year_in_words.sub(_year_of_words, text)
-    for pattern in patterns.day_in_words:
-        text = pattern.sub(_day_number, text)
+        text = re.sub(_AND_A_HALF, _whole_units, text)
+    if not _WORDS.isdisjoint(re.findall("[a-z]+", text)):
+        for pattern, into in _number_words():
+            text = pattern.sub(into, text)
     return text
 
 
@@ -154,31 +151,21 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-class _Patterns(NamedTuple):
-    and_a_half: re.Pattern[str]
-    year_in_words: re.Pattern[str]
-    day_in_words: tuple[re.Pattern[str], ...]
-    rewritten: tuple[tuple[re.Pattern[str], str], ...]
+# The patterns are compiled at the first call, because compiling at import would slow down every start.
+@cache
+def _rewritten() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN)
 
 
 @cache
-def _patterns() -> _Patterns:
-    """Return the compiled patterns of this module.
-
-    They are compiled at the first call, because compiling at import would slow down every start.
-    """
-    return _Patterns(
-        re.compile(_AND_A_HALF),
-        re.compile(_YEAR_IN_WORDS),
-        tuple(map(re.compile, _DAY_IN_WORDS)),
-        tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN),
-    )
+def _number_words() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]:
+    return (re.compile(_YEAR_IN_WORDS), _year_of_words), *((re.compile(day), _day_number) for day in _DAY_IN_WORDS)
 
 
 def plain_form(text: str) -> str:
     """Rewrite number words, separators and synonyms to the spelling that the rules expect."""
     text = _replace_number_words(text.replace(" ,", ","))
-    for pattern, into in _patterns().rewritten:
+    for pattern, into in _rewritten():
         if (match := pattern.fullmatch(text)) and _is_range(match, into):
             text = " ".join(match.expand(into).split())
     return text

@@ -95,7 +95,8 @@ def _parse_bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime 
             day = date.fromisoformat(text)
             if end and day == date.max:
                 return None
-            return _midnight(day + timedelta(days=end), local)
+            midnight = datetime.combine(day + timedelta(days=end), time.min, tzinfo=local)
+            return midnight.astimezone(UTC)
         if not _DATE.match(text):
             raise ValueError("digits alone may be a date or a time")
         return in_zone(event_time(text), local) + timedelta(microseconds=end)
@@ -104,10 +105,6 @@ def _parse_bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime 
             f"{name} must be YYYY-MM-DD, RFC 3339 or a local time (2026-05-20, 2026-05-20T14:30:00Z or "
             f"2026-05-20T14:30), got {text[:60]!r}"
         ) from exc
-
-
-def _midnight(day: date, local: tzinfo) -> datetime:
-    return datetime.combine(day, time.min, tzinfo=local).astimezone(UTC)
 
 
 EXAMPLES = (
