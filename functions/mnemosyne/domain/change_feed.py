@@ -80,22 +80,27 @@ class ChangeEvent:
         return cloud_event(EVENT_TYPE, self.id, rfc3339(self.at), self.values, "namespace", "kind", "memory_id")
 
 
-class ChangeCursor(Input):
-    """Position of a reader in the change feed. Clients receive and send the position as JSON.
+class PassCursor(Input):
+    """Position of a client that reads a list in passes. Clients receive and send the position as JSON.
 
-    A client reads the feed in passes. Each pass returns, in one or more pages, the events since the previous pass: the
-    events that are visible in the database snapshot of this pass and were not visible in the snapshot of the previous
-    pass. So no event is missed, even if transactions commit in another order than they began.
+    Each pass returns, in one or more pages, what was recorded since the previous pass: the rows that are visible in the
+    database snapshot of this pass and were not visible in the snapshot of the previous pass. So no row is missed, even
+    if transactions commit in another order than they began.
     """
 
     since: float | None = None
-    """Maximum age, in seconds, of the events that the first pass returns. None means no limit."""
+    """Maximum age, in seconds, of the rows that the first pass returns. None means no limit."""
     seen: Text | None = None
     """Database snapshot up to which the previous pass has read. None in the first pass."""
     until: Text | None = None
     """Database snapshot up to which this pass reads. None before the first page of the pass."""
     begin: Instant | None = None
     """Start time of the first pass, by the database's clock."""
+
+
+class ChangeCursor(PassCursor):
+    """Position of a reader in the change feed."""
+
     sequence: int = 0
     """Sequence number of the last event that this pass has returned."""
 

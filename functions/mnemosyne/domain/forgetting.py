@@ -171,10 +171,8 @@ def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:
         "memories": forgetting.memories,
         "ids_sha256": ids_sha256,
         "removed": dict(forgetting.counts),
-        "remains": [_remaining_copies(where, finished + span, then) for where, span, then in _REMAINS],
+        "remains": [
+            {"where": where, "until": rfc3339(finished + span), "then": then} for where, span, then in _REMAINS
+        ],
         "kept": list(_NOT_REMOVED),
     }
-
-
-def _remaining_copies(where: str, until: datetime, then: str) -> Mapping[str, str]:
-    return {"where": where, "until": rfc3339(until) or "", "then": then}

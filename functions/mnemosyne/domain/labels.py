@@ -16,15 +16,14 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
 
     Labels derived from the content or the time of publishing are left out.
     """
-    published_at = request.published
-    is_now = published_at is not None and abs(request.timestamp - published_at) <= NOW_TOLERANCE
-    return {
-        **({"title": request.title} if request.title != title_of(request.content) else {}),
-        **({"tags": request.tags} if request.tags != unite_tags(tags_of(request.content)) else {}),
-        **({"metadata": request.metadata} if request.metadata else {}),
-        **({} if is_now else {"timestamp": request.timestamp}),
-        **({"expires_at": request.expires_at} if request.expires_at else {}),
+    is_given = {
+        "title": request.title != title_of(request.content),
+        "tags": request.tags != unite_tags(tags_of(request.content)),
+        "metadata": bool(request.metadata),
+        "timestamp": not request.published or abs(request.timestamp - request.published) > NOW_TOLERANCE,
+        "expires_at": request.expires_at is not None,
     }
+    return {name: getattr(request, name) for name, given in is_given.items() if given}
 
 
 def differing_labels(request: IngestRequest, stored_request: IngestRequest) -> list[str]:

@@ -14,23 +14,16 @@ UNITS: Final = frozenset(("percent", *_CURRENCIES.values()))
 """The words that replace signs such as "%"."""
 
 
-def _unit(match: re.Match[str]) -> str:
-    return f" {_CURRENCIES.get(match[0].lower(), 'percent')} "
-
-
 def _digits(match: re.Match[str]) -> str:
     return "".join(filter(str.isdigit, match[0]))
-
-
-def _ascii_digit(match: re.Match[str]) -> str:
-    return str(unicodedata.decimal(match[0]))
 
 
 _FORMS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
     for pattern, replacement in (
-        (r"[%€$£¥]|(?<![^\W\d])(?:eur|usd|gbp|jpy|pro[cz]ent|p(?:er|ou?r) ?(?:cento?|ciento))\b", _unit),
-        (r"(?![0-9])\d", _ascii_digit),
+        (r"[%€$£¥]|(?<![^\W\d])(?:eur|usd|gbp|jpy|pro[cz]ent|p(?:er|ou?r) ?(?:cento?|ciento))\b",
+         lambda match: f" {_CURRENCIES.get(match[0].lower(), 'percent')} "),
+        (r"(?![0-9])\d", lambda match: str(unicodedata.decimal(match[0]))),
         (r"(?<=\d)[’٬](?=\d)", "'"),
         (r"(?<=\d)٫(?=\d)", "."),
         # telephone numbers: "+49 (30) 12-34", "030 4421"

@@ -89,37 +89,29 @@ class PendingAuthorization:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grant:
-    """Access that a person has given a client. Codes and tokens belong to a grant."""
-
-    id: UUID
-    subject: str
-    person: str
-    """Display name of the person."""
-    namespace: str
-    client_id: str
-    scopes: frozenset[Scope]
-    resource: str
-    expires_at: datetime
-    client_name: str = ""
-    valid: bool = True
-    """Whether the grant can be used. False if it is revoked or expired, or if its person or client is blocked."""
-    last_used_at: datetime | None = None
-    """Time of the last use, with an accuracy of a minute. None before the first use. Only the account page uses this
-    field."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ValidGrant:
     """A valid grant (see Grant), with the fields that the function `mcp` needs."""
 
     subject: str
     namespace: str
     client_id: str
-    client_name: str
+    client_name: str = ""
     scopes: frozenset[Scope]
     expires_at: datetime
     last_used_at: datetime | None = None
+    """Time of the last use, with an accuracy of a minute. None before the first use."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant(ValidGrant):
+    """Access that a person has given a client. Codes and tokens belong to a grant."""
+
+    id: UUID
+    person: str
+    """Display name of the person."""
+    resource: str
+    valid: bool = True
+    """Whether the grant can be used. False if it is revoked or expired, or if its person or client is blocked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +179,8 @@ class PeopleRule:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
         """Build a rule from JSON. Raises ValueError with the problem."""
-        if not isinstance(fields, Mapping) or not isinstance(who := fields.get("who"), str) or not _is_who(who):
+        who = fields.get("who") if isinstance(fields, Mapping) else None
+        if not isinstance(who, str) or not re.fullmatch(r"\*|[^@\s]*@[^@\s]+|[\w.-]+:\S(.*\S)?", who):
             raise ValueError(f"who must be an address, @domain, claim:value or *, got {fields!r}")
         if unknown := set(fields) - {"who", "namespace", "scopes"}:
             raise ValueError(f"a rule has who, namespace and scopes, got {', '.join(sorted(unknown))}")
@@ -237,10 +230,6 @@ def _has_value(actual: object, value: str) -> bool:
     if isinstance(actual, bool):
         return value.lower() == str(actual).lower()
     return actual is not None and str(actual) == value
-
-
-def _is_who(who: str) -> bool:
-    return who == "*" or bool(re.fullmatch(r"[^@\s]*@[^@\s]+|[\w.-]+:\S(.*\S)?", who))
 
 
 def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:

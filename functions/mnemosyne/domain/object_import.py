@@ -40,13 +40,8 @@ class StoredObject:
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
-        if not (
-            event
-            and bucket
-            and storable_name(name, characters=SOURCE_LIMIT)
-            and generation.isascii()
-            and generation.isdigit()
-        ):
+        has_generation = generation.isascii() and generation.isdigit()
+        if not (event and bucket and storable_name(name, characters=SOURCE_LIMIT) and has_generation):
             raise InvalidRequest(
                 "the message must be a Cloud Storage notification, with the attributes eventType, bucketId, objectId "
                 f"and objectGeneration, got {', '.join(sorted(attributes)) or 'none'}"

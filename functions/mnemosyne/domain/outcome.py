@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 from uuid import UUID
 
+from mnemosyne.domain.change_feed import PassCursor
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
-from mnemosyne.domain.parsing import Id, Input, Instant, Text
+from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.domain.pubsub_message import cloud_event
 from mnemosyne.domain.rfc3339 import rfc3339
 
@@ -22,22 +23,9 @@ NO_REQUEST = UUID(int=0)
 """Smallest UUID. A list of the outcomes after this request id begins with the first outcome."""
 
 
-class OutcomeCursor(Input):
-    """Position of a client that reads the list of outcomes. Clients receive and send the position as JSON.
+class OutcomeCursor(PassCursor):
+    """Position of a client that reads the list of outcomes."""
 
-    A client reads new outcomes in passes. Each pass has one or more pages, and returns the outcomes that were recorded
-    since the previous pass. To find these outcomes, a pass compares two database snapshots. It does not compare times,
-    because clocks can differ, and transactions do not always commit in the order in which they began.
-    """
-
-    since: float | None = None
-    """Maximum age, in seconds, of the outcomes that the first pass returns. None means no limit."""
-    seen: Text | None = None
-    """Database snapshot up to which the previous pass has read. None in the first pass."""
-    until: Text | None = None
-    """Database snapshot up to which this pass reads. None before the first page of the pass."""
-    begin: Instant | None = None
-    """Start time of the first pass, by the database's clock."""
     transaction: Text = "0"
     request_id: Id = NO_REQUEST
     """Request id of the last outcome that this pass has returned. `transaction` is the database transaction of that
@@ -67,28 +55,13 @@ class Outcome:
     namespace: str
     message_id: str
     """Message id of the delivery that led to this outcome."""
-    status: IngestStatus | None
+    status: IngestStatus | None = None
     dead_letter: DeadLetter | None = None
     delivery: str = ""
-    """Message id of the delivery, if the outcome is of a dead letter; it differs from `message_id` after a redrive.
-    Otherwise empty."""
+    """Message id of the delivery, if the outcome is of a dead letter. It differs from `message_id` after a redrive,
+    because a redrive publishes the dead letter as a new message. Otherwise empty."""
     ordering_key: ClassVar[str] = ""
     """Ordering key of the outcome's Pub/Sub message. Empty, because outcomes may be delivered in any order."""
-
-    @classmethod
-    def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter, delivery: str) -> Self:
-        """Return the outcome of a dead-lettered message.
-
-        `delivery` is the id of the delivered message. It differs from the dead letter's `message_id` after a redrive,
-        because a redrive publishes the dead letter as a new message.
-        """
-        return cls(
-            namespace=namespace,
-            message_id=dead_letter.message_id,
-            status=None,
-            dead_letter=dead_letter,
-            delivery=delivery,
-        )
 
     @property
     def state(self) -> IngestState:

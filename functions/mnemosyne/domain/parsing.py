@@ -177,9 +177,11 @@ def invalid(exc: ValidationError, model: type[BaseModel], data: object, of: str)
         listed = [path(error["loc"]) for error in others[:PROBLEMS]]
         more = [f"{len(others) - PROBLEMS:,} more"] if len(others) > PROBLEMS else []
         also = f" (also {', '.join([*listed, *more])})" if others else ""
-        problems[_error_sentence(first, model, of, also)] = None
         if first["type"] == "extra_forbidden":
+            problems[_unknown_argument_error(first["loc"], model, of, also)] = None
             problems[_accepted_names(first["loc"], model)] = None
+        else:
+            problems[_problem(first, model) + also] = None
     if len(groups) > PROBLEMS:
         problems[f"and {len(groups) - PROBLEMS:,} more"] = None
     return InvalidRequest("; ".join(problems).encode(errors="replace").decode())
@@ -220,13 +222,6 @@ def parse_integer(digits: str) -> int | float:
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 
-def _error_sentence(error: ErrorDetails, model: type[BaseModel], of: str, also: str) -> str:
-    """Describe an error. `also` lists the other places of the same error."""
-    if error["type"] == "extra_forbidden":
-        return _unknown_argument_error(error["loc"], model, of, also)
-    return _problem(error, model) + also
-
-
 def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
     name = path(error["loc"])
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
@@ -263,7 +258,7 @@ def _json_problem(value: object) -> str:
 
 
 def _unknown_argument_error(location: Location, model: type[BaseModel], of: str, also: str) -> str:
-    """Return the error about an unknown argument, or an unknown field of a nested model."""
+    """Return the error about an unknown argument, or an unknown field of a nested model. `also` has other places."""
     inner = model_at(model, location[:-1])
     name, owner = str(location[-1]), path(location[:-1])
     problem = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")

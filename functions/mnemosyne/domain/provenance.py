@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 CLIENT = "client"
@@ -66,13 +67,9 @@ def read_provenance(attributes: Mapping[str, str], records: int) -> list[Provena
 
 def _parse_lines(text: str, records: int) -> list[int]:
     try:
-        steps = [int(step) for step in text.split(",")]
+        lines = list(accumulate(map(int, text.split(","))))
     except ValueError:
         return []
-    lines, line = [], 0
-    for step in steps:
-        line += step
-        lines.append(line)
     return lines if len(lines) == records and all(0 < line < 2**31 for line in lines) else []
 
 

@@ -15,20 +15,9 @@ _MOST_NAMES = 4
 agent, has several topics, and a good hit is about only one of them."""
 _POSSESSIVE = re.compile(r"['’]s\b")
 _NOT_POSSESSIVE = FUNCTION | {
-    "why",
-    "how",
-    "today",
-    "yesterday",
-    "tomorrow",
-    "tonight",
-    "everyone",
-    "everybody",
-    "someone",
-    "somebody",
-    "anyone",
-    "anybody",
-    "nobody",
-}
+    "why", "how", "today", "yesterday", "tomorrow", "tonight", "everyone", "everybody", "someone", "somebody",
+    "anyone", "anybody", "nobody",
+}  # fmt: skip
 _IDENTIFIER = re.compile(r"\b[^\W\d_]+[-.]?\d\w*")
 
 

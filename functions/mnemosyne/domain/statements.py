@@ -110,13 +110,8 @@ class Statement:
 
         True also for a statement without any known function word, because its language is probably unknown.
         """
-        return (
-            self.is_change
-            or self.is_negated
-            or self.is_stative
-            or not self.others.isdisjoint(lists.COUNTING)
-            or not self.others
-        )
+        counts = not self.others or not self.others.isdisjoint(lists.COUNTING)
+        return self.is_change or self.is_negated or self.is_stative or counts
 
     @cached_property
     def names(self) -> list[frozenset[str]]:
@@ -270,13 +265,5 @@ _COPULA_ENDS = ("です", "ます", "だ", "である")
 _ADVERBS = lists.MARKERS | lists.NEGATIONS | lists.NO_LONGER
 _ENDS_OLD = lists.CLAUSE_WORDS | lists.MARKERS | frozenset(",;:()")
 _OTHERS = (
-    lists.FUNCTION
-    | lists.COPULAS
-    | lists.MARKERS
-    | lists.NEGATIONS
-    | lists.OLD_FOLLOWS
-    | lists.NO_LONGER
-    | lists.EVENTS
-    | lists.SPEAKER_WORDS
-    | frozenset(("old_before",))
+    _ADVERBS | lists.FUNCTION | lists.COPULAS | lists.OLD_FOLLOWS | lists.EVENTS | lists.SPEAKER_WORDS | {"old_before"}
 )

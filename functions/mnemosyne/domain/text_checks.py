@@ -38,12 +38,8 @@ def surrogate_problem(text: str) -> str:
         code = ord(text[exc.start])
         # The error handler surrogateescape replaces an invalid byte by U+DC00 plus the byte, so the error can name the
         # byte.
-        is_byte = 0xDC80 <= code <= 0xDCFF
-        fix = (
-            f", probably the byte 0x{code - 0xDC00:02x} of a text that is not UTF-8: save it as UTF-8"
-            if is_byte
-            else ""
-        )
+        byte = f", probably the byte 0x{code - 0xDC00:02x} of a text that is not UTF-8: save it as UTF-8"
+        fix = byte if 0xDC80 <= code <= 0xDCFF else ""
         return f"must be valid Unicode, found the lone surrogate U+{code:04X} at character {exc.start}{fix}"
     return ""
 

@@ -31,7 +31,10 @@ def announce(
     waiting = memories.unannounced_outcomes(request_ids) if request_ids else []
     outcomes = [Outcome(namespace=memories.namespace, message_id=message_id, status=status) for status in waiting]
     if dead_letter:
-        outcomes.append(Outcome.of_dead_letter(memories.namespace, dead_letter, message_id))
+        id_ = dead_letter.message_id
+        outcomes.append(
+            Outcome(namespace=memories.namespace, message_id=id_, dead_letter=dead_letter, delivery=message_id)
+        )
     if not outcomes:
         return
     topic.publish(outcomes)
