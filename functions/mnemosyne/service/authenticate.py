@@ -46,16 +46,11 @@ _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 class Authenticator(Protocol):
     """Finds the principal (authenticated caller) to whom a credential belongs."""
 
-    @property
-    def credential(self) -> str:
-        """Description of the required credential, shown to people who look for a log-in page."""
-
-    @property
-    def only_authorization(self) -> bool:
-        """Whether a request with the header X-Serverless-Authorization is rejected.
-
-        In the mode `iam`, Cloud Run would check this header and pass Authorization on unchecked.
-        """
+    credential: str
+    """Description of the required credential, shown to people who look for a log-in page."""
+    only_authorization: bool = False
+    """Whether a request with the header X-Serverless-Authorization is rejected. In the mode `iam`, Cloud Run would
+    check this header and pass Authorization on unchecked."""
 
     def authenticate(self, authorization: str | None) -> Principal:
         """Return the principal of a credential. Raises Unauthorized, or Unavailable if the credential cannot be checked
@@ -64,23 +59,22 @@ class Authenticator(Protocol):
     def cached_principal(self, authorization: str | None) -> Principal | None:
         """Return the cached principal of a credential, or None if it is not cached. Does no I/O.
 
-        Raises Unauthorized if there is no credential.
+        By default no principal is cached. Raises Unauthorized if there is no credential.
         """
+        bearer(authorization)
+        return None
 
 
-class NoAuthenticator:
+class NoAuthenticator(Authenticator):
     """`AUTH_MODE=none`: accepts every caller, on the loopback interface only."""
 
     credential = "no credential, because it serves only this machine"
-    only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
         """Return the local principal; credentials are ignored."""
         return LOCAL
 
-    def cached_principal(self, authorization: str | None) -> Principal | None:
-        """Return the local principal."""
-        return LOCAL
+    cached_principal = authenticate
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ class _CachedKey:
     looked_up_at: float
 
 
-class ApiKeyAuthenticator:
+class ApiKeyAuthenticator(Authenticator):
     """`AUTH_MODE=api_key`: an API key in the header, as `Authorization: Bearer mnk_<id>_<secret>`.
 
     `find` looks up a key by its id. The result is cached for 30 seconds. If the next look-up fails because the database
@@ -97,7 +91,6 @@ class ApiKeyAuthenticator:
     """
 
     credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
-    only_authorization = False
 
     def __init__(self, find: Callable[[str], ApiKey | None], clock: Clock) -> None:
         self._find = find
@@ -144,18 +137,18 @@ class ApiKeyAuthenticator:
         cached = self._keys.get(key_id) or self._unknown_ids.get(key_id)
         if cached is not None and now < cached.looked_up_at + FRESH_SECONDS:
             return cached.key
-        may_be_used = cached is not None and cached.key is not None and now < cached.looked_up_at + OUTAGE_SECONDS
+        stale_key = cached.key if cached is not None and now < cached.looked_up_at + OUTAGE_SECONDS else None
         if now < self._circuit_open_until:  # a look-up has just failed: do not wait for another look-up
-            if cached is not None and may_be_used:
-                return cached.key
+            if stale_key:
+                return stale_key
             raise Unavailable("the database is not responding")
         try:
             key = self._find(key_id)
         except ServiceError as exc:
             self._circuit_open_until = time.monotonic() + PAUSE_SECONDS
-            if cached is not None and may_be_used:
+            if stale_key:
                 log.warning("api_key_believed", key=key_id, **fault_fields(exc))
-                return cached.key
+                return stale_key
             raise
         self._remember(key_id, _CachedKey(key, now))
         return key
@@ -174,12 +167,11 @@ class ApiKeyAuthenticator:
             entries[key_id] = entry
 
 
-class OidcAuthenticator:
+class OidcAuthenticator(Authenticator):
     """`AUTH_MODE=oidc`: a JWT that the issuer made for this server. Claims of the token give the namespace and the
     scopes."""
 
     credential = "a token of its issuer as `Authorization: Bearer …`"
-    only_authorization = False
 
     def __init__(self, verifier: TokenVerifier, namespace_claim: str) -> None:
         self._verifier = verifier
@@ -192,17 +184,8 @@ class OidcAuthenticator:
         subject = claims["sub"]
         if not is_usable(subject):
             raise Unauthorized("the token's subject cannot be used: it must be 1 to 200 printable characters")
-        return Principal(
-            id=f"oidc:{subject}",
-            namespace=self._namespace(claims),
-            scopes=scopes_of(_scope_names(claims)),
-            name=subject,
-        )
-
-    def cached_principal(self, authorization: str | None) -> Principal | None:
-        """Return None, because each token must be verified."""
-        bearer(authorization)
-        return None
+        namespace, scopes = self._namespace(claims), scopes_of(_scope_names(claims))
+        return Principal(id=f"oidc:{subject}", namespace=namespace, scopes=scopes, name=subject)
 
     def _namespace(self, claims: Mapping[str, Any]) -> str:
         claim = claims.get(self._claim)
@@ -218,15 +201,13 @@ class OidcAuthenticator:
         return namespace
 
 
-class CloudRunIamAuthenticator:
+class CloudRunIamAuthenticator(Authenticator):
     """`AUTH_MODE=iam`: the e-mail address in an identity token, which Cloud Run has checked, is the namespace.
 
     Cloud Run removes the signature after the check, so the signature cannot be verified here. This mode is safe only if
     Cloud Run rejects unauthenticated requests, as Terraform configures it.
     """
 
-    # Reject X-Serverless-Authorization, because Cloud Run would check only this header and pass Authorization on
-    # without a check.
     credential = "a Google identity token of an account that Cloud Run admits, as `Authorization: Bearer …`"
     only_authorization = True
 
@@ -240,11 +221,6 @@ class CloudRunIamAuthenticator:
         if not is_usable(email) or claims.get("email_verified") is not True:
             raise Unauthorized("the identity token names no verified e-mail")
         return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}), name=email)
-
-    def cached_principal(self, authorization: str | None) -> Principal | None:
-        """Return None, because each token must be read."""
-        bearer(authorization)
-        return None
 
 
 def is_usable(name: object) -> TypeGuard[str]:

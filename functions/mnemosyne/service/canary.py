@@ -40,9 +40,8 @@ _READ_MCP = "read the log of mcp: embedder_failed, tool_unavailable or tool_cras
 
 class _FailedStepError(Exception):
     def __init__(self, step: str, cause: str, next_step: str) -> None:
-        super().__init__(cause)
+        super().__init__(f"{step}: {cause}")
         self.step = step
-        self.cause = cause
         self.next_step = next_step
 
 
@@ -55,9 +54,9 @@ def check_canary(services: Services, *, wait: float = WAIT_SECONDS) -> Check:
     try:
         stored_ms = _run_steps(services, wait)
     except _FailedStepError as exc:
-        cause = f"{exc.step}: {exc.cause}"
+        cause = str(exc)
         log.error("canary_failed", step=exc.step, cause=normalize_cause(cause), error=cause, next_step=exc.next_step)
-        return Check("canary", f"{exc.step}: {exc.cause}", exc.next_step)
+        return Check("canary", cause, exc.next_step)
     log.info("canary_passed", stored_ms=stored_ms, duration_ms=milliseconds(started))
     return Check("canary", f"stored within {stored_ms:.0f} ms, found and deleted")
 

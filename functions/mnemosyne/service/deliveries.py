@@ -162,17 +162,14 @@ def _make_dead_letter(push: Push, services: SubscriberServices, cause: str, kind
     dead_letter = push.dead_letter(
         message.retry_reason or message.dead_letter_reason or cause or f"given up after {count} deliveries", kind
     )
-    letter = (
-        dead_letters.give_up(dead_letter, message, memories=services.memories_of(message.namespace))
-        if message.request_ids
-        else None
-    )
+    memories = services.memories_of(message.namespace)
+    letter = dead_letters.give_up(dead_letter, message, memories=memories) if message.request_ids else None
     is_unreported = message.dead_letter_reason or (letter and letter.has_unreported_part)
     if is_unreported:
-        dead_letter = dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
+        dead_letter = dead_letters.store_dead_letter(dead_letter, memories=memories)
     _announce(push, message, dead_letter if is_unreported else None, services)
     if not message.dead_letter_reason and not letter:
-        dead_letters.conclude(message, push.message.letter_id, memories=services.memories_of(message.namespace))
+        dead_letters.conclude(message, push.message.letter_id, memories=memories)
 
 
 def import_object(push: Push, services: ImportServices) -> None:

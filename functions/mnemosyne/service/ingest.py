@@ -2,10 +2,10 @@
 
 import math
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
@@ -13,18 +13,19 @@ from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestStatus, 
 from mnemosyne.domain.message import FORGOTTEN, IngestMessage, as_failed, without_text
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, TextTooLong, Unavailable
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports.embedder import Embedder, Vector
 from mnemosyne.ports.services import Services
 from mnemosyne.service.forgetting import without_old_texts
 from mnemosyne.service.group_commit import GroupCommit, slices
-from mnemosyne.service.rejection import OVER_QUOTA, cause_of, log_over_quota, reject, reject_invalid, within_quota
+from mnemosyne.service.rejection import OVER_QUOTA, log_over_quota, reject, reject_invalid, within_quota
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 log = EventLog(__name__)
+_V = TypeVar("_V")
 
 
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
@@ -65,16 +66,16 @@ class Stored:
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return only the results of the requests with these ids."""
+
+        def only(values: Mapping[UUID, _V]) -> dict[UUID, _V]:
+            return {request_id: value for request_id, value in values.items() if request_id in request_ids}
+
         return Stored(
-            {request_id: status for request_id, status in self.outcomes.items() if request_id in request_ids},
+            only(self.outcomes),
             self.busy.intersection(request_ids),
             [request_id for request_id in self.conflicting if request_id in request_ids],
-            over_quota={
-                request_id: reason for request_id, reason in self.over_quota.items() if request_id in request_ids
-            },
-            postponed={
-                request_id: reason for request_id, reason in self.postponed.items() if request_id in request_ids
-            },
+            over_quota=only(self.over_quota),
+            postponed=only(self.postponed),
             progress=self.progress,
         )
 
@@ -223,8 +224,11 @@ class _Storing:
     def _result_of_error(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
-        failed = as_failed(request, str(error))
-        reject([failed], memories=self.memories, cause=cause_of(error))
+        # The cause is logged, so it must not quote the content.
+        cause = "the embedding model or the database refuses the content"
+        if isinstance(error, TextTooLong):
+            cause = "the content is too long for the embedding model"
+        reject([as_failed(request, str(error))], memories=self.memories, cause=cause)
         return Stored(dict(self.memories.statuses([request.request_id])))
 
     def _store_together(self, requests: Sequence[IngestRequest]) -> Stored:
@@ -232,9 +236,7 @@ class _Storing:
             outcomes = dict(claim.already_final)
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
             expired_requests = [request for request in claim.new if _has_expired(request, now)]
-            new = (
-                [request for request in claim.new if request not in expired_requests] if expired_requests else claim.new
-            )
+            new = [request for request in claim.new if not _has_expired(request, now)]
             fitting, refusals = within_quota(claim.quota, new, now, limit)
             if fitting:
                 outcomes |= claim.store(fitting, self._embed(fitting), self.embedder.model)

@@ -24,11 +24,10 @@ leaves five seconds for the check itself."""
 CACHE_ENTRIES = 10_000
 
 
-class OAuthAuthenticator:
+class OAuthAuthenticator(Authenticator):
     """Authenticates access tokens with a valid grant, and API keys."""
 
     credential = "a token of its issuer, or an API key, as `Authorization: Bearer …`"
-    only_authorization = False
 
     def __init__(self, keys: Authenticator, verifier: TokenVerifier, find: Callable[[UUID], ValidGrant | None]) -> None:
         self._keys = keys

@@ -215,14 +215,11 @@ class _Reading:
 
         The service `ingest` cannot do this, because refused records are not published.
         """
-        reject(self.failures, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
-        if self.services.outcome_topic:
-            outcomes.announce(
-                [request.request_id for request in self.failures],
-                message_id=self.message_id,
-                memories=self.services.memories_of(self.namespace),
-                topic=self.services.outcome_topic,
-            )
+        memories, topic = self.services.memories_of(self.namespace), self.services.outcome_topic
+        reject(self.failures, memories=memories, cause=INVALID_RECORD)
+        if topic:
+            ids = [request.request_id for request in self.failures]
+            outcomes.announce(ids, message_id=self.message_id, memories=memories, topic=topic)
 
     def _publish_batch(self) -> None:
         """Publish the batch. Every RECORD_SECONDS, record the progress. Raises Unavailable after the deadline."""

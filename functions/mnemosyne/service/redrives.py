@@ -77,13 +77,8 @@ class Redrive:
                 f"the dead letter {letter.message_id} cannot be published again: {exc}; publish its data without that "
                 "attribute, then drop the dead letter"
             ) from exc
-        return cls(
-            namespace=namespace,
-            letter=letter,
-            into=target,
-            request_ids=request_ids_in(target, letter),
-            attributes=attributes,
-        )
+        ids = request_ids_in(target, letter)
+        return cls(namespace=namespace, letter=letter, into=target, request_ids=ids, attributes=attributes)
 
     def run(self, *, memories: "MemoryStore", queue: IngestQueue, now: bool = False) -> None:
         """Publish the message of the dead letter again. With `now`, the waiting time after a failed redrive is ignored.

@@ -9,7 +9,6 @@ from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.message import FORGOTTEN, IngestMessage, as_failed, without_text
 from mnemosyne.domain.outcome import FINAL
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import InvalidRequest, TextTooLong
 from mnemosyne.observability import EventLog
 from mnemosyne.service.forgetting import is_before, without_old_texts
 
@@ -73,13 +72,6 @@ def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> Sequen
         and not (message.published and is_before(message.published, status.updated_at))
         and not status.belongs_to(request)
     ]
-
-
-def cause_of(error: InvalidRequest) -> str:
-    """Return the reason why a content was refused, without quoting the content."""
-    if isinstance(error, TextTooLong):
-        return "the content is too long for the embedding model"
-    return "the embedding model or the database refuses the content"
 
 
 def log_over_quota(namespace: str, count: int, reason: str) -> None:
