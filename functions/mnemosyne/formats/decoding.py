@@ -8,12 +8,11 @@ from typing import Any, BinaryIO, cast
 
 from mnemosyne.errors import InvalidRequest
 
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+# The marks of UTF-32 are first, because the mark of UTF-16 in little-endian order is their beginning.
+_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]{4,}")
 _IN_RUNS = 8
@@ -34,8 +33,8 @@ SAMPLE_BYTES = 4_000
 
 def encoding_of(beginning: bytes) -> str:
     """Detect the encoding of a file: UTF-16 or UTF-32 by a byte order mark or zero bytes, else UTF-8."""
-    for mark, encoding in _MARKS:
-        if beginning.startswith(mark):
+    for encoding, marks in _MARKS.items():
+        if beginning.startswith(marks):
             return encoding
     sample = beginning[: SAMPLE_BYTES - SAMPLE_BYTES % 2]
     pairs = len(sample) // 2

@@ -50,12 +50,7 @@ def _read_item(line: bytes, source: str, number: int) -> Item:
         check_depth(fields, of="a line")
     except InvalidRequest as exc:
         return Item(source, None, str(exc), line=number, raw=line.decode(errors="replace").rstrip("\r\n"))
-    if not isinstance(fields, dict):
-        return Item(
-            source,
-            None,
-            f"a memory must be a JSON object, got {excerpt(fields)}",
-            line=number,
-            raw=line.decode(errors="replace").strip(),
-        )
-    return item_of(source, number, fields)
+    if isinstance(fields, dict):
+        return item_of(source, number, fields)
+    problem = f"a memory must be a JSON object, got {excerpt(fields)}"
+    return Item(source, None, problem, line=number, raw=line.decode(errors="replace").strip())

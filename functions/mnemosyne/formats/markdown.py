@@ -33,7 +33,7 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
         if not properties.values and note_fields.is_of_notion(path):
             properties = front_matter.notion_properties(text)
         if _is_exported(properties):
-            return _exported_memory_item(name, properties, body)
+            return item_of(name, 1, {**properties.values, "content": body})
         if not body.strip() and not properties.values:
             return None
         item = _note_item(name, properties, body, modified, path)
@@ -54,12 +54,6 @@ def _is_exported(properties: Properties) -> bool:
     """
     values = properties.values
     return bool(_HASH.fullmatch(str(values.get("content_hash")))) and {"timestamp", "created_at"} <= values.keys()
-
-
-def _exported_memory_item(name: str, properties: Properties, body: str) -> Item:
-    """Build the item of a memory written by `mnemosyne export`."""
-    fields = {name: value for name, value in properties.values.items() if name != "content"}
-    return item_of(name, 1, {**fields, "content": body})
 
 
 def _note_item(name: str, properties: Properties, body: str, modified: datetime | None, path: str) -> Item:

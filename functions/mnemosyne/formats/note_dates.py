@@ -11,16 +11,9 @@ from mnemosyne.domain.parsing import excerpt
 # Properties of a note that may have its date, the preferred one first. Names are compared without case, spaces, hyphens
 # and underscores.
 _HAPPENED = (
-    "timestamp",
-    "date",
-    "datetime",
-    "created",
-    "createdat",
-    "createdtime",
-    "creationdate",
-    "datecreated",
+    "timestamp", "date", "datetime", "created", "createdat", "createdtime", "creationdate", "datecreated",
     "creationtime",
-)
+)  # fmt: skip
 _PUBLICATION = ("published", "publishedat", "publishdate", "publisheddate", "datepublished")
 _CHANGE = (
     "updated", "updatedat", "updatedtime", "lastmod", "lastmodified", "modified", "modifiedat", "dateupdated",
@@ -152,8 +145,9 @@ def time_text(text: str, is_day_first: bool | None = None) -> str | None:
     text = text.removeprefix("[[").removesuffix("]]").strip().strip("\"'")
     text = text.partition("|")[0]
     try:
-        event_time(int(text) if text.isascii() and text.isdigit() else text)
-        return text if not (text.isascii() and text.isdigit()) else event_time(int(text)).isoformat()
+        is_number = text.isascii() and text.isdigit()
+        moment = event_time(int(text) if is_number else text)
+        return moment.isoformat() if is_number else text
     except ValueError:
         pass
     for form in _DATE_FORMS:
@@ -162,8 +156,7 @@ def time_text(text: str, is_day_first: bool | None = None) -> str | None:
     if match := _DAY_OR_MONTH_FIRST.fullmatch(text):
         parts = match.groupdict()
         first, second = int(match["one"]), int(match["other"])
-        is_ambiguous = first <= MONTHS and second <= MONTHS
-        if match["mark"] == "." or first > MONTHS or first == second or (is_ambiguous and is_day_first):
+        if match["mark"] == "." or first > MONTHS or first == second or (second <= MONTHS and is_day_first):
             return _to_iso({**parts, "day": match["one"], "number": match["other"]})
         if second > MONTHS or is_day_first is False:
             return _to_iso({**parts, "day": match["other"], "number": match["one"]})

@@ -17,15 +17,9 @@ from mnemosyne.formats.item import ITEM_BYTES, Item
 
 FORMATS = ("jsonl", "chronicle", "markdown")
 _SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdown": "markdown",
-    ".mkd": "markdown",
-    ".txt": "chronicle",
-    ".text": "chronicle",
-    ".chronicle": "chronicle",
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "markdown"),
+    **dict.fromkeys((".txt", ".text", ".chronicle"), "chronicle"),
 }
 GZIP = ".gz"
 TEXT = (".txt", ".text")

@@ -105,7 +105,11 @@ class Clients:
 
     async def _fetch(self, client_id: str, address: str) -> Client:
         try:
-            client = _client_from_document(await self._documents.fetch(client_id, address), client_id)
+            document = await self._documents.fetch(client_id, address)
+            metadata = parse_json(document, of="the client's metadata document")
+            if not isinstance(metadata, Mapping) or metadata.get("client_id") != client_id:
+                raise InvalidRequest(f"the metadata document {client_id} must have its own URL as client_id")
+            client = _build_client(metadata, client_id)
         except (InvalidRequest, Unavailable) as exc:
             kind: type[MnemosyneError] = InvalidRequest if isinstance(exc, InvalidRequest) else Unavailable
             self._failures[client_id] = kind, str(exc)
@@ -167,13 +171,6 @@ def _id_problem(client_id: str) -> str:
     if not complete:
         return "must name a host and a path, no user, and no port but 443"
     return "must have no . or .. in its path" if {".", ".."} & set(parts.path.split("/")) else ""
-
-
-def _client_from_document(document: bytes, client_id: str) -> Client:
-    metadata = parse_json(document, of="the client's metadata document")
-    if not isinstance(metadata, Mapping) or metadata.get("client_id") != client_id:
-        raise InvalidRequest(f"the metadata document {client_id} must have its own URL as client_id")
-    return _build_client(metadata, client_id)
 
 
 def _build_client(metadata: Any, client_id: str) -> Client:

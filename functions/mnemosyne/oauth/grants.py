@@ -120,14 +120,11 @@ class ResourceIndicator:
 
     def __call__(self, grant: Any) -> None:
         """Register the hooks of this Authlib extension."""
-        grant.register_hook("after_validate_authorization_request_payload", self._check_authorization)
-        grant.register_hook("after_validate_token_request", self._check_token)
-
-    def _check_authorization(self, grant: Any, result: Any) -> None:
-        self.of(grant.request)
-
-    def _check_token(self, grant: Any, result: Any) -> None:
-        self.match(grant.request, grant.request.authorization_code.record.grant)
+        grant.register_hook("after_validate_authorization_request_payload", lambda grant, _: self.of(grant.request))
+        grant.register_hook(
+            "after_validate_token_request",
+            lambda grant, _: self.match(grant.request, grant.request.authorization_code.record.grant),
+        )
 
     def of(self, request: Any) -> str:
         """Return the resource of a request to /authorize, spelled as in the settings. Raises InvalidTarget."""

@@ -3,8 +3,6 @@
 import anyio
 from starlette.types import Message, Receive
 
-from mnemosyne.errors import InvalidRequest
-
 BODY_BYTES = 4 * 1024 * 1024
 BODY_SECONDS = 30
 """Maximum number of seconds in which a body must arrive. Slow clients therefore do not occupy a concurrent request for
@@ -53,11 +51,3 @@ def replay(body: bytes, receive_next: Receive) -> Receive:
         return messages.pop() if messages else await receive_next()
 
     return receive
-
-
-def content_length(value: str) -> int:
-    """Parse a Content-Length header; 0 if it is not a number. Raises InvalidRequest above BODY_BYTES."""
-    length = int(value[:20]) if value.isascii() and value.isdigit() else 0
-    if length > BODY_BYTES:
-        raise InvalidRequest(f"a request must be at most {BODY_BYTES:,} bytes, got {length:,}")
-    return length

@@ -14,15 +14,9 @@ from mnemosyne.http.mcp.request_headers import origins_pattern
 METHODS = ("POST", "GET", "DELETE")
 """Methods that MCP clients send. GET and DELETE get 405, which a page can read only if the preflight allows them."""
 REQUEST_HEADERS = (
-    "authorization",
-    "content-type",
-    "mcp-protocol-version",
-    "mcp-method",
-    "mcp-name",
-    "mcp-session-id",
-    "last-event-id",
-    "traceparent",
-)
+    "authorization", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id",
+    "last-event-id", "traceparent",
+)  # fmt: skip
 """Headers that MCP clients send, including older SDKs."""
 RESPONSE_HEADERS = ("WWW-Authenticate", "Retry-After")
 """Response headers that a page must read to log in and to retry."""

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,7 +26,7 @@ from mnemosyne.http.common.body import BODY_BYTES, BODY_SECONDS
 from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.mcp import request_headers
 from mnemosyne.http.mcp.access import Access, needs_database
-from mnemosyne.http.mcp.batch import Batches
+from mnemosyne.http.mcp.batch import answer_batch
 from mnemosyne.http.mcp.exchange import DEFAULT_REVISION, Exchanges
 from mnemosyne.http.mcp.reply import Reply
 from mnemosyne.http.mcp.streams import STREAMS
@@ -61,8 +63,7 @@ class McpMiddleware:
         self._access = access
         self._database = database
         self._streams = streams
-        self._origins = request_headers.Origins(origins)
-        self._batches = Batches(transport)
+        self._allowed_origins = re.compile(request_headers.origins_pattern(origins))
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,12 +74,13 @@ class McpMiddleware:
         headers = request_headers.normalize(list(scope["headers"]))
         own_scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
-            response = request_headers.reject_ambiguous(headers) or self._origins.reject_foreign(headers)
+            response = request_headers.reject_ambiguous(headers)
+            response = response or request_headers.reject_foreign_origin(headers, self._allowed_origins)
             principal = None if response else await self._access.authenticate(own_scope, headers)
             if isinstance(principal, Principal):
                 response = request_headers.reject_unserved_host(headers, self._access.serves)
             if isinstance(principal, Principal) and response is None:
-                request = _ReceivedRequest(scope["headers"], receive)
+                request = _ReceivedRequest(receive, scope["headers"], len(scope["headers"]))
                 await self._serve(principal, own_scope, headers, request, Reply(send))
                 return
             await bodies.drain(receive)
@@ -122,7 +124,7 @@ class McpMiddleware:
             return error_response(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
             return error_response(413, f"a request must be at most {BODY_BYTES:,} bytes")
-        if request.with_trailers:
+        if len(request.headers) != request.headers_before:
             return error_response(400, "trailers are not supported: send every header before the body")
         cost = rate_limit.REQUEST + len(body) // rate_limit.BYTES_IN
         if (rejection := self._access.spend(principal, cost - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
@@ -149,7 +151,7 @@ class McpMiddleware:
                 revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
                 # The answer to a batch is JSON, whatever the client accepts.
                 with_json = {**scope, "headers": request_headers.with_json(headers)}
-                return await self._batches.answer(with_json, revision, payload, request.receive, reply.add)
+                return await answer_batch(self._transport, with_json, revision, payload, request.receive, reply)
             return await self._pass_on(scope, headers, payload, request.receive, reply)
 
     async def _pass_on(
@@ -184,21 +186,13 @@ class McpMiddleware:
         return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)
 
 
+@dataclass(frozen=True)
 class _ReceivedRequest:
-    """A received request that detects trailers (headers after the body).
-
-    The HTTP server's parser appends trailers to the list of headers, so that the list becomes longer.
-    """
-
-    def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:
-        self._headers = headers
-        self._before = len(headers)
-        self.receive = receive
-
-    @property
-    def with_trailers(self) -> bool:
-        """Whether the client sent headers after the body."""
-        return len(self._headers) != self._before
+    receive: Receive
+    headers: list[tuple[bytes, bytes]]
+    headers_before: int
+    """Number of headers before the body. The HTTP server's parser appends trailers, the headers after the body, to
+    `headers`, so that this list becomes longer."""
 
 
 def _parse(body: bytes) -> tuple[Any, str | None]:

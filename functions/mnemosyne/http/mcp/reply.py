@@ -38,10 +38,6 @@ class Reply:
         self._send = send
         self.bytes = 0
 
-    def add(self, size: int) -> None:
-        """Count `size` bytes of a response that was not sent, because the client has disconnected."""
-        self.bytes += size
-
     async def send(self, response: ASGIApp, scope: Scope, receive: Receive) -> None:
         """Count, compress and send a response. `response` may also be an app, whose response is then sent."""
         if isinstance(response, Response) and len(response.body) < COMPRESSED_BYTES:

@@ -8,20 +8,13 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.errors import error_response
 
 HEADER_BYTES = 32 * 1024
 SINGLETON_HEADERS = (
-    b"host",
-    b"origin",
-    b"content-type",
-    b"content-length",
-    b"mcp-protocol-version",
-    b"mcp-method",
-    b"mcp-name",
-)
+    b"host", b"origin", b"content-type", b"content-length", b"mcp-protocol-version", b"mcp-method", b"mcp-name",
+)  # fmt: skip
 """Headers that a request may have only once. A repeated header is an attempt at request smuggling, or was sent as a
 trailer."""
 JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
@@ -31,25 +24,19 @@ JSON_AND_STREAM = b"application/json, text/event-stream"
 _HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 
 
-class Origins:
-    """The origins whose pages may call the server."""
+def reject_foreign_origin(headers: Headers, allowed_origins: re.Pattern[str]) -> Response | None:
+    """Return 403 if the Origin is neither the server's own nor allowed by the operator, else None.
 
-    def __init__(self, origins: Sequence[str]) -> None:
-        self._allowed_origins = re.compile(origins_pattern(origins))
-
-    def reject_foreign(self, headers: Headers) -> Response | None:
-        """Return 403 if the Origin is neither the server's own nor allowed by the operator, else None.
-
-        The server's own origin has the host and port of the validated Host header.
-        """
-        origin, host = headers.get("origin"), headers.get("host", "").lower()
-        if origin is None or origin in (f"https://{host}", f"http://{host}") or self._allowed_origins.fullmatch(origin):
-            return None
-        return error_response(
-            403,
-            "Origin must be the server's own or one of its allowed origins, which its operator lists in "
-            f"MNEMOSYNE_ALLOWED_ORIGINS, got {origin[:100]!r}",
-        )
+    The server's own origin has the host and port of the validated Host header.
+    """
+    origin, host = headers.get("origin"), headers.get("host", "").lower()
+    if origin is None or origin in (f"https://{host}", f"http://{host}") or allowed_origins.fullmatch(origin):
+        return None
+    return error_response(
+        403,
+        "Origin must be the server's own or one of its allowed origins, which its operator lists in "
+        f"MNEMOSYNE_ALLOWED_ORIGINS, got {origin[:100]!r}",
+    )
 
 
 def origins_pattern(origins: Sequence[str]) -> str:
@@ -148,8 +135,7 @@ def reject_unsupported(scope: Scope, headers: Headers) -> Response | None:
         message = f"Content-Encoding must be left out: send the body uncompressed, got {coding[:100]!r}"
         # In a 415 response, Accept-Encoding names the encodings that a body may have: RFC 9110, section 12.5.3.
         return error_response(415, message, headers={"Accept-Encoding": "identity"})
-    try:
-        bodies.content_length(headers.get("content-length", ""))
-    except InvalidRequest as exc:
-        return error_response(413, str(exc))
+    length = headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and (size := int(length[:20])) > bodies.BODY_BYTES:
+        return error_response(413, f"a request must be at most {bodies.BODY_BYTES:,} bytes, got {size:,}")
     return None
