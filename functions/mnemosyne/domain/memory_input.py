@@ -31,8 +31,8 @@ from mnemosyne.domain.parsing import (
     Text,
     Title,
     excerpt,
+    json_of_text,
     parse,
-    read_json,
 )
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, version_id
@@ -106,22 +106,15 @@ def _split_tags(value: object) -> object:
     if not isinstance(value, str):
         return value
     if value.lstrip().startswith("["):
-        items = _parse_json(value)
+        items = json_of_text(value)
         return value if items is None else items
     return [tag.strip() for tag in value.split(",") if tag.strip()]
 
 
 def object_of_text(value: object) -> object:
     """Parse metadata that is given as text, because data warehouses export a JSON column as text."""
-    parsed = _parse_json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    parsed = json_of_text(value) if isinstance(value, str) else value
     return parsed if isinstance(parsed, dict) else value
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return read_json(text, of="")
-    except InvalidRequest:
-        return None
 
 
 def _lower(value: object) -> object:

@@ -217,6 +217,19 @@ def read_json(data: bytes | str, *, of: str) -> Any:
         raise InvalidRequest(f"{of} must be JSON: {exc}") from exc
 
 
+def is_like_json(text: str) -> bool:
+    """Whether a text begins like a JSON array or object."""
+    return text.lstrip().startswith(("[", "{"))
+
+
+def json_of_text(text: str) -> Any:
+    """Parse a text that is a JSON array or object. The result is None for all other texts."""
+    try:
+        return read_json(text, of="") if is_like_json(text) else None
+    except InvalidRequest:
+        return None
+
+
 def parse_integer(digits: str) -> int | float:
     """Convert digits to an integer; return infinity if there are more digits than `int` accepts."""
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
@@ -249,7 +262,7 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
 
 def _json_problem(value: object) -> str:
     """If the value is a text that looks like JSON but is not JSON, return the reason."""
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+    if isinstance(value, str) and is_like_json(value):
         try:
             read_json(value, of="text in brackets")
         except InvalidRequest as exc:

@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mnemosyne.domain.parsing import read_json
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.domain.parsing import is_like_json, json_of_text
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
@@ -70,7 +69,7 @@ def _parse_text(text: str, kind: str, schema: Mapping[str, Any], name: str) -> A
         return _BOOLEAN.get(text.strip().lower(), text)
     if kind in ("array", "object"):
         items = schema.get("items", {})
-        value = _parse_json(text)
+        value = json_of_text(text)
         if isinstance(value, list if kind == "array" else dict) or (
             isinstance(value, dict) and items.get("type") == "object"
         ):
@@ -87,7 +86,7 @@ def _parse_text(text: str, kind: str, schema: Mapping[str, Any], name: str) -> A
 
 def _split_at_commas(text: str) -> list[str] | str:
     """Split a text at commas. Text that looks like JSON, such as `['a', 'b']`, is returned unchanged."""
-    if _is_like_json(text) and not _WRITTEN_ID.fullmatch(text.strip()):
+    if is_like_json(text) and not _WRITTEN_ID.fullmatch(text.strip()):
         return text
     return [item.strip() for item in text.split(",") if item.strip()]
 
@@ -98,7 +97,7 @@ def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str]
     Return None if the schema does not describe a memory, or if the text is empty or looks like JSON.
     """
     wants_memory = "content" in schema.get("required", ())
-    return {"content": text} if wants_memory and not _is_like_json(text) and text.strip() else None
+    return {"content": text} if wants_memory and not is_like_json(text) and text.strip() else None
 
 
 def _fenced_memories(text: str, schema: Mapping[str, Any]) -> list[Any] | None:
@@ -108,19 +107,6 @@ def _fenced_memories(text: str, schema: Mapping[str, Any]) -> list[Any] | None:
     """
     opening, line_break, rest = text.strip().partition("\n")
     is_fenced = opening.rstrip() in (_FENCE, f"{_FENCE}json") and bool(line_break) and rest.endswith(_FENCE)
-    value = _parse_json(rest.removesuffix(_FENCE)) if is_fenced and "content" in schema.get("required", ()) else None
+    value = json_of_text(rest.removesuffix(_FENCE)) if is_fenced and "content" in schema.get("required", ()) else None
     memories = value if isinstance(value, list) else [value]
     return memories if all(isinstance(memory, dict) and "content" in memory for memory in memories) else None
-
-
-def _is_like_json(text: str) -> bool:
-    return text.lstrip().startswith(("[", "{"))
-
-
-def _parse_json(text: str) -> Any:
-    if not _is_like_json(text):
-        return None
-    try:
-        return read_json(text, of="")
-    except InvalidRequest:
-        return None

@@ -202,7 +202,9 @@ def _cut_to_json_length(text: str, length: int) -> str:
 
 def _with_separator(memory: SearchHit, content: str) -> str:
     confidence = f" [{memory.confidence}]" if memory.confidence else ""
-    return f"--- [{memory.id}] [{memory.timestamp.date()}]{confidence} ---\n{_escape_separators(content)}\n"
+    # Put a backslash before each line of the content that looks like the line above a hit (`--- [<id>] …`).
+    escaped = _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)
+    return f"--- [{memory.id}] [{memory.timestamp.date()}]{confidence} ---\n{escaped}\n"
 
 
 def _with_title(memory: SearchHit, passage: str) -> str:
@@ -218,8 +220,3 @@ def _with_title(memory: SearchHit, passage: str) -> str:
 
 def _content_and_snippet(memory: SearchHit) -> str:
     return f"{memory.content}\n… {memory.snippet} …" if memory.snippet else memory.content
-
-
-def _escape_separators(content: str) -> str:
-    """Put a backslash before each line of the content that looks like the line above a hit (`--- [<id>] …`)."""
-    return _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)

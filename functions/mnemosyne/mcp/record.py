@@ -5,13 +5,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from itertools import accumulate
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, create_model
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, create_model
 
 from mnemosyne.domain.confidence import Confidence
-from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.mcp.tool import Result
 
 DECIMALS = 6
@@ -75,12 +74,11 @@ class MemoryLine(Result):
 
     id: UUID
     timestamp: datetime
-    title: str
-
-    @classmethod
-    def of(cls, summary: MemorySummary) -> Self:
-        """Build the line from the summary of a memory."""
-        return cls(id=summary.id, timestamp=summary.timestamp, title=brief(summary.label, ())[0])
+    title: Annotated[
+        str,
+        Field(validation_alias=AliasChoices("label", "title")),  # MemorySummary has a label
+        AfterValidator(lambda title: brief(title, ())[0]),
+    ]
 
 
 class MemoryResult(Result):

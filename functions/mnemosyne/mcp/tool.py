@@ -150,8 +150,10 @@ class Tool(ToolOptions, Generic[ArgumentsT]):
     @cached_property
     def schema(self) -> dict[str, Any]:
         """JSON Schema of all arguments, including unlisted ones."""
-        schema: dict[str, Any] = _tidy(self.arguments.model_json_schema())
-        return schema
+        schema = self.arguments.model_json_schema()
+        definitions = schema.pop("$defs", {})
+        tidy_schema: dict[str, Any] = _tidy_node(schema, definitions)
+        return tidy_schema
 
     @cached_property
     def listing(self) -> mcp_types.Tool:
@@ -213,21 +215,6 @@ def _drop_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
     return members
 
 
-def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Inline `$defs` in a schema, and remove what agents do not need.
-
-    Agents do not need the generated titles, the docstrings of models, and the default value null.
-    `additionalProperties` is left out, because google-genai's converter fails on booleans. Unknown arguments are
-    rejected nevertheless.
-
-    The type null of optional arguments is left out, too, although `mcp.coerce` accepts null for them. AutoGen, Semantic
-    Kernel and DSPy fail on a list of types, and Gemini's models on `anyOf` with a description.
-    """
-    definitions = schema.get("$defs", {})
-    result: dict[str, Any] = _tidy_node({k: v for k, v in schema.items() if k != "$defs"}, definitions)
-    return result
-
-
 def _drop_descriptions(schema: Any) -> Any:
     """Drop the descriptions in the schema of a list's items, because the description of the list is enough."""
     if isinstance(schema, list):
@@ -242,6 +229,15 @@ def _drop_descriptions(schema: Any) -> Any:
 
 
 def _tidy_node(node: Any, definitions: Mapping[str, Any]) -> Any:
+    """Inline the definitions in a schema, and remove what agents do not need.
+
+    Agents do not need the generated titles, the docstrings of models, and the default value null.
+    `additionalProperties` is left out, because google-genai's converter fails on booleans. Unknown arguments are
+    rejected nevertheless.
+
+    The type null of optional arguments is left out, too, although `mcp.coerce` accepts null for them. AutoGen, Semantic
+    Kernel and DSPy fail on a list of types, and Gemini's models on `anyOf` with a description.
+    """
     if isinstance(node, list):
         return [_tidy_node(item, definitions) for item in node]
     if not isinstance(node, dict):

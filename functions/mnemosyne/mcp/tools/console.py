@@ -14,7 +14,7 @@ from mnemosyne.domain.memory import CONTENT_LIMIT, content_hash
 from mnemosyne.domain.parsing import Input, Session, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.search import SearchQuery
-from mnemosyne.mcp.record import MemoryLine, brief
+from mnemosyne.mcp.record import MemoryLine
 from mnemosyne.mcp.tool import Reply, Result, Tool, tool
 from mnemosyne.mcp.tools.audit import list_audit
 from mnemosyne.mcp.tools.console_queries import memory_facets, memory_history, memory_timeline
@@ -63,12 +63,8 @@ def similar_memories(arguments: SimilarArguments, principal: Principal, services
     hits = search.search(
         query, memories=services.memories_of(principal.namespace), embedder=services.embedder, reranker=None
     ).hits
-    similar = [
-        SimilarMemory(id=hit.id, timestamp=hit.timestamp, title=brief(hit.title, ())[0], confidence=hit.confidence)
-        for hit in hits
-        if (same is None or hit.id != same.id) and hit.confidence is not Confidence.WEAK
-    ]
-    result = SimilarResult(same=same and MemoryLine.of(same), similar=similar[:SIMILAR_LIMIT])
+    similar = [hit for hit in hits if not (same and hit.id == same.id) and hit.confidence is not Confidence.WEAK]
+    result = SimilarResult.model_validate({"same": same, "similar": similar[:SIMILAR_LIMIT]})
     return Reply(result, has_stored_text=bool(same or similar))
 
 

@@ -73,7 +73,7 @@ class FacetArguments(ListFilterArguments):
 class TagFacet(Result):
     """A tag, the number of memories with this tag, and the time of the latest of these memories."""
 
-    tag: str
+    tag: str = Field(validation_alias="name")
     memories: int
     last_used: datetime
 
@@ -81,7 +81,7 @@ class TagFacet(Result):
 class SessionFacet(Result):
     """A session, the number of memories in this session, and the time of the latest of these memories."""
 
-    session: str
+    session: str = Field(validation_alias="name")
     memories: int
     last_used: datetime
 
@@ -113,13 +113,8 @@ def memory_facets(arguments: FacetArguments, principal: Principal, services: Ser
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
     facets = services.memories_of(principal.namespace).facets(filters, arguments.limit, prefix=arguments.prefix)
-    tags = [TagFacet(**vars(facet), tag=facet.name) for facet in facets.tags]
-    sessions = [SessionFacet(**vars(facet), session=facet.name) for facet in facets.sessions]
-    result = FacetsResult(
-        **vars(facets) | {"tags": tags, "sessions": sessions},
-        window=Window.of(span, arguments.timezone) if span else None,
-    )
-    return Reply(result, has_stored_text=bool(tags or sessions))
+    result = FacetsResult(**vars(facets), window=Window.of(span, arguments.timezone) if span else None)
+    return Reply(result, has_stored_text=bool(facets.tags or facets.sessions))
 
 
 class HistoryArguments(Input):
@@ -169,14 +164,10 @@ def memory_history(arguments: HistoryArguments, principal: Principal, services: 
     if history is None:
         raise no_memory(arguments.id)
     neighbours = memories.neighbours(arguments.id)
-    lists = {
-        "supersedes": list(map(MemoryLine.of, history.supersedes)),
-        "superseded_by": list(map(MemoryLine.of, history.superseded_by)),
-        "similar": list(map(MemoryLine.of, neighbours.similar)),
-        "may_replace": list(map(MemoryLine.of, neighbours.may_replace)),
-        "ratings": [
-            RatingResult(**vars(rating), by=rating.rater_name, mine=rating.rated_by == principal.id)
-            for rating in history.ratings
-        ],
-    }
-    return Reply(HistoryResult(id=arguments.id, more=list(history.more), **lists), has_stored_text=any(lists.values()))
+    ratings = [
+        RatingResult(**vars(rating), by=rating.rater_name, mine=rating.rated_by == principal.id)
+        for rating in history.ratings
+    ]
+    similar, may_replace = neighbours.similar, neighbours.may_replace
+    lists = {**vars(history), "similar": similar, "may_replace": may_replace, "ratings": ratings}
+    return Reply(HistoryResult(id=arguments.id, **lists), has_stored_text=any(lists.values()))

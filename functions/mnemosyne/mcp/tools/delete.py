@@ -86,14 +86,13 @@ class Question(Result):
 
 def _build_question(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
     if arguments.ids is not None:
-        return Reply(Question(question=f"Delete {quantity(len(arguments.ids), 'memory', 'memories')} for good?"))
-    if arguments.id is None:
-        return Reply(
-            Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
-        )
-    memory = read_memory(arguments.id, services.memories_of(principal.namespace))
-    title_suffix = f" ({memory.title})" if principal.may(Scope.READ) else ""
-    return Reply(Question(question=f"Delete memory {arguments.id}{title_suffix} for good?"))
+        what = quantity(len(arguments.ids), "memory", "memories")
+    elif arguments.id is None:
+        what = f"all versions of record {arguments.key} of {arguments.source}"
+    else:
+        memory = read_memory(arguments.id, services.memories_of(principal.namespace))
+        what = f"memory {arguments.id}{f' ({memory.title})' if principal.may(Scope.READ) else ''}"
+    return Reply(Question(question=f"Delete {what} for good?"))
 
 
 ASK_BEFORE_DELETING = Tool(
@@ -141,12 +140,9 @@ def _delete_many(ids: Sequence[UUID], principal: Principal, services: Services) 
     deleted = services.memories_of(principal.namespace).delete_many(ids)
     missing = [memory_id for memory_id in ids if memory_id not in deleted.ids]
     superseded = list(deleted.superseded) if principal.may(Scope.READ) else []
-    return Reply(
-        DeletedMemories(
-            deleted=len(deleted.ids), ids=list(deleted.ids), missing=missing, still_superseded=superseded or None
-        ),
-        has_stored_text=False,
-    )
+    ids, count = list(deleted.ids), len(deleted.ids)
+    result = DeletedMemories(deleted=count, ids=ids, missing=missing, still_superseded=superseded or None)
+    return Reply(result, has_stored_text=False)
 
 
 def _delete_record(external_id: ExternalId, principal: Principal, services: Services) -> Reply:

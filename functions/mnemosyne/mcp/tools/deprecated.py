@@ -67,10 +67,6 @@ class ExactMatchRetrieve(Input):
     content: Annotated[Filled, Field(max_length=EXACT_LENGTH)]
 
 
-def _retrieve_memory(old: RetrieveMemory, services: Services) -> SearchArguments:
-    return SearchArguments(query=old.query, limit=old.n_results)
-
-
 def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
     query, expression = old.query, old.time_expr
     zone(old.timezone)
@@ -89,22 +85,8 @@ def _recall_by_timeframe(old: RecallByTimeframe, services: Services) -> SearchAr
     return SearchArguments(after=old.start_date, before=old.end_date, timezone=old.timezone, limit=old.n_results)
 
 
-def _quality_boost(old: RetrieveWithQualityBoost, services: Services) -> SearchArguments:
-    return SearchArguments(
-        query=old.query, mode=SearchMode.HYBRID, quality_boost=old.quality_weight, limit=old.n_results
-    )
-
-
-def _exact_match(old: ExactMatchRetrieve, services: Services) -> SearchArguments:
-    return SearchArguments(query=old.content, mode=SearchMode.EXACT)
-
-
-def _debug_retrieve(old: RetrieveMemory, services: Services) -> SearchArguments:
-    return SearchArguments(query=old.query, limit=old.n_results, include_debug=True)
-
-
 def _deprecated_tool(
-    name: str, arguments: type[Any], translate: Callable[[Any, Services], SearchArguments], instead: str
+    name: str, arguments: type[Any], instead: str, translate: Callable[[Any, Services], SearchArguments]
 ) -> Tool[Any]:
     note = f"{name} is deprecated: call {instead} instead."
 
@@ -127,21 +109,25 @@ def _deprecated_tool(
 
 
 DEPRECATED_TOOLS: tuple[Tool[Any], ...] = (
-    _deprecated_tool("retrieve_memory", RetrieveMemory, _retrieve_memory, "memory_search(query, limit)"),
-    _deprecated_tool("recall_memory", RecallMemory, _recall_memory, "memory_search(query, time_expr, timezone, limit)"),
     _deprecated_tool(
-        "recall_by_timeframe", RecallByTimeframe, _recall_by_timeframe, "memory_search(after, before, timezone, limit)"
+        "retrieve_memory", RetrieveMemory, "memory_search(query, limit)",
+        lambda old, _: SearchArguments(query=old.query, limit=old.n_results),
+    ),
+    _deprecated_tool("recall_memory", RecallMemory, "memory_search(query, time_expr, timezone, limit)", _recall_memory),
+    _deprecated_tool(
+        "recall_by_timeframe", RecallByTimeframe, "memory_search(after, before, timezone, limit)", _recall_by_timeframe
     ),
     _deprecated_tool(
-        "retrieve_with_quality_boost",
-        RetrieveWithQualityBoost,
-        _quality_boost,
+        "retrieve_with_quality_boost", RetrieveWithQualityBoost,
         "memory_search(query, mode='hybrid', quality_boost, limit)",
+        lambda old, _: SearchArguments(query=old.query, quality_boost=old.quality_weight, limit=old.n_results),
     ),
     _deprecated_tool(
-        "exact_match_retrieve", ExactMatchRetrieve, _exact_match, "memory_search(query=content, mode='exact')"
+        "exact_match_retrieve", ExactMatchRetrieve, "memory_search(query=content, mode='exact')",
+        lambda old, _: SearchArguments(query=old.content, mode=SearchMode.EXACT),
     ),
     _deprecated_tool(
-        "debug_retrieve", RetrieveMemory, _debug_retrieve, "memory_search(query, limit, include_debug=true)"
+        "debug_retrieve", RetrieveMemory, "memory_search(query, limit, include_debug=true)",
+        lambda old, _: SearchArguments(query=old.query, limit=old.n_results, include_debug=True),
     ),
-)
+)  # fmt: skip

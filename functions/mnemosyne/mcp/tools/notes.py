@@ -1,13 +1,16 @@
 """Notes about searches and lists."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import MAXIMUM_LIMIT, Hit, SearchQuery, TagMatch
 from mnemosyne.mcp.record import MemoryRecord, SearchHit
 from mnemosyne.mcp.tools.filters import Window
+
+if TYPE_CHECKING:
+    from mnemosyne.mcp.tools.read import ListedMemoryResult
 
 SHOWN_DUPLICATES = 5
 """Maximum number of near-duplicates whose ids are listed for a hit. If there are more, a note has their number."""
@@ -26,12 +29,8 @@ def near_duplicates_note(found_hits: Sequence[Hit]) -> str | None:
     duplicates = [
         f"{_short_list(hit.near_duplicates)} (the same as {hit.id})" for hit in found_hits if hit.near_duplicates
     ]
-    if not duplicates:
-        return None
-    return (
-        "Left out, because only white space or a final full stop differs: "
-        f"{'; '.join(duplicates)}. get_memory reads each; mode exact lists all."
-    )
+    left_out = f"Left out, because only white space or a final full stop differs: {'; '.join(duplicates)}"
+    return f"{left_out}. get_memory reads each; mode exact lists all." if duplicates else None
 
 
 def _short_list(ids: Sequence[UUID]) -> str:
@@ -59,29 +58,15 @@ def more_note(query: SearchQuery) -> str:
     return f"There are more: {higher_limit}page through all with list_memories{current_only} and the same filters."
 
 
-class Version(Protocol):
-    """A memory that another one may have superseded."""
+def successors_note(
+    memories: "Sequence[SearchHit | MemoryRecord | ListedMemoryResult]", others: Sequence[str] = ()
+) -> str | None:
+    """Return a note that names the successors of superseded memories; None without such memories.
 
-    @property
-    def id(self) -> UUID:
-        """Id of the memory."""
-
-    @property
-    def superseded_by(self) -> UUID | None:
-        """Id of the memory that supersedes this one."""
-
-
-def successors_note(memories: Sequence[Version]) -> str | None:
-    """Return a note that names the successors of superseded memories; None without such memories."""
-    return _versions(_successors(memories))
-
-
-def _successors(memories: Sequence[Version]) -> list[str]:
-    return [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
-
-
-def _versions(lines: Sequence[str]) -> str | None:
-    return f"Versions: {'; '.join(lines)}." if lines else None
+    `others` has further sentences about versions, which come first.
+    """
+    successors = [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
+    return f"Versions: {'; '.join([*others, *successors])}." if others or successors else None
 
 
 def state_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
@@ -91,4 +76,4 @@ def state_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
     ]
     expiring = [f"{memory.id} expires at {rfc3339(memory.expires_at)}" for memory in memories if memory.expires_at]
     expiry = f"Expiry: {'; '.join(expiring)}." if expiring else None
-    return " ".join(filter(None, (_versions(versions + _successors(memories)), expiry))) or None
+    return " ".join(filter(None, (successors_note(memories, versions), expiry))) or None

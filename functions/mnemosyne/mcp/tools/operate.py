@@ -89,16 +89,9 @@ def list_requests(arguments: RequestsArguments, principal: Principal, services: 
 
 
 def _request_result(request: ListedRequest) -> RequestResult:
-    external_id = request.external_id
-    words = request.first_words
-    values = {
-        **vars(request),
-        **vars(request.provenance),
-        "source": external_id.source if external_id else None,
-        "key": external_id.key if external_id else None,
-        "first_words": None if words is None else preview("", words, FIRST_WORDS),
-    }
-    return RequestResult(**{name: values[name] for name in RequestResult.model_fields})
+    external_id = vars(request.external_id) if request.external_id else {"source": None, "key": None}
+    words = request.first_words and preview("", request.first_words, FIRST_WORDS)
+    return RequestResult(**vars(request) | vars(request.provenance) | external_id | {"first_words": words})
 
 
 class DeadLettersArguments(Input):

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain import preview, rate_limit
-from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
+from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.parsing import Id, Input, Text
@@ -105,20 +105,11 @@ def get_memory(arguments: GetArguments, principal: Principal, services: Services
         record = record.model_copy(
             update={
                 "title_given": preview.is_given(memory.title, memory.content),
-                "session_memories": around and _session_memories(around),
+                "session_memories": around and SessionMemories.model_validate(around),
                 "hold": hold,
             }
         )
     return Reply(record, text=memory.content, notes=tuple(note for note in notes if note))
-
-
-def _session_memories(around: SessionNeighbours) -> SessionMemories:
-    return SessionMemories(
-        count=around.count,
-        position=around.position,
-        before=list(map(MemoryLine.of, around.before)),
-        after=list(map(MemoryLine.of, around.after)),
-    )
 
 
 class Order(StrEnum):
@@ -199,23 +190,10 @@ def _list_line(memory: ListedMemory) -> ListedMemoryResult:
     title, short_tags = brief(memory.title, memory.tags)
     tags = short_tags if beginning is None else tuple(memory.tags)
     cut = (title, tags) != (memory.title, tuple(memory.tags))
-    line = ListedMemoryResult(
-        id=memory.id,
-        date=memory.timestamp.date().isoformat(),
-        timestamp=memory.timestamp,
-        title=title,
-        tags=tags,
-        superseded_by=memory.superseded_by,
-        truncated=cut or None,
-    )
+    values = {**vars(memory), "title": title, "tags": tags, "truncated": cut or None}
     if beginning is None:
-        return line
-    return line.model_copy(
-        update={
-            "preview": preview.preview(memory.title, beginning),
-            "title_given": preview.is_given(memory.title, beginning),
-            "session": memory.session,
-            "expires_at": memory.expires_at,
-            "pinned": memory.pinned or None,
-        }
-    )
+        values |= {"session": None, "expires_at": None, "pinned": None}
+    else:
+        values["preview"] = preview.preview(memory.title, beginning)
+        values["title_given"] = preview.is_given(memory.title, beginning)
+    return ListedMemoryResult(date=memory.timestamp.date().isoformat(), **values)

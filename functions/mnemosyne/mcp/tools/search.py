@@ -159,15 +159,11 @@ def run_search(query: SearchQuery, principal: Principal, services: Services) -> 
         embedder=services.embedder,
         reranker=services.reranker,
     )
-    warning = _language_warning(query, principal, services)
-    return replace(result, degraded="; ".join(filter(None, (result.degraded, warning)))) if warning else result
-
-
-def _language_warning(query: SearchQuery, principal: Principal, services: Services) -> str | None:
     provider = services.embedding_space.provider
     if known_languages(provider) is None or not query.by_meaning:
-        return None
-    return language_warning(services.memories_of(principal.namespace).languages(query.query), provider)
+        return result
+    warning = language_warning(services.memories_of(principal.namespace).languages(query.query), provider)
+    return replace(result, degraded="; ".join(filter(None, (result.degraded, warning)))) if warning else result
 
 
 def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: datetime) -> SearchQuery:
@@ -223,16 +219,13 @@ def _debug(
     query: SearchQuery, result: SearchResult, window: Window | None, timezone: str, started: float, services: Services
 ) -> Debug:
     return Debug(
-        embed_ms=result.embed_ms,
-        database_ms=result.database_ms,
-        rerank_ms=result.rerank_ms,
+        **vars(result),
         total_ms=milliseconds(started),
         window=window,
         preferred=[Window.of(window, timezone) for window in query.preferred],
         tags=list(query.filters.tags),
         tag_match=query.filters.tag_match,
         quality_weight=query.quality_weight,
-        strategy=result.strategy,
         candidates_considered=result.considered,
         returned=len(result.hits),
         why={hit.id: hit.why for hit in result.hits if hit.why},

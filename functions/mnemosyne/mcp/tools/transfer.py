@@ -100,16 +100,13 @@ class ExportedPage(Result):
     window: Window | None = None
 
 
-def _units_of_page(arguments: Mapping[str, Any]) -> float:
-    markdown = MARKDOWN_PAGE if arguments.get("format") == "markdown" else 0.0
-    return markdown + rate_limit.cost_of_list(arguments)
-
-
 @tool(
     title="Export",
     description="Memories as lines of JSON or as Markdown files, page by page, as `mnemosyne export` writes them.",
     result=ExportedPage,
-    units=_units_of_page,
+    units=lambda arguments: (
+        rate_limit.cost_of_list(arguments) + (MARKDOWN_PAGE if arguments.get("format") == "markdown" else 0.0)
+    ),
     read_only=True,
 )
 def export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
