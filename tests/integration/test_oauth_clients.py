@@ -88,9 +88,10 @@ def test_a_null_field_of_a_registration_is_treated_as_absent(server: AuthServer,
     _stays_in(server, answer.json()["client_id"], "http://127.0.0.1:3333/callback", "read write")
 
 
-def test_the_case_of_the_host_is_ignored(server: AuthServer) -> None:
+@pytest.mark.parametrize("port", ["", ":443"])
+def test_the_case_and_the_default_port_of_the_host_are_ignored(server: AuthServer, port: str) -> None:
     """A host name has no case (RFC 9110, section 4.2.3), and programs send it as their user has typed it."""
-    host = ISSUER.removeprefix("https://").title()
+    host = ISSUER.removeprefix("https://").title() + port
     assert server.browser().get("/jwks.json", headers={"Host": host}).status_code == 200
 
 

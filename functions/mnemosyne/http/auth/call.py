@@ -29,6 +29,7 @@ from mnemosyne.errors import (
 from mnemosyne.http.auth import pages
 from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common import body as bodies
+from mnemosyne.http.common.hosts import host_of, without_https_port
 from mnemosyne.http.common.rate_limit import NetworkBudgets, client_address
 from mnemosyne.observability import EventLog, bug, fault_fields, trace
 
@@ -182,8 +183,7 @@ class Gateway:
         return await anyio.to_thread.run_sync(work, limiter=limiters[call.limit.asks_provider])
 
     async def _read(self, request: Request, limit: EndpointLimit) -> Call:
-        host = request.headers.get("host", "")
-        if host.lower() != self.issuer.partition("://")[2].partition("/")[0].lower():
+        if host_of(request.headers) != without_https_port(self.issuer.partition("://")[2].partition("/")[0]):
             raise InvalidRequest(f"Host must be the host of {self.issuer}")
         try:
             with anyio.fail_after(bodies.BODY_SECONDS):

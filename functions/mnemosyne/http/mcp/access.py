@@ -23,6 +23,7 @@ from mnemosyne.domain.audit import logged_caller
 from mnemosyne.domain.principal import LOCAL, Principal, Scope, hash_secret
 from mnemosyne.errors import EndedToken, OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.common.errors import error_response
+from mnemosyne.http.common.hosts import origin_of, without_https_port
 from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets, client_address
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 from mnemosyne.mcp.tool import Tool
@@ -161,7 +162,7 @@ class Access:
             return await self.no_log_in(request)
         return JSONResponse(
             {
-                "resource": f"{_origin(request.scope, request.headers)}/mcp",
+                "resource": f"{origin_of(request.scope, request.headers)}/mcp",
                 "authorization_servers": [self.issuer],
                 "scopes_supported": [Scope.READ, Scope.WRITE],
                 "bearer_methods_supported": ["header"],
@@ -215,7 +216,7 @@ class Access:
 
     def origin(self, scope: AsgiScope, headers: Headers) -> str:
         """Return the origin that the request was sent to; empty if this server does not serve the host."""
-        return _origin(scope, headers) if self.serves(headers.get("host", "")) else ""
+        return origin_of(scope, headers) if self.serves(headers.get("host", "")) else ""
 
     def _challenge(self, scope: AsgiScope, headers: Headers, scopes: str = CHALLENGE_SCOPES) -> str:
         challenge = f'Bearer scope="{scopes}"'
@@ -227,8 +228,10 @@ class Access:
         """Whether the server serves this Host header; `*` allows any."""
         host = host.lower()
         name, _, port = host.rpartition(":")
-        any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
-        return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts
+        patterns = {host, without_https_port(host), "*"}
+        if port.isascii() and port.isdigit():
+            patterns.add(f"{name}:*")
+        return not patterns.isdisjoint(self._allowed_hosts)
 
 
 def _reject_guess(headers: Headers, address: str, seconds: int) -> Response:
@@ -292,9 +295,3 @@ def _is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:  # the address is the path of a Unix socket, or a name in a test
         return True
-
-
-def _origin(scope: AsgiScope, headers: Mapping[str, str]) -> str:
-    """Return the origin that the client called. A proxy ends TLS and sends the scheme in X-Forwarded-Proto."""
-    proto = headers.get("x-forwarded-proto", "").split(",")[0].strip()
-    return f"{proto if proto in ('http', 'https') else scope.get('scheme', 'http')}://{headers.get('host', '')}"

@@ -10,6 +10,7 @@ from starlette.types import Scope
 
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.errors import error_response
+from mnemosyne.http.common.hosts import host_of
 
 HEADER_BYTES = 32 * 1024
 SINGLETON_HEADERS = (
@@ -29,7 +30,7 @@ def reject_foreign_origin(headers: Headers, allowed_origins: re.Pattern[str]) ->
 
     The server's own origin has the host and port of the validated Host header.
     """
-    origin, host = headers.get("origin"), headers.get("host", "").lower()
+    origin, host = headers.get("origin"), host_of(headers)
     if origin is None or origin in (f"https://{host}", f"http://{host}") or allowed_origins.fullmatch(origin):
         return None
     return error_response(

@@ -105,6 +105,17 @@ def test_the_oauth_metadata_names_the_resource_and_the_issuer(opened: Callable[.
     assert metadata["authorization_servers"] == ["https://issuer.example"]
 
 
+@pytest.mark.parametrize("host", ["testserver:443", "TestServer", "TESTSERVER:443"])
+def test_the_resource_of_the_oauth_metadata_has_the_usual_spelling_of_the_host(
+    opened: Callable[..., TestClient], host: str
+) -> None:
+    """Clients compare the resource with their own URL, from which they have removed the default port."""
+    client, headers = opened(), {"Host": host, "X-Forwarded-Proto": "https"}
+    path = "/.well-known/oauth-protected-resource/mcp"
+    assert client.get(path, headers=headers).json()["resource"] == "https://testserver/mcp"
+    assert f'"https://testserver{path}"' in post(client, LIST, **headers).headers["www-authenticate"]
+
+
 def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Callable[..., TestClient]) -> None:
     client = opened()
     response = client.get("/.well-known/oauth-protected-resource", headers={"Host": "evil.example"})

@@ -196,6 +196,18 @@ def test_the_case_of_the_host_is_ignored(client: TestClient) -> None:
     assert post(client, LIST, Host="TESTSERVER", Origin="http://testserver").status_code == 200
 
 
+@pytest.mark.parametrize("origin", [None, "https://testserver"])
+def test_the_default_port_of_https_in_the_host_is_ignored(client: TestClient, origin: str | None) -> None:
+    """Go's HTTP client sends it if its URL has the port, and nginx with `$host:$server_port`."""
+    headers = {"Host": "testserver:443"} | ({"Origin": origin} if origin else {})
+    assert post(client, LIST, **headers).status_code == 200
+
+
+@pytest.mark.parametrize("port", ["80", "8443", "4430"])
+def test_another_port_in_the_host_is_refused(client: TestClient, port: str) -> None:
+    assert post(client, LIST, Host=f"testserver:{port}").status_code == 421
+
+
 REFUSED: list[tuple[str, dict[str, str], int, str]] = [
     ("/mcp", {"Host": "evil.example"}, 421, "MNEMOSYNE_ALLOWED_HOSTS, got 'evil.example'"),
     ("/mcp", {"Host": "testserver.evil.example:80"}, 421, "MNEMOSYNE_ALLOWED_HOSTS"),
