@@ -1,11 +1,22 @@
 """Redirect URIs of clients: unsupported ones are left out, and do not keep the client from the supported ones."""
 
+import html
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.oauth_server import REDIRECT, AuthServer, Visit, authorization_path, exchange
+from tests.oauth_server import (
+    ISSUER,
+    REDIRECT,
+    AuthServer,
+    Visit,
+    authorization_path,
+    exchange,
+    logged_in,
+    redirect_parameters,
+)
 
 DOCUMENT = "https://client.example/oauth/metadata.json"
 WEB = "https://client.example/callback"
@@ -72,3 +83,43 @@ def test_a_client_whose_redirect_uris_are_all_unsupported_is_refused_with_the_fi
     answer = server.browser().post("/register", json={"redirect_uris": ["myapp://x", "http://client.example/x"]})
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
     assert "'myapp://x' must be https, http on loopback, or have a scheme" in answer.json()["error_description"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "separator"),
+    [
+        ("com.example.app:/callback", "?"),
+        ("com.example.app:///callback", "?"),
+        ("com.Example.App:/callback", "?"),
+        ("http://127.0.0.1:3333", "?"),
+        ("https://client.example/callback?", ""),
+        ("https://client.example/callback?native", "&"),
+        ("https://client.example/callback?a=b%20c&d=%ff", "&"),
+        ("https://client.example/callback?a=1;b=2&", ""),
+    ],
+)
+def test_the_parameters_are_appended_to_the_unchanged_redirect_uri(
+    server: AuthServer, uri: str, separator: str
+) -> None:
+    """RFC 6749, section 3.1.2: the query of the redirect URI is retained."""
+    client = server.register(uri)
+    page = server.browser().get(authorization_path(client, redirect_uri=uri, response_type="token"))
+    assert f'href="{html.escape(uri + separator)}error=' in page.text
+    for button, parameter in (("allow", "code"), ("deny", "error"), ("allow", "code")):
+        visit = logged_in(server, client, redirect_uri=uri)
+        for answer in (visit.answer(button), visit.answer(button)):
+            assert answer.headers["Location"].startswith(f"{uri}{separator}{parameter}=")
+            assert answer.headers["Location"].endswith("&state=of-the-client&iss=https%3A%2F%2Fauth.example")
+
+
+def test_a_client_learns_the_issuer_if_its_resource_was_removed_during_the_log_in(server: AuthServer) -> None:
+    """The redirect URI has a parameter that looks like a code. The consent is not stored."""
+    uri = "https://client.example/callback?promocode=1"
+    client = server.register(uri)
+    visit = logged_in(server, client, redirect_uri=uri)
+    issuer = server.flow.issuer
+    server.flow.issuer = replace(issuer, resources=("https://other.example/mcp",))
+    redirect = redirect_parameters(visit.answer())
+    assert (redirect["error"], redirect["state"], redirect["iss"]) == ("invalid_target", "of-the-client", ISSUER)
+    server.flow.issuer = issuer
+    assert logged_in(server, client, redirect_uri=uri).look().status_code == 200, "asked for consent again"

@@ -1,7 +1,8 @@
 """Redirect URIs: the addresses of clients to which the authorization server sends authorization codes."""
 
 import re
-from urllib.parse import SplitResult, urlsplit
+from collections.abc import Iterable
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 URI_LENGTH = 2_000
 """Maximum characters of a URI."""
@@ -41,6 +42,16 @@ def redirect_host(uri: str) -> str:
     """
     parts = urlsplit(uri)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+
+
+def add_parameters(uri: str, parameters: Iterable[tuple[str, str]]) -> str:
+    """Append parameters to the query of a URI, and leave the rest of the URI unchanged.
+
+    Clients compare the redirect URI with their own spelling of it. If its query and scheme were parsed and written
+    again, `?native` would become `?native=`, and `com.example.app:///callback` would lose two slashes.
+    """
+    separator = "?" if "?" not in uri else "" if uri.endswith(("?", "&")) else "&"
+    return f"{uri}{separator}{urlencode([*parameters])}"
 
 
 def is_on_device(uri: str) -> bool:

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from authlib.common.urls import add_params_to_uri
 from authlib.oauth2.rfc6749 import InvalidClientError, InvalidRequestError, OAuth2Error
 
 from mnemosyne.domain.oauth import Client, Consent, Grant, PendingAuthorization, PeopleRule, Person, addresses_of
@@ -25,7 +23,7 @@ from mnemosyne.oauth.clients import Clients
 from mnemosyne.oauth.grants import OAuthClient, Revocation
 from mnemosyne.oauth.people import person_of
 from mnemosyne.oauth.request import OAuthRequest
-from mnemosyne.oauth.server import Answer, Issuer, Server
+from mnemosyne.oauth.server import Answer, Issuer, Server, error_redirection, redirection
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.identity import LogIn
 
@@ -175,7 +173,7 @@ class Flow:
             server = Server(self.issuer, rows, client)
             server.code = _derive_code(key)
             answer = server.answer(request, person if approved else None)
-            if approved and client and "code=" in urlsplit(answer.location).query:
+            if client and answer.has_code:
                 resource = server.resource.of(request)
                 scopes = scopes_of((request.scope or "").split()) & person.scopes
                 rows.save_consent(
@@ -199,9 +197,7 @@ class Flow:
             return Server(self.issuer, rows, pending.client).answer(request, None)
         if code.used or not code.valid:
             return Answer(200, None, {})
-        state = [("state", request.payload.state)] if request.payload.state else []
-        parameters = [("code", _derive_code(key)), *state, ("iss", self.issuer.url)]
-        return Answer(303, None, {"Location": add_params_to_uri(code.redirect_uri, parameters)})
+        return redirection(self.issuer, request, code.redirect_uri, [("code", _derive_code(key))])
 
     def log_out(self, key: str) -> None:
         """Delete the log-in of this browser."""
@@ -236,11 +232,7 @@ class Flow:
 
     def error_redirect(self, request: OAuthRequest, error: OAuth2Error) -> str:
         """Return the URL that tells the client about an error; empty if the client's redirect URI is not valid."""
-        if not error.redirect_uri:
-            return ""
-        error.state = request.payload.state
-        location = str(dict(error()[2]).get("Location", ""))
-        return str(add_params_to_uri(location, {"iss": self.issuer.url}))
+        return error_redirection(self.issuer, request, error).location
 
     def _serve(self, request: OAuthRequest, call: Callable[[Server], Answer], *, needs_client: bool = True) -> Answer:
         client = self._clients.find_stored(request.payload.client_id or "")

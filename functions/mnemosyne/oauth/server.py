@@ -3,15 +3,14 @@
 import json
 import secrets
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from authlib.oauth2 import AuthorizationServer
-from authlib.oauth2.rfc6749 import OAuth2Error
-from authlib.oauth2.rfc9207.parameter import IssuerParameter
+from authlib.oauth2.rfc6749 import AccessDeniedError, OAuth2Error
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -28,6 +27,7 @@ from mnemosyne.domain.oauth import (
     RefreshToken,
 )
 from mnemosyne.domain.principal import hash_secret
+from mnemosyne.domain.redirect_uris import add_parameters
 from mnemosyne.ids import new_id
 from mnemosyne.oauth.grants import (
     CodeGrant,
@@ -55,15 +55,13 @@ class Answer:
     status: int
     body: Any
     headers: Mapping[str, str]
+    has_code: bool = False
+    """Whether the redirection has an authorization code."""
 
     @property
     def location(self) -> str:
         """Target of the redirection; empty if there is none."""
         return self.headers.get("Location", "")
-
-    @location.setter
-    def location(self, url: str) -> None:
-        self.headers = {**self.headers, "Location": url}
 
 
 @dataclass(frozen=True)
@@ -76,12 +74,24 @@ class Issuer:
     access_token_seconds: int = ACCESS_TOKEN_SECONDS
 
 
-class _FixedIssuer(IssuerParameter):  # type: ignore[misc]
-    def __init__(self, issuer: str) -> None:
-        self._issuer = issuer
+def redirection(issuer: Issuer, request: OAuthRequest, uri: str, parameters: Iterable[tuple[str, str]]) -> Answer:
+    """Return the redirection to a client's redirect URI, with parameters, the client's state and the issuer (RFC 9207).
 
-    def get_issuer(self) -> str:
-        return self._issuer
+    `request` is the client's request to /authorize.
+    """
+    state = [("state", request.payload.state)] if request.payload.state else []
+    return Answer(303, None, {"Location": add_parameters(uri, [*parameters, *state, ("iss", issuer.url)])})
+
+
+def error_redirection(issuer: Issuer, request: OAuthRequest, error: OAuth2Error) -> Answer:
+    """Return the redirection that tells the client about an error at /authorize.
+
+    The redirection has no location if the client's redirect URI is not valid.
+    """
+    if not error.redirect_uri:
+        return Answer(error.status_code, None, {})
+    error.state = None  # the redirection has the state already
+    return redirection(issuer, request, error.redirect_uri, error.get_body())
 
 
 class Server(AuthorizationServer):  # type: ignore[misc]
@@ -98,7 +108,6 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         self.register_grant(RotatingRefreshGrant)
         self.register_endpoint(Revocation)
         self.register_token_generator("default", self._token)
-        self.register_extension(_FixedIssuer(issuer.url))
 
     # -- endpoints
 
@@ -114,13 +123,14 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         """
         try:
             grant = self.get_consent_grant(request)
-        except OAuth2Error as exc:  # the client changed since /authorize
-            answer: Answer = self.handle_error_response(request, exc)
-            return answer
-        if person is not None:
+            if person is None:
+                raise AccessDeniedError(redirect_uri=grant.redirect_uri)
             _save_document(self.rows, grant.request.client.client)
-        redirection: Answer = self.create_authorization_response(request, grant_user=person, grant=grant)
-        return redirection
+            grant.create_authorization_response(grant.redirect_uri, person)
+        except OAuth2Error as exc:  # the person refuses, or the client changed since /authorize
+            return error_redirection(self.issuer, request, exc)
+        answer = redirection(self.issuer, request, grant.redirect_uri, [("code", self.code)])
+        return replace(answer, has_code=True)
 
     # -- methods that Authlib calls
 
