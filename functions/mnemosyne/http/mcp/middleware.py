@@ -161,15 +161,18 @@ class McpMiddleware:
 
         The server responds with a stream if the client requests a stream or accepts nothing else.
         """
-        media_types = request_headers.accepted_types(headers.get("accept", ""))
-        accepts_json = not media_types.isdisjoint(request_headers.JSON_TYPES)
-        accepts_stream = request_headers.STREAM in media_types
+        accept = headers.get("accept", "")
+        accepts_json = request_headers.accepts(accept, request_headers.JSON)
+        accepts_stream = request_headers.accepts(accept, request_headers.STREAM)
+        if not accepts_json and not accepts_stream:
+            message = f"Accept must allow application/json or text/event-stream, got {accept[:100]!r}"
+            return error_response(406, message, id_=jsonrpc.id_of(payload))
         streamed = accepts_stream and (not accepts_json or self._streams(payload))
         if accepts_json and not streamed:
             response = await self._exchanges.answer(payload, headers)
             if response is not None:
                 return response
-        if not accepts_json and accepts_stream:
+        if not accepts_json:
             scope = {**scope, "headers": request_headers.with_json(headers)}
         # The SDK cannot parse each body that `jsonrpc.read` parses.
         body = bodies.replay(json.dumps(payload).encode(), receive)

@@ -18,10 +18,13 @@ SINGLETON_HEADERS = (
 )  # fmt: skip
 """Headers that a request may have only once. A repeated header is an attempt at request smuggling, or was sent as a
 trailer."""
-JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
-"""Media types in Accept that admit JSON."""
-STREAM = "text/event-stream"
+JSON = ("application/json", "application/*", "*/*")
+"""Media ranges in Accept that admit JSON, the most specific first."""
+STREAM = ("text/event-stream", "text/*")
+"""Media ranges in Accept that admit a stream of events. `*/*` is left out, because programs that send it by default
+expect JSON."""
 JSON_AND_STREAM = b"application/json, text/event-stream"
+_ZERO_WEIGHT = re.compile(r";\s*q\s*=\s*0(\.0*)?\s*(;|$)", re.IGNORECASE)
 _HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 
 
@@ -80,9 +83,17 @@ def normalize(raw: list[tuple[bytes, bytes]]) -> Headers:
 
 
 @lru_cache(maxsize=64)
-def accepted_types(accept: str) -> frozenset[str]:
-    """Return the media types of an Accept header, without their parameters."""
-    return frozenset(media_range.split(";")[0].strip().lower() for media_range in accept.split(","))
+def accepts(accept: str, ranges: tuple[str, ...]) -> bool:
+    """Whether an Accept header admits one of the media ranges, which are in order from specific to general.
+
+    The most specific range counts, and the weight zero (`text/event-stream;q=0`) refuses it: RFC 9110, sections 12.4.2
+    and 12.5.1. Other weights are ignored.
+    """
+    admitted = {
+        media_range.split(";")[0].strip().lower(): not _ZERO_WEIGHT.search(media_range)
+        for media_range in accept.split(",")
+    }
+    return next((admitted[media_range] for media_range in ranges if media_range in admitted), False)
 
 
 def with_json(headers: Headers) -> list[tuple[bytes, bytes]]:

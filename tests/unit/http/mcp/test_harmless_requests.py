@@ -79,8 +79,12 @@ def test_params_that_are_not_an_object_are_refused(client: TestClient, params: o
 
 
 @pytest.mark.parametrize(
-    "accept", ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream, text/html"]
-)
+    "accept",
+    [
+        "text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream, text/html", "text/*",
+        "application/json;q=0, text/event-stream", "application/json; q=0.000, */*;q=0.1, text/event-stream;q=0.1",
+    ],
+)  # fmt: skip
 def test_a_client_that_accepts_only_an_event_stream_gets_one(client: TestClient, accept: str) -> None:
     response = post(client, LIST, Accept=accept)
     assert response.status_code == 200
@@ -89,9 +93,28 @@ def test_a_client_that_accepts_only_an_event_stream_gets_one(client: TestClient,
     assert json.loads(data.removeprefix("data: "))["id"] == "list-1"
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/event-stream, */*", "application/*"])
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "*/*", "application/json", "text/event-stream, */*", "application/*", "text/html, *; q=.2, */*; q=.2",
+        "application/json;q=0.1, text/event-stream;q=0.9", "text/event-stream;q=0, */*",
+    ],
+)  # fmt: skip
 def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -> None:
     assert post(client, LIST, Accept=accept).headers["content-type"] == JSON
+
+
+@pytest.mark.parametrize("accept", ["application/json, text/event-stream;q=0", "text/event-stream; Q=0.0, */*"])
+def test_a_client_that_refuses_streams_gets_json_even_if_it_asks_for_progress(client: TestClient, accept: str) -> None:
+    body = LIST | {"params": {"_meta": {"progressToken": 1}}}
+    assert post(client, body, Accept=accept).headers["content-type"] == JSON
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json;q=0", "text/event-stream;q=0, text/html", "image/*"])
+def test_the_error_about_the_accepted_types_has_the_id_and_the_header(client: TestClient, accept: str) -> None:
+    answer = post(client, LIST, Accept=accept)
+    assert (answer.status_code, answer.json()["id"]) == (406, "list-1")
+    assert f"application/json or text/event-stream, got '{accept}'" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("first", ["text/html", "text/event-stream"])
