@@ -22,11 +22,12 @@ DEPTH = 30
 def read(text: str | bytes) -> Any:
     """Parse JSON. Raises InvalidRequest.
 
-    An integer with too many digits becomes infinity, so that the error names the argument.
+    A byte order mark, which PowerShell and .NET write into files and streams, is ignored (RFC 8259, section 8.1). An
+    integer with too many digits becomes infinity, so that the error names the argument.
     """
     check_values(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, of="a request")
     try:
-        return json.loads(text.decode() if isinstance(text, bytes) else text, parse_int=parse_integer)
+        return json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text, parse_int=parse_integer)
     except RecursionError as exc:
         raise InvalidRequest("Parse error: nested too deeply") from exc
     except ValueError as exc:

@@ -30,3 +30,9 @@ def test_the_sdk_can_parse_each_line() -> None:
         (line,) = _lines(CALL % arguments)
         message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         assert isinstance(message, mcp_types.JSONRPCRequest) and json.loads(line)["id"] == 1
+
+
+def test_a_byte_order_mark_is_ignored() -> None:
+    """Windows PowerShell writes one before the text that it sends to a program."""
+    (line,) = _lines("\ufeff" + CALL % "{}")
+    assert json.loads(line)["id"] == 1

@@ -40,6 +40,11 @@ def test_null_params_of_a_notification_are_treated_as_absent(client: TestClient,
     assert post(client, {"jsonrpc": "2.0", "method": f"notifications/{name}", "params": None}).status_code == 202
 
 
+def test_a_byte_order_mark_is_ignored(client: TestClient) -> None:
+    """Windows PowerShell writes one into files, which users then send with curl."""
+    assert "result" in post(client, b"\xef\xbb\xbf" + json.dumps(LIST).encode()).json()
+
+
 @pytest.mark.parametrize("method", ["tools/list", "ping"])
 def test_a_null_progress_token_is_treated_as_absent(client: TestClient, method: str) -> None:
     answer = post(client, LIST | {"method": method, "params": {"_meta": {"progressToken": None}}}).json()
