@@ -8,7 +8,17 @@ from urllib.parse import quote_plus, urlencode
 
 import pytest
 
-from tests.oauth_server import REDIRECT, VERIFIER, AuthServer, Visit, exchange, refresh, tokens_of
+from tests.oauth_server import (
+    REDIRECT,
+    VERIFIER,
+    AuthServer,
+    Visit,
+    authorization_path,
+    back,
+    exchange,
+    refresh,
+    tokens_of,
+)
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -110,6 +120,40 @@ def test_a_token_request_without_a_client_id_is_refused_without_a_challenge(serv
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
     assert "client_id" in answer.json()["error_description"]
     assert "WWW-Authenticate" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("grant_type", "error"),
+    [(None, "invalid_request"), ("", "invalid_request"), ("client_credentials", "unsupported_grant_type")],
+)
+def test_the_error_about_the_grant_type_names_the_supported_ones(
+    server: AuthServer, grant_type: str | None, error: str
+) -> None:
+    _, form = _token_request(server)
+    form = {**form, "client_id": server.register(), "grant_type": grant_type}
+    answer = server.browser().post("/token", data={name: value for name, value in form.items() if value is not None})
+    expected = f"grant_type must be authorization_code or refresh_token, got {grant_type or 'none'}"
+    assert (answer.status_code, answer.json()) == (400, {"error": error, "error_description": expected})
+
+
+@pytest.mark.parametrize(
+    ("response_type", "error"),
+    [(None, "invalid_request"), ("token", "unsupported_response_type"), ("code id_token", "unsupported_response_type")],
+)
+def test_the_error_about_the_response_type_names_the_supported_one(
+    server: AuthServer, response_type: str | None, error: str
+) -> None:
+    page = server.browser().get(authorization_path(server.register(), response_type=response_type))
+    expected = f"response_type must be code, got {response_type or 'none'}"
+    assert (page.status_code, expected in page.text) == (400, True)
+    told = back(page)
+    assert (told["error"], told["error_description"]) == (error, expected)
+
+
+def test_the_error_about_a_refresh_token_says_what_to_do(server: AuthServer) -> None:
+    answer = refresh(server.browser(), server.register(), "unknown")
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+    assert "expired, revoked, or was used before: log in again" in answer.json()["error_description"]
 
 
 def _basic(text: str) -> dict[str, str]:

@@ -206,7 +206,11 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
     INCLUDE_NEW_REFRESH_TOKEN = True
 
     def _validate_request_token(self, client: OAuthClient) -> Any:
-        token = super()._validate_request_token(client)
+        try:
+            token = super()._validate_request_token(client)
+        except InvalidGrantError as exc:
+            exc.description = "the refresh token is unknown, expired, revoked, or was used before: log in again"
+            raise
         self.server.resource.match(self.request, token.record.grant)
         return token
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from authlib.oauth2 import AuthorizationServer
-from authlib.oauth2.rfc6749 import AccessDeniedError, OAuth2Error
+from authlib.oauth2.rfc6749 import (
+    AccessDeniedError,
+    InvalidRequestError,
+    OAuth2Error,
+    UnsupportedGrantTypeError,
+    UnsupportedResponseTypeError,
+)
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -134,6 +140,22 @@ class Server(AuthorizationServer):  # type: ignore[misc]
 
     # -- methods that Authlib calls
 
+    def get_authorization_grant(self, request: OAuthRequest) -> Any:
+        """Return the grant type for a request to /authorize. Raises UnsupportedResponseTypeError."""
+        try:
+            return super().get_authorization_grant(request)
+        except UnsupportedResponseTypeError as exc:
+            raise _describe(exc, "response_type", "code", request.payload.response_type) from None
+
+    def get_token_grant(self, request: OAuthRequest) -> Any:
+        """Return the grant type for a request to /token. Raises UnsupportedGrantTypeError."""
+        try:
+            return super().get_token_grant(request)
+        except UnsupportedGrantTypeError as exc:
+            raise _describe(
+                exc, "grant_type", "authorization_code or refresh_token", request.payload.grant_type
+            ) from None
+
     def create_oauth2_request(self, request: OAuthRequest) -> OAuthRequest:
         """Return the request unchanged, because it already has the interface that Authlib expects."""
         return request
@@ -233,6 +255,17 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             "exp": now + self.issuer.access_token_seconds,
             "jti": secrets.token_urlsafe(16),
         }
+
+
+def _describe(error: OAuth2Error, parameter: str, expected: str, value: str | None) -> OAuth2Error:
+    """Set the description of Authlib's error about a parameter.
+
+    A missing parameter becomes the error `invalid_request`: RFC 6749, sections 4.1.2.1 and 5.2.
+    """
+    error.description = f"{parameter} must be {expected}, got {value or 'none'}"
+    if not value:
+        error.error = InvalidRequestError.error
+    return error
 
 
 def _save_document(rows: "OAuthRows", client: Client) -> None:
