@@ -193,7 +193,7 @@ def test_basic_with_a_secret_is_refused_with_the_reason(server: AuthServer) -> N
     answer = server.browser().post("/token", data=form, headers=_basic(f"{client}:secret"))
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
     assert "clients have no secret" in answer.json()["error_description"]
-    assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+    assert answer.headers["WWW-Authenticate"].startswith('Basic realm="Mnemosyne", error="invalid_client", ')
     assert server.browser().post("/token", data=form, headers=_basic(f"{client}:")).status_code == 200
 
 

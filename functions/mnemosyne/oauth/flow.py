@@ -7,6 +7,7 @@ If a step is repeated or interrupted, the flow continues from the stored status,
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -270,13 +271,23 @@ def _request(pending: PendingAuthorization, issuer: Issuer) -> OAuthRequest:
     return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
 
 
+class _ClientError(InvalidClientError):  # type: ignore[misc]
+    """The error `invalid_client` with status 401 and a challenge."""
+
+    status_code = 401
+
+    def get_headers(self) -> list[tuple[str, str]]:
+        """Add the realm, which Authlib leaves out of the challenge, and which RFC 7617 requires."""
+        return [(name, re.sub("^Basic ", 'Basic realm="Mnemosyne", ', value)) for name, value in super().get_headers()]
+
+
 def _client_error(request: OAuthRequest) -> OAuth2Error:
     """Return the error of a request without a known client. An unknown client gets 401, so that it registers again."""
     if request.payload.client_id:
-        return InvalidClientError(UNKNOWN_CLIENT, status_code=401)
+        return _ClientError(UNKNOWN_CLIENT)
     if request.headers:
         problem = "clients have no secret: send client_id in the body, or in a Basic header with an empty password"
-        return InvalidClientError(problem, status_code=401)
+        return _ClientError(problem)
     return InvalidRequestError("client_id must be given")
 
 
