@@ -13,11 +13,9 @@ from mnemosyne.http.mcp.request_headers import origins_pattern
 
 METHODS = ("POST", "GET", "DELETE")
 """Methods that MCP clients send. GET and DELETE get 405, which a page can read only if the preflight allows them."""
-REQUEST_HEADERS = (
-    "authorization", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id",
-    "last-event-id", "traceparent",
-)  # fmt: skip
-"""Headers that MCP clients send, including older SDKs."""
+REQUEST_HEADERS = ("*",)
+"""All headers. The operator trusts the pages of the allowed origins, and clients send more headers than those of MCP:
+traces, an identification, and headers that their users configure."""
 RESPONSE_HEADERS = ("WWW-Authenticate", "Retry-After")
 """Response headers that a page must read to log in and to retry."""
 PUBLIC = "/.well-known/"
@@ -30,9 +28,7 @@ class Cors:
 
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
         self._app = app
-        self._public = CORSMiddleware(
-            app, allow_origins=("*",), allow_headers=("mcp-protocol-version",), max_age=SECONDS
-        )
+        self._public = CORSMiddleware(app, allow_origins=("*",), allow_headers=REQUEST_HEADERS, max_age=SECONDS)
         self._own = CORSMiddleware(
             app,
             allow_origin_regex=origins_pattern(origins),

@@ -167,6 +167,23 @@ def test_an_allowed_origin_gets_the_cors_headers(client: TestClient) -> None:
     assert "access-control-allow-credentials" not in response.headers, "the server uses no cookies"
 
 
+@pytest.mark.parametrize(
+    ("origin", "path", "method"),
+    [
+        ("https://good.example", "/mcp", "POST"),
+        ("https://any.example", "/.well-known/oauth-protected-resource/mcp", "GET"),
+    ],
+)
+def test_a_page_may_send_headers_of_its_tracing_and_of_its_user(
+    client: TestClient, origin: str, path: str, method: str
+) -> None:
+    """Firefox also asks whether a page may replace User-Agent."""
+    headers = "accept, authorization, baggage, tracestate, user-agent, x-api-version"
+    wanted = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers}
+    preflight = client.options(path, headers={"Origin": origin, **wanted})
+    assert (preflight.status_code, preflight.headers["access-control-allow-headers"]) == (200, headers)
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_a_page_of_an_allowed_origin_can_read_that_a_method_is_refused(client: TestClient, method: str) -> None:
     """Clients open a stream with GET and end a session with DELETE, and continue after 405."""
