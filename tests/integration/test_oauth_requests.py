@@ -122,6 +122,27 @@ def test_a_token_request_without_a_client_id_is_refused_without_a_challenge(serv
     assert "WWW-Authenticate" not in answer.headers
 
 
+@pytest.mark.parametrize("state", ["a" * 8_000, "~!@#$%^&*()_+-={}[]|\\:\";'<>?,./ %20"])
+def test_a_client_gets_its_state_unchanged(server: AuthServer, state: str) -> None:
+    client = server.register()
+    assert Visit(server).to_the_end(client, state=state)["state"] == state
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "problem"),
+    [
+        ("state", "a" * 8_001, "state must be at most 8,000 printable characters of ASCII"),
+        ("state", "\u00fc", "state must be at most 8,000 printable characters of ASCII"),
+        ("scope", 'read"', "scope must be at most 2,000 printable characters of ASCII, without quotation marks"),
+    ],
+)
+def test_the_error_about_an_unsupported_character_names_the_rule(
+    server: AuthServer, parameter: str, value: str, problem: str
+) -> None:
+    page = server.browser().get(authorization_path(server.register(), **{parameter: value}))
+    assert (page.status_code, problem in page.text) == (400, True)
+
+
 @pytest.mark.parametrize(
     ("grant_type", "error"),
     [(None, "invalid_request"), ("", "invalid_request"), ("client_credentials", "unsupported_grant_type")],
