@@ -1,6 +1,7 @@
 """Requests to /token and /revoke as different clients send them, and their errors."""
 
 import base64
+import gzip
 import json
 from collections.abc import Callable
 from typing import Any
@@ -120,6 +121,14 @@ def test_a_token_request_without_a_client_id_is_refused_without_a_challenge(serv
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
     assert "client_id" in answer.json()["error_description"]
     assert "WWW-Authenticate" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/token", "/revoke", "/register"])
+def test_a_compressed_body_is_refused_with_the_reason(server: AuthServer, path: str) -> None:
+    headers = {"Content-Type": FORM, "Content-Encoding": "gzip"}
+    answer = server.browser().post(path, content=gzip.compress(b"client_id=x"), headers=headers)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert "send the body uncompressed, got 'gzip'" in answer.json()["error_description"]
 
 
 @pytest.mark.parametrize("state", ["a" * 8_000, "~!@#$%^&*()_+-={}[]|\\:\";'<>?,./ %20"])

@@ -185,6 +185,8 @@ class Gateway:
     async def _read(self, request: Request, limit: EndpointLimit) -> Call:
         if host_of(request.headers) != without_https_port(self.issuer.partition("://")[2].partition("/")[0]):
             raise InvalidRequest(f"Host must be the host of {self.issuer}")
+        if (coding := request.headers.get("content-encoding", "").lower()) not in ("", "identity"):
+            raise InvalidRequest(f"Content-Encoding must be left out: send the body uncompressed, got {coding[:100]!r}")
         try:
             with anyio.fail_after(bodies.BODY_SECONDS):
                 body = await bodies.read(request.receive, BODY_BYTES)
