@@ -182,6 +182,18 @@ def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Con
     assert int(owner.run_file("SELECT count(*) FROM oauth_requests")[0][0]) == 0
 
 
+@pytest.mark.parametrize("path", ["/account", "/consent", "/log-in"])
+@pytest.mark.parametrize("request_id", ["a b", "a;b", '"', "\r\nSet-Cookie: x=y", "\u00fc", "\0"])
+def test_an_id_that_the_server_did_not_issue_causes_no_internal_error(
+    server: AuthServer, path: str, request_id: str
+) -> None:
+    """The id of a request is a part of the name of its cookie."""
+    form = {"request": request_id, "log_out": "1", "answer": "allow"}
+    answer = server.browser().post(path, data=form, headers={"Cookie": f"__Host-mnemosyne-auth-a b={'x' * 43}"})
+    assert answer.status_code == (200 if path == "/account" else 409)
+    assert "x=y" not in answer.headers.get("Set-Cookie", "")
+
+
 # -- the consent page
 
 

@@ -1,6 +1,7 @@
 """Read, rate-limit and answer requests to the authorization server."""
 
 import inspect
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ log = EventLog(__name__)
 FORM = "application/x-www-form-urlencoded"
 BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
+_SECRET = re.compile("[A-Za-z0-9_-]{43}")
+"""Form of the results of `new_secret`."""
 THREADS = 5
 PROVIDER_THREADS = 3
 """Number of threads for requests that may wait for the identity provider. With separate threads, a slow provider does
@@ -62,8 +65,12 @@ class Call:
 
     @property
     def id(self) -> str:
-        """Id of the authorization request. An identity provider sends it back in the parameter `state`."""
-        return self.parameter("request") or self.parameter("state")
+        """Id of the authorization request. An identity provider sends it back in the parameter `state`.
+
+        Empty if the parameter is not an id that this server has made, because the id becomes a part of a cookie's name.
+        """
+        id_ = self.parameter("request") or self.parameter("state")
+        return id_ if _SECRET.fullmatch(id_) else ""
 
     def parameter(self, name: str) -> str:
         """First value of a parameter in the form or the query; empty if it is missing."""
@@ -208,7 +215,7 @@ class Gateway:
             limit=limit,
         )
         cookie = request.cookies.get(self.cookie_name(call.id), "")
-        return replace(call, cookie=cookie) if len(cookie) == len(new_secret()) and cookie.isascii() else call
+        return replace(call, cookie=cookie) if _SECRET.fullmatch(cookie) else call
 
     def _error_response(self, exc: MnemosyneError, *, as_page: bool) -> Response:
         status, error = _status(exc)
