@@ -4,11 +4,15 @@ import base64
 import gzip
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
 import pytest
 
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.identity import log_in_code
+from mnemosyne.domain.oauth import PeopleRule
 from tests.oauth_server import (
     REDIRECT,
     VERIFIER,
@@ -32,6 +36,19 @@ def test_a_token_can_be_revoked_without_a_client_id(server: AuthServer, stands: 
     assert (answer.status_code, answer.headers.get("WWW-Authenticate")) == (200, None)
     assert not stands(tokens)
     assert refresh(server.browser(), client, tokens["refresh_token"]).json()["error"] == "invalid_grant"
+
+
+def test_the_longest_access_token_can_be_revoked(
+    auth: Pool, tmp_path: Path, stands: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token contains the names of the person and the namespace, and the registration of the client."""
+    monkeypatch.setattr(log_in_code, "LOCAL_PERSON", {"sub": "\U0001d4d0" * 190, "name": "A person"})
+    server = AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="\U0001d4d1" * 200)])
+    client = server.register(redirect_uris=[REDIRECT, f"https://client.example/{'a' * 600}"])
+    tokens = exchange(server.browser(), client, Visit(server).to_the_end(client)["code"]).json()
+    assert (len(client) > 900, len(tokens["access_token"]) > 3_000) == (True, True)
+    answer = server.browser().post("/revoke", data={"token": tokens["access_token"]})
+    assert (answer.status_code, stands(tokens)) == (200, False), answer.text
 
 
 @pytest.mark.parametrize("token", ["unknown", "a.b.c", "x" * 500])

@@ -13,8 +13,9 @@ from mnemosyne.domain.redirect_uris import URI_LENGTH
 from mnemosyne.errors import InvalidRequest
 
 PARAMETERS = 30
-STATE_LENGTH = 8_000
-"""Maximum characters of `state`. Some clients store a signed or encrypted value in it, and RFC 6749 has no limit."""
+LENGTHS = {"state": 8_000, "token": 8_000}
+"""Maximum characters of long parameters. Some clients put a signed or encrypted value into `state`, for which RFC 6749
+has no limit. An access token contains the names of a person and a namespace, and the id of a client."""
 PARAMETER_NAMES = frozenset({
     "client_id", "code", "code_challenge", "code_challenge_method", "code_verifier", "grant_type", "redirect_uri",
     "refresh_token", "resource", "response_type", "scope", "token",
@@ -84,8 +85,8 @@ def _validate(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
         raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")
     known_pairs = [(name, value) for name, value in pairs if value and (name in PARAMETER_NAMES or name == "state")]
     for name, value in known_pairs:
-        limit, pattern = (STATE_LENGTH, _STATE) if name == "state" else (URI_LENGTH, _QUOTABLE)
-        if len(value) > limit or not pattern.fullmatch(value):
+        limit = LENGTHS.get(name, URI_LENGTH)
+        if len(value) > limit or not (_STATE if name == "state" else _QUOTABLE).fullmatch(value):
             rest = "" if name == "state" else ", without quotation marks and backslashes"
             raise InvalidRequest(f"{name} must be at most {limit:,} printable characters of ASCII{rest}")
     for name in {name for name, _ in known_pairs if name != "resource"}:
