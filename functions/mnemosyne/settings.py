@@ -144,6 +144,12 @@ class Settings(BaseModel):
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
+    @field_validator("oauth_issuer")
+    @classmethod
+    def _without_slash(cls, value: str) -> str:
+        """Remove a slash at the end: the issuer in tokens and metadata must be the same text everywhere (RFC 8414)."""
+        return value.rstrip("/")
+
     @field_validator("oauth_people", mode="before")
     @classmethod
     def _parse_people(cls, value: str) -> tuple[PeopleRule, ...]:

@@ -19,6 +19,13 @@ def test_lists_are_split_on_commas() -> None:
     assert settings.allowed_hosts == ("a.example", "b.example")
 
 
+def test_the_url_of_the_auth_function_has_no_slash_at_its_end() -> None:
+    """`mcp` compares it with the issuer of tokens, and clients compare it with the issuer in the metadata of `auth`."""
+    oauth = {"MNEMOSYNE_AUTH_MODE": "oauth", "MNEMOSYNE_OAUTH_RESOURCES": "https://memory.example/mcp"}
+    settings = Settings.from_environment({**GOOD, **oauth, "MNEMOSYNE_OAUTH_ISSUER": "https://auth.example/"})
+    assert settings.oauth_issuer == "https://auth.example"
+
+
 def test_every_problem_is_named_in_one_error() -> None:
     with pytest.raises(Misconfigured) as refused:
         Settings.from_environment(

@@ -22,7 +22,7 @@ def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
     names = ("oauth_issuer", "oauth_resources", "oauth_signing_key", "oauth_people")
     if missing := [f"MNEMOSYNE_{name.upper()}" for name in names if not getattr(settings, name)]:
         raise Misconfigured(f"the auth function needs {', '.join(missing)}")
-    url = settings.oauth_issuer.rstrip("/")
+    url = settings.oauth_issuer
     issuer = Issuer(
         url,
         settings.oauth_resources,
