@@ -158,8 +158,11 @@ class Access:
 
     async def metadata(self, request: Request) -> Response:
         """Return the protected resource metadata of RFC 9728, which names the authorization server."""
-        if not self.issuer or not self.serves(request.headers.get("host", "")):
+        if not self.issuer:
             return await self.no_log_in(request)
+        if not self.serves(request.headers.get("host", "")):
+            problem = "Host must be a name that this server serves, which its operator lists in MNEMOSYNE_ALLOWED_HOSTS"
+            return JSONResponse({"error": "invalid_request", "error_description": problem}, status_code=404)
         return JSONResponse(
             {
                 "resource": f"{origin_of(request.scope, request.headers)}/mcp",

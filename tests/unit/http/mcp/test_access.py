@@ -120,6 +120,8 @@ def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Callable[...
     client = opened()
     response = client.get("/.well-known/oauth-protected-resource", headers={"Host": "evil.example"})
     assert response.status_code == 404
+    assert "MNEMOSYNE_ALLOWED_HOSTS" in response.json()["error_description"], "the operator learns the cause"
+    assert "evil" not in response.text
     assert "evil" not in post(client, LIST, Host="evil.example").headers["www-authenticate"]
 
 
