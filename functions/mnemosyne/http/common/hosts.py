@@ -1,6 +1,8 @@
 """The host and the origin to which a request was sent."""
 
+import ipaddress
 from collections.abc import Mapping
+from functools import lru_cache
 
 from starlette.types import Scope as AsgiScope
 
@@ -23,3 +25,12 @@ def origin_of(scope: AsgiScope, headers: Mapping[str, str]) -> str:
     """Return the origin that the client called. A proxy ends TLS and sends the scheme in X-Forwarded-Proto."""
     proto = headers.get("x-forwarded-proto", "").split(",")[0].strip()
     return f"{proto if proto in ('http', 'https') else scope.get('scheme', 'http')}://{host_of(headers)}"
+
+
+@lru_cache(maxsize=16)
+def is_loopback(address: str) -> bool:
+    """Whether a server listens on the loopback interface. Unix sockets count as loopback."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:  # the address is the path of a Unix socket, or a name in a test
+        return True

@@ -3,10 +3,8 @@
 As the authorization chapter of MCP requires, 401 and 403 have `WWW-Authenticate`, and the server has RFC 9728 metadata.
 """
 
-import ipaddress
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -23,7 +21,7 @@ from mnemosyne.domain.audit import logged_caller
 from mnemosyne.domain.principal import LOCAL, Principal, Scope, hash_secret
 from mnemosyne.errors import EndedToken, OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.common.errors import error_response
-from mnemosyne.http.common.hosts import origin_of, without_https_port
+from mnemosyne.http.common.hosts import is_loopback, origin_of, without_https_port
 from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets, client_address
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 from mnemosyne.mcp.tool import Tool
@@ -35,6 +33,7 @@ from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Authenticat
 
 log = EventLog(__name__)
 
+MCP_PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
 """Maximum number of credentials that are verified at a time, by the database or an identity provider."""
@@ -79,7 +78,7 @@ class Access:
         """Return the principal of the request, or the error response if authentication fails."""
         if isinstance(self._authenticator, NoAuthenticator):
             own, _ = scope.get("server") or ("", 0)
-            return LOCAL if _is_loopback(own) else error_response(403, "AUTH_MODE=none serves this machine only")
+            return LOCAL if is_loopback(own) else error_response(403, "AUTH_MODE=none serves this machine only")
         address = client_address(scope, headers, self._proxies)
         try:
             return self._cached_principal(headers) or await self._look_up(headers, address)
@@ -165,7 +164,7 @@ class Access:
             return JSONResponse({"error": "invalid_request", "error_description": problem}, status_code=404)
         return JSONResponse(
             {
-                "resource": f"{origin_of(request.scope, request.headers)}/mcp",
+                "resource": origin_of(request.scope, request.headers) + resource_path(request.scope),
                 "authorization_servers": [self.issuer],
                 "scopes_supported": [Scope.READ, Scope.WRITE],
                 "bearer_methods_supported": ["header"],
@@ -224,17 +223,25 @@ class Access:
     def _challenge(self, scope: AsgiScope, headers: Headers, scopes: str = CHALLENGE_SCOPES) -> str:
         challenge = f'Bearer scope="{scopes}"'
         if self.issuer and (origin := self.origin(scope, headers)):
-            challenge += f', resource_metadata="{origin}{METADATA_PATH}/mcp"'
+            challenge += f', resource_metadata="{origin}{METADATA_PATH}{resource_path(scope)}"'
         return challenge
 
     def serves(self, host: str) -> bool:
         """Whether the server serves this Host header; `*` allows any."""
         host = host.lower()
         name, _, port = host.rpartition(":")
-        patterns = {host, without_https_port(host), "*"}
-        if port.isascii() and port.isdigit():
-            patterns.add(f"{name}:*")
-        return not patterns.isdisjoint(self._allowed_hosts)
+        any_port = f"{name}:*" if port.isascii() and port.isdigit() else host
+        return not {host, without_https_port(host), any_port, "*"}.isdisjoint(self._allowed_hosts)
+
+
+def resource_path(scope: AsgiScope) -> str:
+    """Return the path of the endpoint, with a slash at its end if the path of the request ends with `/mcp/`.
+
+    The resource in the metadata must be identical to the URL that the client calls (RFC 9728, section 3.3). VS Code
+    compares them exactly.
+    """
+    path: str = scope["path"]
+    return f"{MCP_PATH}/" if path.endswith("/") and path.rstrip("/").endswith(MCP_PATH) else MCP_PATH
 
 
 def _reject_guess(headers: Headers, address: str, seconds: int) -> Response:
@@ -290,11 +297,3 @@ def _units(call: Any) -> float:
         return 0.0
     arguments = call["params"].get("arguments")
     return tool.units_of(arguments if isinstance(arguments, Mapping) else {})
-
-
-@lru_cache(maxsize=16)
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:  # the address is the path of a Unix socket, or a name in a test
-        return True

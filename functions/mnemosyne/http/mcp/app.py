@@ -18,10 +18,10 @@ from mnemosyne.domain.principal import Scope
 from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.common.health import SharedChecks, health_routes, is_deep, report
 from mnemosyne.http.console import site
-from mnemosyne.http.mcp.access import METADATA_PATH, Access
+from mnemosyne.http.mcp.access import MCP_PATH, METADATA_PATH, Access
 from mnemosyne.http.mcp.cors import Cors
 from mnemosyne.http.mcp.exchange import Exchanges
-from mnemosyne.http.mcp.middleware import MCP_PATH, McpMiddleware
+from mnemosyne.http.mcp.middleware import McpMiddleware
 from mnemosyne.http.mcp.reply import compressing
 from mnemosyne.http.mcp.streams import Streamable, wants_stream
 from mnemosyne.mcp.server import build_server

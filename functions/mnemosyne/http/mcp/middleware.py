@@ -25,7 +25,7 @@ from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.body import BODY_BYTES, BODY_SECONDS
 from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.mcp import request_headers
-from mnemosyne.http.mcp.access import Access, needs_database
+from mnemosyne.http.mcp.access import MCP_PATH, Access, needs_database, resource_path
 from mnemosyne.http.mcp.batch import answer_batch
 from mnemosyne.http.mcp.exchange import DEFAULT_REVISION, Exchanges
 from mnemosyne.http.mcp.reply import Reply
@@ -36,7 +36,6 @@ from mnemosyne.mcp.thread_limiter import ThreadLimiter
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.observability import trace
 
-MCP_PATH = "/mcp"
 PARSERS = 2
 """Number of threads that parse large bodies. More threads would not be faster, because parsing holds the GIL."""
 LONGEST_WAIT_SECONDS = 2.0
@@ -72,7 +71,8 @@ class McpMiddleware:
             await self._app(scope, receive, send)
             return
         headers = request_headers.normalize(list(scope["headers"]))
-        own_scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
+        path = resource_path(scope)
+        own_scope = {**scope, "path": path, "raw_path": path.encode(), "headers": headers.raw}
         with trace(headers):
             response = request_headers.reject_ambiguous(headers)
             response = response or request_headers.reject_foreign_origin(headers, self._allowed_origins)

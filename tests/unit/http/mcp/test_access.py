@@ -1,6 +1,7 @@
 """Access to the MCP endpoint: 401, 403, 429, tools listed per scope, and OAuth metadata."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -96,13 +97,27 @@ def test_with_api_keys_the_oauth_endpoints_answer_that_a_key_is_needed(
     assert "an API key as `Authorization: Bearer mnk_…`" in response.json()["error_description"]
 
 
-@pytest.mark.parametrize("path", ["", "/mcp"])
+@pytest.mark.parametrize("path", ["", "/", "/mcp"])
 def test_the_oauth_metadata_names_the_resource_and_the_issuer(opened: Callable[..., TestClient], path: str) -> None:
     metadata = (
         opened().get(f"/.well-known/oauth-protected-resource{path}", headers={"X-Forwarded-Proto": "https"}).json()
     )
     assert metadata["resource"] == "https://testserver/mcp"
     assert metadata["authorization_servers"] == ["https://issuer.example"]
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_the_metadata_of_the_called_url_name_this_url_as_the_resource(
+    opened: Callable[..., TestClient], slash: str
+) -> None:
+    """RFC 9728, section 3.3. VS Code refuses metadata with another resource, even if only a slash differs."""
+    client, url = opened(), f"http://testserver/mcp{slash}"
+    refused = post(client, LIST, path=f"/mcp{slash}")
+    lacking = post(client, tool_call("ingest_memory", INGEST), path=f"/mcp{slash}", token="reader")
+    assert (refused.status_code, lacking.status_code) == (401, 403)
+    for response in (refused, lacking):
+        metadata_url = re.findall(r'resource_metadata="([^"]+)"', response.headers["www-authenticate"])[0]
+        assert client.get(metadata_url).json()["resource"] == url
 
 
 @pytest.mark.parametrize("host", ["testserver:443", "TestServer", "TESTSERVER:443"])
