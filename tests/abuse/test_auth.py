@@ -150,7 +150,8 @@ def test_random_requests_cause_no_internal_error_and_no_memory_leak(server: Auth
               "grant_type": ["authorization_code", "refresh_token"], "redirect_uri": [REDIRECT], "token": [code],
               "refresh_token": [code], "code_verifier": ["a" * 43], "client": [client], "scope": ["read", "read write"],
               "resource": ["https://memory.example/mcp"], "client_id": [client, "https://client.example/metadata.json"],
-              "code_challenge_method": ["S256"], "iss": [ISSUER], "error": ["access_denied"]}  # fmt: skip
+              "code_challenge_method": ["S256"], "iss": [ISSUER], "error": ["access_denied"],
+              "log_out": ["1"], "response_type": ["code", "token"], "token_type_hint": ["x"]}  # fmt: skip
     statuses, grown = asyncio.run(_attacked(server, Shapes(19, known_values)))
     assert not [status for status in statuses if status >= 500], statuses
     assert {200, 400, 303} <= set(statuses), "valid requests succeed"
