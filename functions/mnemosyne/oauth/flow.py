@@ -7,13 +7,12 @@ If a step is repeated or interrupted, the flow continues from the stored status,
 
 import hashlib
 import hmac
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from authlib.oauth2.rfc6749 import InvalidClientError, InvalidRequestError, OAuth2Error
+from authlib.oauth2.rfc6749 import OAuth2Error
 
 from mnemosyne.domain.oauth import Client, Consent, Grant, PendingAuthorization, PeopleRule, Person, addresses_of
 from mnemosyne.domain.principal import Scope, hash_secret, scopes_of
@@ -21,6 +20,7 @@ from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.domain.redirect_uris import is_on_device
 from mnemosyne.errors import Conflict, NotFound, Unauthorized
 from mnemosyne.oauth.clients import Clients
+from mnemosyne.oauth.errors import client_error
 from mnemosyne.oauth.grants import OAuthClient, Revocation
 from mnemosyne.oauth.people import person_of
 from mnemosyne.oauth.request import OAuthRequest
@@ -35,10 +35,6 @@ log = EventLog(__name__)
 
 ATTEMPTS = 5
 """Maximum wrong log-in codes per authorization request."""
-UNKNOWN_CLIENT = (
-    "this server does not know the application: remove this server from the application, or clear the log-in that it "
-    "keeps, and connect again, so that it registers again"
-)
 AGAIN = "start over from your application, or at /account"
 START_OVER = f"this log-in has ended or is another browser's: {AGAIN}"
 
@@ -240,7 +236,7 @@ class Flow:
         with self._store.transaction() as rows:
             server = Server(self.issuer, rows, client)
             if client is None and (needs_client or request.payload.client_id):
-                answer: Answer = server.handle_error_response(request, _client_error(request))
+                answer: Answer = server.handle_error_response(request, client_error(request))
                 return answer
             return call(server)
 
@@ -269,26 +265,6 @@ def _person(pending: PendingAuthorization) -> Person:
 
 def _request(pending: PendingAuthorization, issuer: Issuer) -> OAuthRequest:
     return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
-
-
-class _ClientError(InvalidClientError):  # type: ignore[misc]
-    """The error `invalid_client` with status 401 and a challenge."""
-
-    status_code = 401
-
-    def get_headers(self) -> list[tuple[str, str]]:
-        """Add the realm, which Authlib leaves out of the challenge, and which RFC 7617 requires."""
-        return [(name, re.sub("^Basic ", 'Basic realm="Mnemosyne", ', value)) for name, value in super().get_headers()]
-
-
-def _client_error(request: OAuthRequest) -> OAuth2Error:
-    """Return the error of a request without a known client. An unknown client gets 401, so that it registers again."""
-    if request.payload.client_id:
-        return _ClientError(UNKNOWN_CLIENT)
-    if request.headers:
-        problem = "clients have no secret: send client_id in the body, or in a Basic header with an empty password"
-        return _ClientError(problem)
-    return InvalidRequestError("client_id must be given")
 
 
 def _derive_code(key: str) -> str:

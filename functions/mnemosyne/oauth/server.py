@@ -12,7 +12,6 @@ from uuid import UUID
 from authlib.oauth2 import AuthorizationServer
 from authlib.oauth2.rfc6749 import (
     AccessDeniedError,
-    InvalidRequestError,
     OAuth2Error,
     UnsupportedGrantTypeError,
     UnsupportedResponseTypeError,
@@ -35,6 +34,7 @@ from mnemosyne.domain.oauth import (
 from mnemosyne.domain.principal import hash_secret
 from mnemosyne.domain.redirect_uris import add_parameters
 from mnemosyne.ids import new_id
+from mnemosyne.oauth.errors import describe
 from mnemosyne.oauth.grants import (
     CodeGrant,
     OAuthClient,
@@ -145,14 +145,14 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         try:
             return super().get_authorization_grant(request)
         except UnsupportedResponseTypeError as exc:
-            raise _describe(exc, "response_type", "code", request.payload.response_type) from None
+            raise describe(exc, "response_type", "code", request.payload.response_type) from None
 
     def get_token_grant(self, request: OAuthRequest) -> Any:
         """Return the grant type for a request to /token. Raises UnsupportedGrantTypeError."""
         try:
             return super().get_token_grant(request)
         except UnsupportedGrantTypeError as exc:
-            raise _describe(
+            raise describe(
                 exc, "grant_type", "authorization_code or refresh_token", request.payload.grant_type
             ) from None
 
@@ -255,17 +255,6 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             "exp": now + self.issuer.access_token_seconds,
             "jti": secrets.token_urlsafe(16),
         }
-
-
-def _describe(error: OAuth2Error, parameter: str, expected: str, value: str | None) -> OAuth2Error:
-    """Set the description of Authlib's error about a parameter.
-
-    A missing parameter becomes the error `invalid_request`: RFC 6749, sections 4.1.2.1 and 5.2.
-    """
-    error.description = f"{parameter} must be {expected}, got {value or 'none'}"
-    if not value:
-        error.error = InvalidRequestError.error
-    return error
 
 
 def _save_document(rows: "OAuthRows", client: Client) -> None:

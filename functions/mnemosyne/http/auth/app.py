@@ -17,7 +17,8 @@ from mnemosyne.http.auth.call import FORM, Call, Gateway, Handler, new_secret, r
 from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common.health import health_routes
 from mnemosyne.oauth.clients import DOCUMENT_SECONDS, Clients
-from mnemosyne.oauth.flow import START_OVER, UNKNOWN_CLIENT, Flow
+from mnemosyne.oauth.errors import UNKNOWN_CLIENT
+from mnemosyne.oauth.flow import START_OVER, Flow
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer
 
