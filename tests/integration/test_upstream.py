@@ -15,7 +15,16 @@ from mnemosyne.adapters.identity.upstream import OpenIdLogIn
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.domain.principal import Scope
 from tests.fakes_wire.openid import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
-from tests.oauth_server import ISSUER, AuthServer, Visit, authorization_path, claims_of, exchange, redirect_parameters
+from tests.oauth_server import (
+    ISSUER,
+    AuthServer,
+    Visit,
+    authorization_path,
+    claims_of,
+    exchange,
+    redirect_parameters,
+)
+from tests.oauth_server import back as link_parameters
 
 
 @pytest.fixture
@@ -192,6 +201,21 @@ def test_a_failed_log_in_at_the_provider_shows_a_message(
     answer = visit.browser.get(f"/callback?{urlencode({'state': state, **back})}")
     assert answer.status_code == 403
     assert "the identity provider refused the log-in" in answer.text
+    told = link_parameters(answer)
+    assert (told["error"], told["state"], told["iss"]) == ("access_denied", "of-the-client", ISSUER)
+
+
+def test_a_person_who_may_not_log_in_can_return_to_the_client(server: AuthServer, provider: OpenIdProvider) -> None:
+    """A client on the person's device waits for an answer."""
+    provider.claims.update({"email": "eve@elsewhere.example"})
+    visit, where = _begun(server, server.register())
+    page = _back(visit, provider, where)
+    assert (page.status_code, "may not use this memory" in page.text) == (403, True)
+    assert link_parameters(page)["error"] == "access_denied"
+    visit = Visit(server)
+    where = visit.open("/account").headers["Location"]
+    page = _back(visit, provider, where)
+    assert (page.status_code, 'href="http://127' in page.text) == (403, False)
 
 
 def test_an_unavailable_provider_is_reported_and_the_log_in_continues_when_it_is_available(

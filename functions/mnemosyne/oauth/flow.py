@@ -109,6 +109,13 @@ class Flow:
         log.info("audit", action="log_in", outcome="done", subject=person.subject)
         return client_waits
 
+    def refusal_redirect(self, key: str) -> str:
+        """Return the URL that tells the client that the log-in failed; empty for the account page. Raises NotFound."""
+        with self._pending(key) as (rows, pending):
+            if not pending.parameters:
+                return ""
+            return Server(self.issuer, rows, pending.client).answer(_request(pending, self.issuer), None).location
+
     def logged_in(self, key: str) -> bool | None:
         """Return whether a client waits for the finished log-in; None if the log-in is unfinished. Raises NotFound."""
         with self._pending(key) as (_, pending):

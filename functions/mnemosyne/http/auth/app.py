@@ -165,7 +165,8 @@ class AuthHandlers:
         except Unauthorized as exc:
             if call.form:
                 return pages.log_in(self._issuer, id_, str(exc))
-            return pages.message(self._issuer, "You cannot log in", str(exc), 403)
+            back = self._flow.refusal_redirect(key)
+            return pages.message(self._issuer, "You cannot log in", str(exc), 403, back=back)
         response = self._redirect_after_log_in(id_, client_waits=waits)
         self.gateway.set_cookie(response, id_, cookie)
         return response
