@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import permutations
 
 import pytest
 from mcp_types import TextContent
@@ -14,7 +15,8 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import Deletion, ExternalId, FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
-from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.message import IngestMessage, decode
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
@@ -71,6 +73,18 @@ def test_versions_in_one_message_are_ordered_by_time(records: Records) -> None:
     outcomes = records.deliver(*items)
     assert [outcome.state for outcome in outcomes] == [IngestState.STORED] * 3 + [IngestState.DUPLICATE]
     assert (records.visible(), records.stored()) == ({"d"}, {"a", "b", "d"})
+
+
+@pytest.mark.parametrize("contents", list(permutations("abc")))
+def test_of_equal_timestamps_in_one_message_the_last_version_is_current(
+    records: Records, contents: tuple[str, ...]
+) -> None:
+    memories = [{"content": content, "timestamp": "2026-05-20", "source": SOURCE, "key": 1} for content in contents]
+    data = json.dumps({"memories": memories}).encode()
+    sent = Published(message_id="1", data=data, attributes={}, publish_time="2026-11-22T01:01:57.041Z")
+    message = decode(sent, allowed_namespace=records.namespace)
+    ingest.store(message, memories=records.store, embedder=records.embedder)
+    assert records.visible() == {contents[-1]}
 
 
 def test_the_memory_of_a_newer_version_with_the_same_content_takes_its_labels(records: Records) -> None:

@@ -96,8 +96,8 @@ class IngestRequest(MemoryFields):
     external_id: ExternalId | None = None
     provenance: Provenance | None = None
     published: datetime | None = None
-    """Time at which the message was first published. Of two versions of a record with the same timestamp, the version
-    that was published later is current."""
+    """Time at which the message was first published, plus a microsecond for each earlier record of the message. Of two
+    versions of a record with the same timestamp, the version that was published later is current."""
 
     @cached_property
     def content_hash(self) -> str:

@@ -68,6 +68,8 @@ class Defaults:
     """Timestamp of a deletion without a timestamp. None if a deletion must have a timestamp."""
     published: datetime | None = None
     """Time at which the message was first published."""
+    position: int = 0
+    """Position of the record in its message. Of versions with equal timestamps, the last in a message is current."""
 
 
 def schema_version(value: object) -> int:
@@ -220,7 +222,9 @@ class MemoryInput(Input):
             "expires_at": self._expiry(defaults),
         }
         request_id = self.request_id or derived or defaults.new_id()
-        return IngestRequest.of(request_id, external_id=external_id, published=defaults.published, **fields)
+        # Pub/Sub's times have milliseconds, so the microseconds can order the memories of one message.
+        published = defaults.published and defaults.published + timedelta(microseconds=defaults.position)
+        return IngestRequest.of(request_id, external_id=external_id, published=published, **fields)
 
     def _deletion(self, external_id: ExternalId | None, defaults: Defaults) -> Deletion:
         if external_id is None:

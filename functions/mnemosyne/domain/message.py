@@ -200,7 +200,7 @@ def _read_item(item: Any, index: int, unwrapped: MessageBody, message: Published
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
         printable = error[:_ERROR_CHARACTERS].encode(errors="replace").decode().replace("\x00", "\ufffd")
         return failed_request(printable, defaults, item)
-    reading = read(item, defaults)
+    reading = read(item, replace(defaults, position=min(index, BATCH_LIMIT)))
     if index < BATCH_LIMIT:
         return reading
     return as_failed(reading, f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}")

@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import Any
 
@@ -45,6 +45,14 @@ def _read(data: object, attributes: dict[str, str] | None = None, **fields: str)
 def _encoded(*requests: IngestRequest) -> IngestMessage:
     data, attributes = encode("ns", requests, "")
     return _read(data, attributes)
+
+
+def _requests(contents: str) -> list[IngestRequest]:
+    """The memories of one message, which follow each other by a microsecond."""
+    return [
+        request(content, published=PUBLISHED + timedelta(microseconds=position))
+        for position, content in enumerate(contents)
+    ]
 
 
 def _errors(message: IngestMessage) -> list[str]:
@@ -88,7 +96,7 @@ def test_an_encoded_message_is_decoded_unchanged() -> None:
             metadata={"k": [1, 2.5, None, {"z": True}]},
             published=PUBLISHED,
         ),
-        request("second", external_id=ExternalId("crm", "4711"), published=PUBLISHED),
+        request("second", external_id=ExternalId("crm", "4711"), published=PUBLISHED + timedelta(microseconds=1)),
     ]
     received = _encoded(*requests)
     assert received == IngestMessage("ns", tuple(requests))
@@ -257,7 +265,7 @@ def test_a_byte_order_mark_is_removed() -> None:
 
 
 def test_an_invalid_memory_is_rejected_with_its_cause_and_the_others_are_accepted() -> None:
-    good, bad, other = (request(content, published=PUBLISHED) for content in "abc")
+    good, bad, other = _requests("abc")
     data, attributes = encode("ns", [good, bad, other], "")
     body = json.loads(data)
     body["memories"][1]["content"] = "\x00"
@@ -537,7 +545,7 @@ def test_a_message_of_a_newer_schema_version_is_redelivered() -> None:
 
 
 def test_of_two_contents_with_one_request_id_the_first_is_stored_and_the_second_is_a_dead_letter() -> None:
-    first, second, third = (request(content, published=PUBLISHED) for content in "abc")
+    first, second, third = _requests("abc")
     data, attributes = encode("ns", [first, second, third], "")
     data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
     message = _read(data, attributes)
