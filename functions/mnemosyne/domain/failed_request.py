@@ -65,4 +65,4 @@ def _parse_uuid(value: object) -> UUID | None:
         parsed = uuid(value)
     except ValueError:
         return None
-    return parsed if isinstance(parsed, UUID) else None
+    return parsed if isinstance(parsed, UUID) and parsed.int else None

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from mnemosyne.domain.absent_fields import without_absent
 from mnemosyne.domain.argument_rules import closest_name
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.failed_request import failed_request
@@ -39,8 +40,6 @@ from mnemosyne.ids import deletion_id, version_id
 
 SCHEMA_VERSION = 1
 IS_NEWER = f"is newer than {SCHEMA_VERSION}, the newest version that this release of Mnemosyne reads"
-_UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "expires_at", "ttl", "pinned"})
-"""Fields of a memory that a deletion ignores, because change streams may send them with the deleted row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,15 +182,7 @@ class MemoryInput(Input):
     @model_validator(mode="before")
     @classmethod
     def _drop_blanks(cls, data: Any) -> Any:
-        """Remove null and empty fields and, from a deletion, the fields that only a memory has."""
-        if not isinstance(data, Mapping):
-            return data
-        fields = {name: value for name, value in data.items() if value is not None and value != ""}
-        if "content" in data and data["content"] == "":
-            fields["content"] = ""  # keep an empty content: its error is clearer than "content is required"
-        if _lower(fields.get("op")) == "delete":
-            return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
-        return fields
+        return without_absent(data) if isinstance(data, Mapping) else data
 
     def request(self, defaults: Defaults) -> Request:
         """Build the request to store or delete memories from these fields and the defaults.

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from mnemosyne.domain.absent_fields import ZERO_TIMES
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT
 from mnemosyne.domain.event_time import BASIC_CLOCK, BASIC_NUMBERS, CLOCK, END_SECOND, FIRST_SECOND, OFFSET, UNITS
 from mnemosyne.domain.lifetime import LONGEST
@@ -153,7 +154,9 @@ def message_schema() -> dict[str, Any]:
             },
             "Memory": {
                 "required": ["content", "timestamp"],
-                "properties": fields | {name: _required_field(fields[name]) for name in ("content", "timestamp")},
+                "properties": fields
+                | {"content": _required_field(fields["content"])}
+                | {"timestamp": _required_field(fields["timestamp"]) | {"not": {"enum": list(ZERO_TIMES)}}},
                 "description": "A memory to store. Optional fields may be null or empty.",
             },
             "Deletion": {

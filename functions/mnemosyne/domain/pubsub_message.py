@@ -122,6 +122,7 @@ class Published:
                 ids[UUID(text)] = None
             except ValueError:
                 continue
+        ids.pop(UUID(int=0), None)  # the nil UUID means that the publisher has set no id
         return list(ids)
 
 

@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import example, given
@@ -251,6 +252,27 @@ def test_an_unusual_memory_has_its_own_outcome_and_does_not_affect_the_others(od
     assert [request.content for request in message.requests if request.content in "ab"] == ["a", "b"]
     assert len(set(message.request_ids)) == 3
     assert message.dead_letter_reason == ""
+
+
+ZERO_TIMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:00+00:00"]
+NIL = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.mark.parametrize("zero", ZERO_TIMES)
+def test_a_zero_time_of_go_or_net_counts_as_absent(zero: str) -> None:
+    message = _read({"memories": [{**GOOD, "expires_at": zero}, {**GOOD, "timestamp": zero}]})
+    assert [request.expires_at for request in message.requests] == [None]
+    assert _errors(message) == ["timestamp is required"]
+    (deletion,) = _read({"op": "delete", "source": "crm", "key": 1, "timestamp": zero}).deletions
+    assert deletion.timestamp == PUBLISHED
+
+
+@pytest.mark.parametrize("nil", [NIL, NIL.replace("-", "")])
+def test_a_nil_uuid_as_request_id_counts_as_absent(nil: str) -> None:
+    message = _read({"memories": [{**GOOD, "content": content, "request_id": nil} for content in ("a", "b", "")]})
+    assert [request.content for request in message.requests] == ["a", "b"]
+    assert len(set(message.request_ids) - {UUID(nil)}) == 3
+    assert _read(b'{"request_id": "%b"' % nil.encode(), {**IN_NS, "request_id": nil}).request_ids == []
 
 
 def test_bytes_that_are_not_utf_8_affect_only_their_own_memory() -> None:
