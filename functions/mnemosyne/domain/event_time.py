@@ -19,6 +19,9 @@ _BASIC = re.compile(
     rf"((?:19|20)[0-9]{{2}})([0-9]{{2}})([0-9]{{2}})(?:({BASIC_CLOCK})|[Tt]({BASIC_CLOCK})({OFFSET})?)?"
 )
 """Basic format of ISO 8601 (20260711, 20260711T143000Z) and Zettelkasten ids (202607111430, 20260711143005)."""
+_UNIX_TIME = re.compile(r"([1-9][0-9]{8,15})(?:\.([0-9]+))?")
+"""Unix time as text: int64 in the JSON of protobuf, INT64 in exports of BigQuery."""
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 # Files in the operating system's directory of time zones. PostgreSQL does not accept their names as time zones.
 _NO_ZONE = re.compile(r"localtime|posixrules|Factory|(posix|right)/.*")
 
@@ -42,11 +45,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def event_time(value: object) -> datetime:
-    """Parse a time from text or a number. The result is in UTC if the text has an offset, and naive otherwise.
+    """Parse a time from text or a number. The result is naive if it is a local time.
 
-    A date means midnight. A leap second in UTC means the following second. A number is a date from 1900 to 2099, with
-    or without a time of day (20260711, 202607111430), or a Unix time from 1980 to 2099 in seconds, milliseconds or
-    microseconds. Raises ValueError for anything else, such as a year alone.
+    A date means midnight. A leap second in UTC means the following second. A number, or a number in a text, is a date
+    from 1900 to 2099, with or without a time of day (20260711, 202607111430), or a Unix time from 1980 to 2099 in
+    seconds, milliseconds or microseconds. Raises ValueError for anything else, such as a year alone.
     """
     if isinstance(value, str):
         text, leap = split_leap_second(value)
@@ -87,6 +90,10 @@ def _from_text(text: str) -> datetime:
         clock = match[4] or match[5] or "0000"
         parts = [clock[at : at + 2] for at in range(0, len(clock), 2)]
         return _build_time(text, f"{match[1]}-{match[2]}-{match[3]}", ":".join(parts), match[6] or "")
+    if (match := _UNIX_TIME.fullmatch(text)) and (unit := _unit_of(int(match[1]))):
+        return _EPOCH + timedelta(microseconds=int(f"{match[1]}{(match[2] or '')[:6]:0<6}") // unit)
+    if _NUMBER.fullmatch(text):
+        raise _no_date(text)
     raise ValueError(f"must be {_FORMS}, got {excerpt(text)}")
 
 
@@ -103,15 +110,23 @@ def _build_time(text: object, date: str, clock: str, offset: str) -> datetime:
 
 
 def _from_number(number: float) -> datetime:
-    for unit in UNITS:
-        if FIRST_SECOND * unit <= number < END_SECOND * unit:
-            return _EPOCH + timedelta(microseconds=round(number * (UNITS[-1] // unit)))
+    if unit := _unit_of(number):
+        return _EPOCH + timedelta(microseconds=round(number * (UNITS[-1] // unit)))
     if any(first <= number <= last for first, last in BASIC_NUMBERS) and number == int(number):
         try:
             return _from_text(str(int(number)))
         except ValueError as exc:
             raise ValueError(f"must be a date or time that exists, got {excerpt(number)}") from exc
-    raise ValueError(
+    raise _no_date(number)
+
+
+def _no_date(number: object) -> ValueError:
+    return ValueError(
         f"must be a date, got {excerpt(number)}, which may be a year, a count or a row's number: write a date such as "
         "2026-07-11 or 20260711, or seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099"
     )
+
+
+def _unit_of(number: float) -> int:
+    """Return the units per second of a Unix time; 0 if the number is not a Unix time from 1980 to 2099."""
+    return next((unit for unit in UNITS if FIRST_SECOND * unit <= number < END_SECOND * unit), 0)

@@ -36,8 +36,22 @@ def _date_pattern(hyphen: str) -> str:
     )
 
 
+def _numbers(bound: str, *, larger: bool) -> str:
+    """Return a pattern of the numbers with as many digits as `bound`: `bound` and the larger or the smaller numbers."""
+    forms = [bound]
+    for place, digit in enumerate(map(int, bound)):
+        lowest, highest = (digit + 1, 9) if larger else (int(place == 0), digit - 1)
+        if lowest <= highest:
+            forms.append(f"{bound[:place]}[{lowest}-{highest}][0-9]{{{len(bound) - place - 1}}}")
+    return "|".join(forms)
+
+
+_SECONDS = f"{_numbers(str(FIRST_SECOND), larger=True)}|{_numbers(str(END_SECOND - 1), larger=False)}"
+_UNIX_TIME = f"(?:{_SECONDS})(?:[0-9]{{3}}|[0-9]{{6}})?(?:\\.[0-9]+)?"
 _BASIC = f"(?=19|20){_date_pattern('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFFSET})?)?"
-_TIMESTAMP = f"^(?:{LEAP_SECOND}|{_date_pattern('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC})$(?!\\n)"
+_TIMESTAMP = (
+    f"^(?:{LEAP_SECOND}|{_date_pattern('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC}|{_UNIX_TIME})$(?!\\n)"
+)
 _UUID = "^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$(?!\\n)"
 _TTL = (
     r"^(?:[0-9]{1,12}(?:\.[0-9]{1,9})? ?[smhdwSMHDW]?"
@@ -100,7 +114,8 @@ _DESCRIPTIONS = {
     "content": "The memory, stored verbatim.",
     "timestamp": "When it happened: RFC 3339; a date or local time in `timezone`; 20260711 or 202607111430, as text or "
     "number, which must be a date that exists; or seconds, milliseconds or microseconds since 1970, from 1980 to "
-    "2099. A deletion covers versions up to this time; the default is the time at which it was published.",
+    "2099, as text or number. A deletion covers versions up to this time; the default is the time at which it was "
+    "published.",
     "tags": "Labels to filter by: an array, or one text with commas between them.",
     "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes, {METADATA_DEPTH} levels, and "
     f"{METADATA_PATHS:,} bytes of paths at most. This schema does not express these limits.",
