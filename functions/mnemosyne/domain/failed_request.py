@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemosyne.domain.memory import FIRST_WORDS, ExternalId, FailedRequest, content_hash
 from mnemosyne.domain.names import storable_name
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, uuid
+from mnemosyne.domain.parsing import KEY_LIMIT, SESSION_LIMIT, SOURCE_LIMIT, uuid
 from mnemosyne.domain.text_checks import storable
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import refused_id
@@ -51,7 +51,10 @@ def _content_hash(fields: Mapping[str, Any]) -> str | None:
     if CONTENT_HASH in fields:
         known = fields[CONTENT_HASH]
         return known if isinstance(known, str) and _HASH.fullmatch(known) else None
-    content, session = fields.get("content"), fields.get("session") or None
+    content, session = fields.get("content"), fields.get("session")
+    if isinstance(session, int | float):
+        session = storable_name(session, characters=SESSION_LIMIT) or session
+    session = None if session == "" else session
     if not isinstance(content, str) or not content or not isinstance(session, str | None):
         return None
     try:

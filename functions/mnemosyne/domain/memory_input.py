@@ -95,7 +95,7 @@ def _check_zone(name: str) -> str:
 
 
 def text_of_number(value: object) -> object:
-    """Convert a whole number to text, because keys of records from data warehouses are often numbers."""
+    """Convert a whole number to text, because keys and sessions from data warehouses are often numbers."""
     return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
 
@@ -144,7 +144,11 @@ class MemoryInput(Input):
         BeforeValidator(object_of_text, json_schema_input_type=JsonObject | None),
         Field(description="A JSON object to filter by."),
     ] = None
-    session: Annotated[Session | None, Field(description="The conversation or document it is a part of.")] = None
+    session: Annotated[
+        Session | None,
+        BeforeValidator(text_of_number, json_schema_input_type=Session | None),
+        Field(description="The conversation or document it is a part of."),
+    ] = None
     expires_at: Annotated[
         datetime | None,
         BeforeValidator(event_time, json_schema_input_type=str),

@@ -95,6 +95,7 @@ _NUMERIC_TIMES: list[dict[str, Any]] = [
     *({"type": "number", "minimum": FIRST_SECOND * unit, "exclusiveMaximum": END_SECOND * unit} for unit in UNITS),
     *({"type": "integer", "minimum": first, "maximum": last} for first, last in BASIC_NUMBERS),
 ]
+_WHOLE_NUMBER: dict[str, Any] = {"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}
 _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     "timestamp": _NUMERIC_TIMES,
     "expires_at": _NUMERIC_TIMES,
@@ -108,7 +109,8 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
         # so this pattern matches no text that begins with a bracket.
         {"type": "string", "pattern": f"^(?!\\s*\\[){_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
     ],
-    "key": [{"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}],
+    "session": [_WHOLE_NUMBER],
+    "key": [_WHOLE_NUMBER],
 }
 _DESCRIPTIONS = {
     "content": "The memory, stored verbatim.",

@@ -275,6 +275,22 @@ def test_a_nil_uuid_as_request_id_counts_as_absent(nil: str) -> None:
     assert _read(b'{"request_id": "%b"' % nil.encode(), {**IN_NS, "request_id": nil}).request_ids == []
 
 
+@pytest.mark.parametrize(("session", "text"), [(4711, "4711"), (4711.0, "4711"), (0, "0"), (-(2**63), str(-(2**63)))])
+def test_a_whole_number_as_session_is_the_same_session_as_its_text(session: float, text: str) -> None:
+    for content in ("tea", ""):
+        (one, other) = (
+            [*message.requests, *message.rejected]
+            for message in (_read({**GOOD, "content": content, "session": name}) for name in (session, text))
+        )
+        assert [reading.content_hash for reading in one] == [reading.content_hash for reading in other]
+    assert _read({**GOOD, "session": session}).requests[0].session == text
+
+
+@pytest.mark.parametrize("session", [True, 1.5, 2**64, 1e300, []])
+def test_another_value_as_session_is_refused(session: object) -> None:
+    assert _errors(_read({**GOOD, "session": session}))[0].startswith("session must be a string, got ")
+
+
 def test_bytes_that_are_not_utf_8_affect_only_their_own_memory() -> None:
     data = json.dumps({"memories": [GOOD, {**GOOD, "content": "BAD"}]}).encode().replace(b"BAD", b"\xff\xfe")
     message = _read(data)

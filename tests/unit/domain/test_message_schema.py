@@ -38,7 +38,7 @@ WHENS: list[Any] = [
     "0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:01Z",
 ]  # fmt: skip
 ODD: list[Any] = [None, True, False, 0, 1, -1, 1.0, 1.5, 2**64, 2**64 - 1, -(2**63), -(2**63) - 1, 1e300, "", [], {}]
-FIELDS = ("content", "timestamp", "title", "tags", "metadata", "request_id", "source", "key", "op")
+FIELDS = ("content", "timestamp", "title", "tags", "metadata", "session", "request_id", "source", "key", "op")
 
 
 def _json(pick: random.Random, depth: int = 0) -> Any:
