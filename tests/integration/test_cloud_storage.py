@@ -51,9 +51,10 @@ def test_an_object_is_read_completely_although_the_connection_is_cut(storage: St
     assert _read(stored_object) == DATA
 
 
-def test_an_object_compressed_in_transit_is_read_as_it_is_stored(storage: Storage) -> None:
+@pytest.mark.parametrize("encoding", ["gzip", ""])
+def test_a_compressed_object_is_read_as_it_is_stored(storage: Storage, encoding: str) -> None:
     packed = gzip.compress(DATA)
-    stored_object = _put(storage, packed, encoding="gzip")
+    stored_object = _put(storage, packed, encoding=encoding)
     with CloudStorage().open(stored_object) as opened:
         assert opened.packed
         assert gzip.GzipFile(fileobj=opened.stream).read() == DATA

@@ -13,6 +13,7 @@ from mnemosyne.errors import InvalidRequest, NotFound
 READ_BYTES = 4 * 1024 * 1024
 WRITE_BYTES = 1024 * 1024
 """Chunk size in bytes. Resumable uploads require a multiple of 256 KiB."""
+_GZIP = b"\x1f\x8b"
 _NEW = 0
 """Generation precondition: write the object only if it does not exist."""
 
@@ -44,7 +45,8 @@ class CloudStorage:
         # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:
-            packed = blob.content_encoding == "gzip"
+            # BigQuery compresses an export without adding `.gz` to the names of the objects.
+            packed = blob.content_encoding == "gzip" or stream.peek(2).startswith(_GZIP)
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 
     def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
