@@ -18,6 +18,7 @@ from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.failed_request import failed_request
 from mnemosyne.domain.lifetime import expiry, lifetime, parse_boolean
 from mnemosyne.domain.memory import MEMORY_FIELDS, Deletion, ExternalId, IngestRequest, Reading, Request, content_hash
+from mnemosyne.domain.message_mistakes import fix_of_envelope
 from mnemosyne.domain.names import namespace_problem, storable_name
 from mnemosyne.domain.parsing import (
     KEY_LIMIT,
@@ -261,11 +262,14 @@ def read(record: object, defaults: Defaults) -> Reading:
             raise InvalidRequest(f"a memory must be a JSON object, got {excerpt(record)}")
         return parse(MemoryInput, known_fields, of="a memory").request(defaults)
     except InvalidRequest as exc:
-        return failed_request("; ".join([str(exc), *_misnamed_fields(fields, str(exc))]), defaults, known_fields)
+        return failed_request("; ".join([str(exc), *_fixes(fields, str(exc))]), defaults, known_fields)
 
 
-def _misnamed_fields(fields: Mapping[Any, Any], error: str) -> Iterator[str]:
-    """Yield a sentence for each required field that is probably in the record under another name."""
+def _fixes(fields: Mapping[Any, Any], error: str) -> Iterator[str]:
+    """Yield a sentence if the memory is in a field of the record, or for each required field under another name."""
+    if fields.get("content") is None and (fix := fix_of_envelope(fields)):
+        yield fix
+        return
     unknown_names = [name for name in islice(map(str, fields), 100) if name not in MemoryInput.model_fields]
     for required in ("content", "timestamp"):
         if f"{required} is required" in error.split("; "):

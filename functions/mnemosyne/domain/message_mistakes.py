@@ -3,6 +3,7 @@
 import base64
 import codecs
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from mnemosyne.domain.argument_rules import closest_name
@@ -12,6 +13,9 @@ _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"{\x00", b"\x00{")
 _FIELDS: dict[str, tuple[type, ...]] = {"memories": (list,), "content": (str,), "timestamp": (str, int, float)}
 """Fields of which an object must have at least one, with the types of their values."""
+_SEARCHED_FIELDS = 100
+_NO_MEMORIES = ("before", "metadata")
+"""Fields whose objects are not the memory: the earlier state of a row in change events, and metadata."""
 
 
 def fix_of_bytes(data: bytes) -> str:
@@ -56,9 +60,30 @@ def fix_of_fields(body: Mapping[str, Any]) -> str:
     envelopes = (body.get("message"), *(messages[:1] if isinstance(messages, list) else ()))
     if any(isinstance(envelope, Mapping) and "data" in envelope for envelope in envelopes):
         return "publish the memory itself, and not the JSON around it of Pub/Sub's REST API or of a push"
-    names = ((name, closest_name(name, _FIELDS)) for name in list(body)[:100])
+    if fix := fix_of_envelope(body):
+        return fix
+    names = ((name, closest_name(name, _FIELDS)) for name in islice(body, _SEARCHED_FIELDS))
     similar = ((name, field) for name, field in names if field and isinstance(body[name], _FIELDS[field]))
     return "; ".join(f"{excerpt(name)} is not read: rename it to {field}" for name, field in similar)
+
+
+def fix_of_envelope(record: Mapping[Any, Any]) -> str:
+    """Return how to fix an object that has memories in its fields, such as a change event; empty if it has none."""
+    if isinstance(record.get("memories"), list):
+        return "send each of the memories as a record"
+    place = _memory_place(record, depth=2)
+    return f"send the object in {excerpt(place)} alone" if place else ""
+
+
+def _memory_place(record: Mapping[Any, Any], depth: int) -> str:
+    """Return the path of the first object with a text `content`, such as `payload.after`; empty if there is none."""
+    for name, value in islice(record.items(), _SEARCHED_FIELDS):
+        if isinstance(value, Mapping) and name not in _NO_MEMORIES:
+            if isinstance(value.get("content"), str):
+                return str(name)
+            if depth > 1 and (place := _memory_place(value, depth - 1)):
+                return f"{name}.{place}"
+    return ""
 
 
 def with_fix(problem: str, fix: str) -> str:

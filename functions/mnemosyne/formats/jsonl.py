@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from mnemosyne.domain.archive import EXTRAS
+from mnemosyne.domain.message_mistakes import with_fix
 from mnemosyne.domain.nesting import check_depth
 from mnemosyne.domain.parsing import excerpt, read_json
 from mnemosyne.errors import InvalidRequest
@@ -49,8 +50,21 @@ def _read_item(line: bytes, source: str, number: int) -> Item:
         fields = read_json(line, of="a line")
         check_depth(fields, of="a line")
     except InvalidRequest as exc:
-        return Item(source, None, str(exc), line=number, raw=line.decode(errors="replace").rstrip("\r\n"))
-    if isinstance(fields, dict):
-        return item_of(source, number, fields)
-    problem = f"a memory must be a JSON object, got {excerpt(fields)}"
-    return Item(source, None, problem, line=number, raw=line.decode(errors="replace").strip())
+        problem = with_fix(str(exc), _fix_of_line(line.strip()))
+        return Item(source, None, problem, line=number, raw=line.decode(errors="replace").rstrip("\r\n"))
+    if not isinstance(fields, dict):
+        problem = f"a memory must be a JSON object, got {excerpt(fields)}"
+        return Item(
+            source,
+            None,
+            with_fix(problem, _fix_of_line(line.strip())),
+            line=number,
+            raw=line.decode(errors="replace").strip(),
+        )
+    return item_of(source, number, fields)
+
+
+def _fix_of_line(line: bytes) -> str:
+    """Return how to fix a line that is a part of a JSON array or of an object on several lines, or such an array."""
+    is_part = line in (b"{", b"}", b"]") or line.startswith(b"[") or line.endswith(b",")
+    return "write each memory on one line, without brackets or commas around it" if is_part else ""

@@ -137,6 +137,32 @@ def test_a_folder_of_markdown_is_read_file_by_file(tmp_path: Path) -> None:
     assert second.fields and second.fields["content"] == "---\njust text\n---\n"
 
 
+FRAGMENT = "; write each memory on one line, without brackets or commas around it"
+
+
+@pytest.mark.parametrize(
+    ("line", "has_fix"),
+    [
+        ("[", True),
+        ('{"content": "tea"},', True),
+        ("]", True),
+        ("{", True),
+        ('  "content": "tea",', True),
+        ("}", True),
+        ('[{"content": "tea"}, {"content": "tea"}]', True),
+        ("tea", False),
+        ("{'content': 'tea'}", False),
+        ('{"content": "tea"', False),
+        ("7", False),
+    ],
+)
+def test_the_error_about_a_part_of_json_says_how_to_write_lines(tmp_path: Path, line: str, has_fix: bool) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_text(f"{line}\r\n")
+    (item,) = _read(path, "jsonl")
+    assert item.problem.endswith(FRAGMENT) == has_fix
+
+
 @pytest.mark.parametrize("metadata", [{"x": 1}, '{"x": 1}'], ids=["an object", "a text"])
 def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path, metadata: object) -> None:
     path = tmp_path / "x.json"

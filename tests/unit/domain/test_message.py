@@ -176,6 +176,8 @@ ENVELOPE = "publish the memory itself, and not the JSON around it of Pub/Sub's R
         ([GOOD], "publish an object with the array memories"),
         ({"message": {"data": base64.b64encode(JSON).decode()}, "subscription": "s"}, ENVELOPE),
         ({"messages": [{"data": base64.b64encode(JSON).decode()}]}, ENVELOPE),
+        ({"data": GOOD}, 'send the object in "data" alone'),
+        ({"schema": {}, "payload": {"before": GOOD, "after": GOOD}}, 'send the object in "payload.after" alone'),
         ({"items": [GOOD]}, '"items" is not read: rename it to memories'),
         ({"message": "tea", "messages": []}, '"message" is not read: rename it to content'),
         (
@@ -202,7 +204,8 @@ def test_the_error_about_a_common_mistake_in_the_data_says_how_to_fix_it(data: o
         b"[",
         b"e30",
         b'{"text": 7, "items": "none"}',
-        b'{"data": {"content": "tea"}}',
+        b'{"data": {"text": "tea"}}',
+        b'{"data": {"a": {"b": {"content": "tea"}}}}',
         b'{"messages": [{"role": "user"}]}',
     ],
 )
@@ -334,6 +337,14 @@ def test_unknown_fields_are_ignored() -> None:
             r'content is required; "text\u0000\ud800" is not read: rename it to content',
         ),
         ({**GOOD, "content": None, "x": 1}, "content is required"),
+        (
+            {"before": None, "after": GOOD, "op": "c"},
+            """op must be one of 'upsert' or 'delete', got "c"; send the object in "after" alone""",
+        ),
+        ({"memory": GOOD, **GOOD, "content": None}, 'content is required; send the object in "memory" alone'),
+        ({"memories": [GOOD]}, "content is required; timestamp is required; send each of the memories as a record"),
+        ({**GOOD, "content": "", "x": GOOD}, "content must have at least 1 character, got 0"),
+        ({**GOOD, "content": None, "metadata": GOOD}, "content is required"),
         ({**GOOD, "content": None, "content_hash": "9f", "content_type": "text/plain"}, "content is required"),
         ({**GOOD, "content": 7, "text": "tea"}, "content must be a string, got 7"),
     ],
