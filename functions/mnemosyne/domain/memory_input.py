@@ -103,11 +103,15 @@ def text_of_number(value: object) -> object:
 def _split_tags(value: object) -> object:
     """Convert tags in a text to a list. The text is a JSON array, or the tags are separated by commas.
 
-    An array that is not JSON, such as `['a', 'b']`, is returned unchanged, so that the validation rejects it.
+    An array that is not JSON, such as `['a', 'b']` or PostgreSQL's `{a,b}`, is returned unchanged, so that the
+    validation rejects it.
     """
     if not isinstance(value, str):
         return value
-    if value.lstrip().startswith("["):
+    text = value.strip()
+    if text.startswith("{") and text.endswith("}"):
+        return value
+    if text.startswith("["):
         items = json_of_text(value)
         return value if items is None else items
     return [tag.strip() for tag in value.split(",") if tag.strip()]

@@ -90,6 +90,7 @@ _RULES: dict[str, dict[str, Any]] = {
     "namespace": {"maxLength": NAMESPACE_CHARACTERS, "pattern": _NAMESPACE},
     "schema_version": {"enum": [SCHEMA_VERSION, str(SCHEMA_VERSION)]},
 }
+_NO_ARRAY = "^(?!\\s*(?:\\[|\\{[^\\u0000]*\\}\\s*$))"
 _TAG = f"[^\\u0000,]{{0,{TAG_LIMIT}}}"
 _NUMERIC_TIMES: list[dict[str, Any]] = [
     *({"type": "number", "minimum": FIRST_SECOND * unit, "exclusiveMaximum": END_SECOND * unit} for unit in UNITS),
@@ -106,8 +107,8 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     ],
     "tags": [
         # The server parses a text that begins with a bracket as a JSON array. A pattern cannot validate a JSON array,
-        # so this pattern matches no text that begins with a bracket.
-        {"type": "string", "pattern": f"^(?!\\s*\\[){_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
+        # so this pattern matches no text that begins with a bracket. The server refuses a text in braces.
+        {"type": "string", "pattern": f"{_NO_ARRAY}{_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
     ],
     "session": [_WHOLE_NUMBER],
     "key": [_WHOLE_NUMBER],

@@ -257,6 +257,11 @@ def test_an_unusual_memory_has_its_own_outcome_and_does_not_affect_the_others(od
     assert message.dead_letter_reason == ""
 
 
+@pytest.mark.parametrize("tags", ["{a,b}", ' {"no status","b"}', "{}"])
+def test_an_array_of_postgresql_as_tags_is_refused(tags: str) -> None:
+    assert _errors(_read({**GOOD, "tags": tags}))[0].startswith('tags must be an array of strings such as ["a", "b"]')
+
+
 ZERO_TIMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:00+00:00"]
 NIL = "00000000-0000-0000-0000-000000000000"
 

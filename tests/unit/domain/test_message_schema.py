@@ -38,6 +38,7 @@ WHENS: list[Any] = [
     "0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:01Z",
 ]  # fmt: skip
 ODD: list[Any] = [None, True, False, 0, 1, -1, 1.0, 1.5, 2**64, 2**64 - 1, -(2**63), -(2**63) - 1, 1e300, "", [], {}]
+IN_BRACES = ["{a,b}", " {a\n} ", "{a},b", "a,{b}"]
 FIELDS = ("content", "timestamp", "title", "tags", "metadata", "session", "request_id", "source", "key", "op")
 
 
@@ -81,7 +82,7 @@ def _mutated(pick: random.Random, memory: dict[str, Any]) -> Any:
             when[pick.randrange(len(when))] = pick.choice("0123456789TZ:-+ .")
         changed[field] = "".join(when)
     elif field == "tags":
-        changed[field] = pick.choice([["x"] * 51, [pick.choice(TEXTS)], [pick.choice(ODD)], "a, b"])
+        changed[field] = pick.choice([["x"] * 51, [pick.choice(TEXTS)], [pick.choice(ODD)], "a, b", *IN_BRACES])
     elif field == "metadata":
         changed[field] = {"k": _json(pick)} if pick.random() < 0.8 else _json(pick)
     else:
