@@ -1,6 +1,7 @@
 -- Import a whole table through a bucket: Mnemosyne imports each file that appears in the bucket, and writes a report next
--- to it. FORMAT_TIMESTAMP is necessary, because BigQuery does not export a TIMESTAMP as RFC 3339, and IFNULL, because it
--- exports no array with a null.
+-- to it. The source and key make a changed row a new version of its record when you export the table again. IFNULL is
+-- necessary, because BigQuery exports no array with a null. TO_JSON_STRING keeps numbers in the metadata, because BigQuery
+-- exports an INT64 as text.
 EXPORT DATA OPTIONS (
   uri = 'gs://acme-exports/memories/tickets-*.jsonl.gz',
   format = 'JSON',
@@ -8,10 +9,12 @@ EXPORT DATA OPTIONS (
   overwrite = true
 ) AS (
   SELECT
+    'https://crm.example.com/tickets' AS source,
+    CAST(id AS STRING) AS key,
     text AS content,
-    FORMAT_TIMESTAMP('%Y-%m-%dT%H:%M:%E6SZ', created_at, 'UTC') AS timestamp,
+    created_at AS timestamp,
     ['ticket', IFNULL(status, 'no status')] AS tags,
-    STRUCT(priority) AS metadata
+    TO_JSON_STRING(STRUCT(priority)) AS metadata
   FROM `crm.tickets`
-  WHERE text IS NOT NULL
+  WHERE text IS NOT NULL AND created_at IS NOT NULL
 );

@@ -13,6 +13,8 @@ publisher = PublisherClient(BatchSettings(max_messages=500, max_latency=0.05), o
 futures = deque()
 with open(file, "rb") as lines:
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue  # a message without data would become a dead letter
         futures.append(publisher.publish(topic, line, namespace=namespace, source=file, key=str(number)))
         while len(futures) > 2000:
             futures.popleft().result()  # raises an error if Pub/Sub did not accept it
