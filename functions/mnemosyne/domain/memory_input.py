@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from mnemosyne.domain.absent_fields import without_absent
+from mnemosyne.domain.absent_fields import ZERO_TIME, without_absent
 from mnemosyne.domain.argument_rules import closest_name
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.failed_request import failed_request
@@ -236,25 +236,28 @@ class MemoryInput(Input):
         return Deletion(request_id=request_id, external_id=external_id, timestamp=when, published=defaults.published)
 
     def _timestamp_in_utc(self, default: datetime | None, defaults: Defaults) -> datetime | None:
-        return default if self.timestamp is None else self._in_utc("timestamp", self.timestamp, defaults)
+        return self._in_utc("timestamp", self.timestamp, defaults) or default
 
     def _expiry(self, defaults: Defaults) -> datetime | None:
         """Return the time at which the memory expires; None if it does not expire.
 
         The lifetime `ttl` begins when the message was published, or now if this time is unknown.
         """
+        expires_at = self._in_utc("expires_at", self.expires_at, defaults)
         if self.ttl is None:
-            return None if self.expires_at is None else self._in_utc("expires_at", self.expires_at, defaults)
-        if self.expires_at is not None:
+            return expires_at
+        if expires_at is not None:
             raise InvalidRequest("give either expires_at or ttl, and not both")
         return expiry(defaults.published or datetime.now(UTC), self.ttl)
 
-    def _in_utc(self, name: str, moment: datetime, defaults: Defaults) -> datetime:
+    def _in_utc(self, name: str, moment: datetime | None, defaults: Defaults) -> datetime | None:
+        """Return the time in UTC; None if it counts as absent."""
         local = self.timezone if "timezone" in self.model_fields_set else defaults.timezone
         try:
-            return in_zone(moment, zone(local))
+            in_utc = moment and in_zone(moment, zone(local))
         except ValueError as exc:
             raise InvalidRequest(f"{name} {exc}") from exc
+        return None if in_utc == ZERO_TIME else in_utc
 
 
 def read(record: object, defaults: Defaults) -> Reading:

@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-from mnemosyne.domain.absent_fields import ZERO_TIMES
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT
 from mnemosyne.domain.event_time import BASIC_CLOCK, BASIC_NUMBERS, CLOCK, END_SECOND, FIRST_SECOND, OFFSET, UNITS
 from mnemosyne.domain.lifetime import LONGEST
@@ -52,6 +51,8 @@ _BASIC = f"(?=19|20){_date_pattern('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFF
 _TIMESTAMP = (
     f"^(?:{LEAP_SECOND}|{_date_pattern('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC}|{_UNIX_TIME})$(?!\\n)"
 )
+_ZERO_TIME = r"^0001-01-01(?:[Tt ]00:00(?::00(?:\.0+)?)?(?: ?(?:[Zz]|UTC|[+-]00(?::?00)?))?)?$(?!\n)"
+"""The time that programs in Go and .NET write for a field without a time."""
 _UUID = "^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$(?!\\n)"
 _TTL = (
     r"^(?:[0-9]{1,12}(?:\.[0-9]{1,9})? ?[smhdwSMHDW]?"
@@ -174,7 +175,10 @@ def message_schema() -> dict[str, Any]:
                 "required": ["content", "timestamp"],
                 "properties": fields
                 | {"content": _required_field(fields["content"])}
-                | {"timestamp": _required_field(fields["timestamp"]) | {"not": {"enum": list(ZERO_TIMES)}}},
+                | {
+                    "timestamp": _required_field(fields["timestamp"])
+                    | {"not": {"type": "string", "pattern": _ZERO_TIME}}
+                },
                 "description": "A memory to store. Optional fields may be null or empty.",
             },
             "Deletion": {

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
+from mnemosyne.domain.absent_fields import ZERO_TIME
 from mnemosyne.domain.event_time import event_time
 from mnemosyne.domain.parsing import excerpt
 
@@ -108,6 +110,8 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
             if plain in _MUST_BE_TIMES and isinstance(value, int | float):
                 raise ValueError(f"{where} {exc}") from exc
             moment = None
+        if isinstance(moment, str) and event_time(moment).replace(tzinfo=UTC) == ZERO_TIME:
+            continue  # Hugo's time of a page without a date
         if moment is None:
             notices.append(f"{where} ({excerpt(value)} is not a time; kept as metadata)")
         elif time is None:

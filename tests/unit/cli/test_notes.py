@@ -61,10 +61,12 @@ def _note(text: str, path: str = "Note.md") -> IngestRequest:
         ("+++\ndate = 2026-05-20T10:00:00+02:00\n+++\n", "2026-05-20T08:00:00Z"),
         ('{\n"date": "2026-05-20"\n}\n', "2026-05-20T00:00:00Z"),
         ("date:: [[2026-05-20]]\n\n", "2026-05-20T00:00:00Z"),
+        ("---\ndate: 0001-01-01T00:00:00Z\nlastmod: 2025-01-01\n---\n", "2025-01-01T00:00:00Z"),
+        ("+++\ndate = 0001-01-01T00:00:00Z\n+++\n", rfc3339(MODIFIED)),
         ("---\ntype: Metric\ngenerated: { by: a/b, at: 2026-06-20T22:53:05Z }\n---\n", "2026-06-20T22:53:05Z"),
     ],
 )
-def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str) -> None:
+def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str | None) -> None:
     note = _note(f"{block}The text.")
     assert rfc3339(note.timestamp) == when
     assert note.content.strip() == "The text."

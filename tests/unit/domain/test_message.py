@@ -262,14 +262,15 @@ def test_an_array_of_postgresql_as_tags_is_refused(tags: str) -> None:
     assert _errors(_read({**GOOD, "tags": tags}))[0].startswith('tags must be an array of strings such as ["a", "b"]')
 
 
-ZERO_TIMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:00+00:00"]
+ZERO_TIMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:00+00:00", "0001-01-01"]
 NIL = "00000000-0000-0000-0000-000000000000"
 
 
 @pytest.mark.parametrize("zero", ZERO_TIMES)
 def test_a_zero_time_of_go_or_net_counts_as_absent(zero: str) -> None:
-    message = _read({"memories": [{**GOOD, "expires_at": zero}, {**GOOD, "timestamp": zero}]})
-    assert [request.expires_at for request in message.requests] == [None]
+    memories = [{**GOOD, "expires_at": zero}, {**GOOD, "expires_at": zero, "ttl": 60}, {**GOOD, "timestamp": zero}]
+    message = _read({"memories": memories})
+    assert [request.expires_at for request in message.requests] == [None, PUBLISHED + timedelta(minutes=1)]
     assert _errors(message) == ["timestamp is required"]
     (deletion,) = _read({"op": "delete", "source": "crm", "key": 1, "timestamp": zero}).deletions
     assert deletion.timestamp == PUBLISHED
