@@ -16,14 +16,17 @@ _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "ex
 def without_absent(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record without null and empty fields, and without a nil UUID as its request id.
 
-    The fields that only a memory has are also removed from a deletion. An empty content is kept, because its error is
-    clearer than "content is required".
+    An empty array counts as empty metadata, because PHP writes it for an empty object. The fields that only a memory
+    has are also removed from a deletion. An empty content is kept, because its error is clearer than "content is
+    required".
     """
     fields = {name: value for name, value in record.items() if value is not None and value != ""}
     if record.get("content") == "":
         fields["content"] = ""
     if fields.get("request_id") in _NIL_UUIDS:
         del fields["request_id"]
+    if fields.get("metadata") == []:
+        del fields["metadata"]
     if isinstance(op := fields.get("op"), str) and op.lower() == "delete":
         return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
     return fields

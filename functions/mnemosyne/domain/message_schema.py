@@ -200,7 +200,7 @@ def _optional_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     """
     description = {"description": _DESCRIPTIONS.get(name, field["description"])}
     if name == "metadata":
-        return {"anyOf": [{"$ref": "#/$defs/JsonObject"}, _BLANK], **description}
+        return {"anyOf": [{"$ref": "#/$defs/JsonObject"}, {"enum": [*_BLANK["enum"], []]}], **description}
     (form,) = (option for option in field.get("anyOf", [field]) if option != {"type": "null"})
     if name in ("op", "schema_version"):
         form = {}

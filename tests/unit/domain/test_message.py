@@ -262,6 +262,10 @@ def test_an_array_of_postgresql_as_tags_is_refused(tags: str) -> None:
     assert _errors(_read({**GOOD, "tags": tags}))[0].startswith('tags must be an array of strings such as ["a", "b"]')
 
 
+def test_an_empty_array_as_metadata_counts_as_absent() -> None:
+    assert _read({**GOOD, "metadata": []}).requests[0].metadata == {}
+
+
 ZERO_TIMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:00+00:00", "0001-01-01"]
 NIL = "00000000-0000-0000-0000-000000000000"
 
