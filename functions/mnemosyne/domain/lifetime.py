@@ -53,7 +53,7 @@ def parse_boolean(value: object) -> object:
     Other values are returned unchanged.
     """
     values = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-    text = str(int(value)) if isinstance(value, int) else value
+    text = str(int(value)) if isinstance(value, int | float) and value in (0, 1) else value
     return values.get(text.strip().lower(), value) if isinstance(text, str) else value
 
 

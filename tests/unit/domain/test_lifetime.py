@@ -1,5 +1,6 @@
 """Lifetimes of memories: `ttl`, `expires_at` and `pinned` in each accepted form."""
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -77,7 +78,7 @@ def test_an_expiry_without_an_offset_is_in_the_time_zone_of_the_record() -> None
     assert request.expires_at == datetime(2026, 12, 31, 23, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("value", [True, "true", "T", 1, "1"])
+@pytest.mark.parametrize("value", [True, "true", "T", 1, 1.0, "1"])
 def test_pinned_is_accepted_in_each_form_of_a_boolean_in_data_warehouses(value: object) -> None:
     request = _request(pinned=value)
     assert isinstance(request, IngestRequest)
@@ -90,7 +91,7 @@ def test_pinned_is_accepted_in_each_form_of_a_boolean_in_data_warehouses(value: 
         ({"ttl": "1h", "expires_at": "2027-01-01"}, "give either expires_at or ttl, and not both"),
         ({"ttl": "soon"}, "ttl must be a number of seconds"),
         ({"expires_at": "soon"}, "expires_at must be"),
-        ({"pinned": "maybe"}, "pinned must be"),
+        *(({"pinned": value}, "pinned must be") for value in ("maybe", 2, 0.5, math.nan, math.inf)),
     ],
 )
 def test_a_wrong_lifetime_is_refused_with_its_name(fields: dict[str, object], error: str) -> None:
