@@ -62,6 +62,54 @@ def test_words_are_marked_with_their_stems(services: FakeServices, query: str, c
     assert _marked(services, query, content) == marked
 
 
+@pytest.mark.parametrize(
+    ("query", "content", "marked"),
+    [
+        ("Bjoern", "Mein Bruder Björn wohnt in Zürich und arbeitet dort.", ["Björn"]),
+        ("Oelwechsel", "Der Ölwechsel kostet viel und ist fällig.", ["Ölwechsel"]),
+        ("demain", "Je dois appeler le plombier demain matin.", ["demain"]),
+        ("Cagla", "Çağla'nın yer fıstığına ve polene alerjisi var.", ["Çağla"]),
+        ("ığdır", "Temmuzda Iğdır'a gidiyoruz ve çok güzel olacak", ["Iğdır"]),
+        ("ليلي", "عند ليلى حساسية من الغبار", ["ليلى"]),
+        ("किराया कितना है", "किराया बारह हज़ार है और बिजली अलग है।", ["किराया"]),
+        ("la casa", "La casa de mi hermano está en la costa", ["casa"]),
+        ("NH469", "便名はＮＨ４６９、那覇行き。", ["ＮＨ４６９"]),
+        ("watanabe", "アドレスはwatanabe@example.jpです。", ["watanabe"]),
+        ("11月3日", "誕生日は１１月３日です、1月4日ではない", ["１１月３日"]),
+        ("12万5千円", "家賃は月額１２万５千円で、", ["１２万５千円"]),
+        ("猪肉500克", "饺子馅：猪肉５００克、白菜", ["猪肉５００克"]),
+        ("G7", "高铁G7次九点出发", ["G7"]),
+        ("ช่างประปาจะมาเมื่อไหร่", "ช่างประปาชื่อสมชายจะมาวันพุธ", ["ช่างประปา", "จะมา"]),
+        ("น้ำตาล", "ชาไม่ใส่น้ําตาล", ["น้ําตาล"]),
+    ],
+)
+def test_words_are_marked_in_the_language_of_the_content(
+    services: FakeServices, query: str, content: str, marked: list[str]
+) -> None:
+    assert _marked(services, query, content) == marked
+
+
+@pytest.mark.parametrize(
+    ("query", "content", "marked"),
+    [
+        ("wifi", "Le code du Wi-Fi est long", ["Wi-Fi"]),
+        ("logins", "A log-in page", ["log-in"]),
+        ("IB0514", "Volamos con Iberia, vuelo IB 0514.", ["IB 0514"]),
+        ("6kg", "The parcel weighs 6 kg, not 16 kg", ["6 kg"]),
+        ("491701234567", "Ruf bitte +49 170 1234567 an", ["+49 170 1234567"]),
+        ("inc4821", "See INC-4821 and INC-4822.", ["INC-4821"]),
+    ],
+)
+def test_words_that_are_apart_in_the_content_are_marked_as_a_whole(
+    services: FakeServices, query: str, content: str, marked: list[str]
+) -> None:
+    assert _marked(services, query, content) == marked
+
+
+def test_a_query_with_a_very_long_word_is_marked(services: FakeServices) -> None:
+    assert _marked(services, f"{'ä' * 1_100} tea", "green tea") == ["tea"]
+
+
 def test_a_literal_search_marks_the_literal(services: FakeServices) -> None:
     assert _marked(services, "ea prefers", "Ea prefers tea prefers", mode="exact") == ["Ea prefers", "ea prefers"]
     assert _marked(services, "café", "one cafe\u0301, two CAFÉ", mode="exact") == ["cafe\u0301", "CAFÉ"]

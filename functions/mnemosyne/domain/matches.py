@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Self
 
+from mnemosyne.domain.graphemes import is_mark
 from mnemosyne.domain.name_words import ACCENTS
 
 Span = tuple[int, int]
@@ -150,12 +151,13 @@ def literal_spans(query: str, text: str) -> list[Span]:
 def unseparated_parts(query: str, length: int = SHORTEST_PART) -> Collection[str]:
     """Return the parts of a query to search for in scripts without spaces between words.
 
-    The parts are all substrings of `length` characters, in their order in the query.
+    The parts are all substrings of `length` letters, in their order in the query. A letter can have vowel signs and
+    tone marks, for example in Thai.
     """
     return dict.fromkeys(
-        run[start : start + length]
+        run[start:end]
         for run in _UNSEPARATED.findall(unicodedata.normalize("NFKC", query))
-        for start in range(len(run) - length + 1)
+        for start, end in _letter_spans(run, length)
     )
 
 
@@ -163,8 +165,31 @@ def unseparated_spans(parts: Collection[str], text: str) -> list[Span]:
     """Return the spans of a text in which the parts of a query occur (see `unseparated_parts`)."""
     if not parts:
         return []
-    ends = range(SHORTEST_PART, len(text) + 1)
-    return merge_spans([(end - SHORTEST_PART, end) for end in ends if text[end - SHORTEST_PART : end] in parts])
+    return merge_spans([(start, end) for start, end in _letter_spans(text, SHORTEST_PART) if text[start:end] in parts])
+
+
+def _letter_spans(text: str, length: int) -> Iterable[Span]:
+    """Return the span of each sequence of `length` letters, with their marks."""
+    starts = [at for at, character in enumerate(text) if character.isascii() or not is_mark(character)]
+    return zip(starts, [*starts, len(text)][length:], strict=False)
+
+
+def add_adjacent_characters(spans: Iterable[Span], query: str, text: str) -> list[Span]:
+    """Lengthen spans by an adjacent character of a script without spaces if the query has both side by side.
+
+    For the query "11月3日", the numbers in the text are matched words, but 月 and 日 are not (see SHORTEST_PART).
+    """
+    if query.isascii():
+        return list(spans)
+    folded_query = _lower_case(query)
+    longer: list[Span] = []
+    for start, end in spans:
+        has_before = (
+            start > 0 and _UNSEPARATED.match(text[start - 1]) and _lower_case(text[start - 1 : end]) in folded_query
+        )
+        has_after = _UNSEPARATED.match(text[end : end + 1]) and _lower_case(text[start : end + 1]) in folded_query
+        longer.append((start - bool(has_before), end + bool(has_after)))
+    return longer
 
 
 def merge_spans(spans: list[Span]) -> list[Span]:

@@ -10,6 +10,7 @@ from mnemosyne.domain.matches import (
     START,
     STOP,
     NormalText,
+    add_adjacent_characters,
     literal_spans,
     marked_spans,
     merge_spans,
@@ -88,10 +89,32 @@ def test_numbers_have_one_spelling_as_in_the_database(text: str, plain: str) -> 
         ("茶", "緑茶", []),
         ("tea", "tea", []),
         ("トト", "トトト", [(0, 3)]),
+        ("มื่อ", "เมื่อ ชื่อ ร่อ", [(1, 5)]),
+        ("ชา", "ชาเย็น", [(0, 2)]),
+        ("ทิ้ง", "ทิ้ง", [(0, 4)]),
+        ("ทิง", "ทิ้ง", []),
+        ("ตาล", "น้ําตาล", [(4, 7)]),
     ],
 )
 def test_parts_of_a_text_without_spaces_are_found(query: str, text: str, spans: list[tuple[int, int]]) -> None:
     assert unseparated_spans(unseparated_parts(query), text) == spans
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "spans", "longer"),
+    [
+        ("11月3日", "11月3日", [(0, 2), (3, 4)], [(0, 3), (2, 5)]),
+        ("11月", "11日", [(0, 2)], [(0, 2)]),
+        ("第3章", "第3章", [(1, 2)], [(0, 3)]),
+        ("g7次", "G7次", [(0, 2)], [(0, 3)]),
+        ("tea 茶", "茶tea", [(1, 4)], [(1, 4)]),
+        ("tea", "tea", [(0, 3)], [(0, 3)]),
+    ],
+)
+def test_an_adjacent_character_is_marked_too_if_the_query_has_both_side_by_side(
+    query: str, text: str, spans: list[tuple[int, int]], longer: list[tuple[int, int]]
+) -> None:
+    assert add_adjacent_characters(spans, query, text) == longer
 
 
 def test_adjacent_spans_are_merged() -> None:

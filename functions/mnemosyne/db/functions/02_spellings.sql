@@ -32,8 +32,21 @@ RETURN regexp_replace(regexp_replace(translate(plain_numbers(p_text), '_/\@:#', 
     '(\w)[-+&=~|](?=\w)|([[:alpha:]])\.(?=\w)|(\d)\.(?=[[:alpha:]])', '\1\2\3 ', 'g'),
     '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g');
 
+-- Return a regular expression for a character of a script that has no spaces between words (Thai, Lao, Burmese, Khmer, kana,
+-- Han).
+CREATE OR REPLACE FUNCTION unspaced_character() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF]';
+
+-- Return the marks that are within words although the regular expression \w does not match them: the marks of Indic
+-- scripts that remove a vowel or change a consonant, and the tone marks of Thai and Lao.
+CREATE OR REPLACE FUNCTION marks_in_words() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D\u0CBC\u0CCD\u0D4D\u0DCA'
+    '\u0E47-\u0E4E\u0EC8-\u0ECD';
+
 -- Return the text in the Unicode normal form NFKC, with a space on both sides of each character of a script that has no
--- spaces between words (Thai, Lao, Burmese, Khmer, kana, Han). Each such character then counts as a word.
+-- spaces between words (see unspaced_character). Each such character then counts as a word.
 -- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
 -- PostgreSQL's parser they are letters. A space before a fraction or superscript keeps "3½" from becoming "31". A no-break
 -- space between thousands is removed. Unicode's hyphens and its minus sign become "-", and Arabic, Persian and Devanagari
@@ -46,7 +59,7 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE reg
         U&'\2010\2011\2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९'
         '\00AD\061C\200B\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF',
         '---012345678901234567890123456789'),
-    '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
+    '(' || unspaced_character() || ')', ' \1 ', 'g') END;
 
 -- Return the text with a space between the parts of each CamelCase word.
 CREATE OR REPLACE FUNCTION split_camel(p_text text) RETURNS text

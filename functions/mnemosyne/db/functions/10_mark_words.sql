@@ -1,5 +1,5 @@
--- Return p_text with marks around each word whose stem is in p_lexemes. The mark before the word is U+E000, and the
--- mark after it is U+E001. In the result, separators such as / and _ are replaced by spaces.
+-- Return p_text with marks around each word whose lexeme in the configuration p_stemmer is in p_lexemes. The mark before
+-- the word is U+E000, and the mark after it is U+E001. In the result, separators such as / and _ are replaced by spaces.
 --
 -- Apart from the marks, the result has the same length as p_text. Therefore the caller can compute the position of a
 -- marked word in p_text.
@@ -18,13 +18,16 @@ BEGIN
 END
 $$;
 
--- Return p_text with U+E002 between the parts of each CamelCase word, and before the dotted number in a word such as
--- "v1.2.3".
+-- Return p_text with U+E002 where a word ends although a letter or digit follows: between the parts of a CamelCase word,
+-- before the dotted number in a word such as "v1.2.3", and around characters of scripts without spaces, as in "便名はNH469".
 CREATE OR REPLACE FUNCTION split_parts(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(
+RETURN regexp_replace(regexp_replace(
     regexp_replace(p_text, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', U&'\005C1\005C2\E002', 'g'),
-    '\m([[:alpha:]]+)(?=\d+(?:\.\d+)+)', U&'\005C1\E002', 'g');
+    '\m([[:alpha:]]+)(?=\d+(?:\.\d+)+)', U&'\005C1\E002', 'g'),
+    '(' || unspaced_character() || ')(?=(?!' || unspaced_character() || ')[[:alnum:]])'
+        '|(?!' || unspaced_character() || ')([[:alnum:]])(?=' || unspaced_character() || ')',
+    U&'\005C1\005C2\E002', 'g');
 
 -- Return p_text with each accented letter replaced by its letter without the accent. Unlike without_accents, the
 -- function replaces only single characters by single characters, so that each character keeps its position.
@@ -39,13 +42,119 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
     WHERE char_length(base) = 1 AND base <> letter
 ) END;
 
+-- Return the words of a query as they are written, in lower case and without stop words. In scripts without spaces, each
+-- character is a word. These words are left out, because a single character occurs in too many words.
+CREATE OR REPLACE FUNCTION written_words(p_query text, p_language text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    words tsvector := simple_words(split_characters(p_query), 'simple');
+    dictionary regdictionary := stem_dictionary(p_language);
+BEGIN
+    RETURN ARRAY(
+        SELECT word
+        FROM unnest(tsvector_to_array(CASE WHEN p_language = 'en' THEN words ELSE without_stop_words(words, p_language) END)) AS word
+        WHERE ts_lexize(dictionary, word) <> '{}' AND word !~ ('^' || unspaced_character() || '$')
+    );
+END
+$$;
+
+-- Return the stems of words in the languages p_languages, and the words themselves, with and without accents, as the keys
+-- of a JSON object.
+CREATE OR REPLACE FUNCTION lexemes_of(p_words text[], p_languages text[]) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN (
+        WITH stemming AS MATERIALIZED (
+            SELECT DISTINCT l.language = 'en' AS is_english, stem_dictionary(l.language) AS dictionary
+            FROM unnest(p_languages) AS l (language)
+        ), written AS MATERIALIZED (
+            SELECT w.word, without_accents(w.word) AS plain FROM unnest(p_words) AS w (word)
+        )
+        SELECT coalesce(jsonb_object_agg(u.lexeme, true), '{}') FROM (
+            SELECT without_accents(stem) AS lexeme FROM written w CROSS JOIN stemming s
+            -- In English, accents are removed before stemming; in other languages, after stemming (see stemmed_words).
+            CROSS JOIN LATERAL unnest(ts_lexize(s.dictionary, CASE WHEN s.is_english THEN w.plain ELSE w.word END)) AS stem
+            UNION SELECT w.word FROM written w
+            UNION SELECT w.plain FROM written w
+        ) AS u
+    );
+END
+$$;
+
+-- Return the words of a text that match a query, as they are written. p_language is the language of the text, and
+-- the keys of p_lexemes are the stems and spellings of the query's words. As in the index of a memory (see words_and_forms), a word
+-- of the text matches by its stem, and as it is written, with and without accents. A stop word does not match.
+CREATE OR REPLACE FUNCTION matching_words(p_text text, p_language text, p_lexemes jsonb) RETURNS tsvector
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    dictionary regdictionary := stem_dictionary(p_language);
+    is_english boolean := p_language = 'en';
+BEGIN
+    RETURN array_to_tsvector(ARRAY(
+        SELECT w.word FROM (
+            SELECT word, plain, ts_lexize(dictionary, CASE WHEN is_english THEN plain ELSE word END) AS stem
+            FROM unnest(tsvector_to_array(simple_words(p_text, 'simple'))) AS word
+            CROSS JOIN LATERAL (SELECT without_accents(word) OFFSET 0) AS p (plain)
+        ) AS w
+        WHERE w.stem <> '{}'
+            AND (p_lexemes ? w.word OR p_lexemes ? w.plain OR (w.stem[1] <> w.word AND p_lexemes ? without_accents(w.stem[1])))
+    ));
+END
+$$;
+
+-- Return p_text with marks (see mark_words) around each compound and each number in several parts that matches a query as
+-- one word, such as "Wi-Fi" for the query "wifi". The result is null if there are none. The other parameters are those of
+-- matching_words.
+CREATE OR REPLACE FUNCTION mark_joined(p_text text, p_language text, p_lexemes jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    dictionary regdictionary := stem_dictionary(p_language);
+    marked text;
+    part text;
+BEGIN
+    FOR part IN
+        SELECT compound FROM unnest(compounds(p_text)) AS compound
+        WHERE p_lexemes ?| ts_lexize(dictionary, joined(without_accents(compound)))
+        UNION
+        SELECT n.parts FROM numbers_in_parts(p_text) AS n WHERE p_lexemes ? n.joined
+    LOOP
+        marked := regexp_replace(coalesce(marked, p_text), CASE WHEN part ~ '^\w' THEN '\m' ELSE '' END
+            || replace(regexp_replace(part, '(\W)', '\\\1', 'g'), '\ ', '[ ()./-]+'), U&'\E000\005C&\E001', 'gi');
+    END LOOP;
+    RETURN marked;
+END
+$$;
+
+-- Return an array of marked copies of a text (see mark_words): the text itself, and if they differ from it, the text with
+-- split words (see split_parts) and the text with marked compounds (see mark_joined). A copy without marks is left out.
+-- The keys of p_words are the lexemes of the query's words (see lexemes_of), and those of p_lexemes also the lexemes of
+-- their other spellings.
+CREATE OR REPLACE FUNCTION marked_copies(p_text text, p_language text, p_words jsonb, p_lexemes jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    plain text := translate(p_text, U&'\E000\E001\E002', '   ');
+    split text := split_parts(plain);
+    matching tsvector := matching_words(CASE WHEN split = plain THEN plain ELSE plain || ' ' || split END, p_language, p_lexemes);
+BEGIN
+    RETURN to_jsonb(array_remove(ARRAY[
+        mark_words(matching, 'simple', plain),
+        CASE WHEN split <> plain THEN mark_words(matching, 'simple', split) END,
+        mark_joined(plain, p_language, p_words)
+    ], NULL));
+END
+$$;
+
 -- Mark the words of a query in the texts of several memories (see mark_words), and return the marked texts. p_memories
 -- is a JSON array with one array of texts for each memory. The language is detected once for each memory, from all its
 -- texts.
 --
--- The result has the form of p_memories, but each text is replaced by an array of marked copies of the text: the text,
--- and if they differ from it, the text without accents and the text with split words (see split_parts). If the query
--- has no words, the array is empty.
+-- The result has the form of p_memories, but each text is replaced by an array of marked copies of the text (see
+-- marked_copies). If the query has no words, the array is empty.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.
@@ -53,41 +162,36 @@ CREATE OR REPLACE FUNCTION mark_query_words(p_query text, p_memories jsonb) RETU
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
-    query_language text := text_language(p_query);
+    query_language text := coalesce(text_language(p_query), 'en');
+    words text[] := written_words(p_query, query_language);
+    spelled text[] := ARRAY(SELECT s.spelling FROM spellings(p_query) AS s);
     marked jsonb := '[]';
     memory jsonb;
     memory_language text;
-    spelled text[] := ARRAY(SELECT s.spelling FROM spellings(p_query) AS s);
-    -- The languages of the memories until now, and for each language the words of the query in a text without and with
-    -- accents.
+    -- The languages of the memories until now, and for each language the lexemes of the query's words, without and with
+    -- other spellings.
     languages text[] := '{}';
-    plain_words tsvector[] := '{}';
-    accented_words tsvector[] := '{}';
-    plain tsvector;
-    accented tsvector;
+    word_lexemes jsonb[] := '{}';
+    all_lexemes jsonb[] := '{}';
+    n integer;
 BEGIN
     FOR memory IN SELECT value FROM jsonb_array_elements(p_memories) LOOP
-        memory_language := text_language((SELECT string_agg(text, ' ') FROM jsonb_array_elements_text(memory) AS text));
-        plain := plain_words[array_position(languages, coalesce(memory_language, 'und'))];
-        accented := accented_words[array_position(languages, coalesce(memory_language, 'und'))];
-        IF plain IS NULL THEN
-            plain := merge_words(merge_words(stemmed_words(p_query, query_language), stemmed_words(p_query, memory_language)),
-                array_to_tsvector(ARRAY(
-                    SELECT unnest(stem_of_spelling(spelling, stem_dictionary(language))) FROM unnest(spelled) AS spelling
-                    CROSS JOIN unnest(ARRAY[query_language, memory_language, 'und']) AS language)));
-            accented := merge_words(plain, merge_words(simple_words(split_characters(p_query), stemmer(query_language)),
-                simple_words(split_characters(p_query), stemmer(memory_language))));
-            languages := languages || coalesce(memory_language, 'und');
-            plain_words := plain_words || plain;
-            accented_words := accented_words || accented;
+        memory_language := coalesce(
+            text_language((SELECT string_agg(text, ' ') FROM jsonb_array_elements_text(memory) AS text)), 'en');
+        n := array_position(languages, memory_language);
+        IF n IS NULL THEN
+            languages := languages || memory_language;
+            n := cardinality(languages);
+            word_lexemes[n] := lexemes_of(words, ARRAY[query_language, memory_language, 'en']);
+            all_lexemes[n] := word_lexemes[n] || (
+                SELECT coalesce(jsonb_object_agg(lexeme, true), '{}') FROM unnest(spelled) AS spelling
+                CROSS JOIN unnest(ARRAY[query_language, memory_language]) AS language
+                CROSS JOIN LATERAL unnest(spelling || stem_of_spelling(spelling, stem_dictionary(language))) AS lexeme);
         END IF;
         marked := marked || jsonb_build_array((
-            SELECT jsonb_agg(CASE WHEN plain = '' THEN '[]' ELSE (
-                SELECT jsonb_agg(mark_words(CASE WHEN copy = text THEN accented ELSE plain END, stemmer(memory_language), copy))
-                FROM (SELECT text UNION SELECT base_letters(text) UNION SELECT split_parts(base_letters(text))) AS u (copy)
-            ) END ORDER BY place)
-            FROM jsonb_array_elements_text(memory) WITH ORDINALITY AS t (raw, place)
-            CROSS JOIN LATERAL translate(raw, U&'\E000\E001\E002', '   ') AS text));
+            SELECT jsonb_agg(CASE WHEN words = '{}' THEN '[]'
+                ELSE marked_copies(text, memory_language, word_lexemes[n], all_lexemes[n]) END ORDER BY place)
+            FROM jsonb_array_elements_text(memory) WITH ORDINALITY AS t (text, place)));
     END LOOP;
     RETURN marked;
 END

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mnemosyne.domain.matches import (
     NormalText,
     Span,
+    add_adjacent_characters,
     literal_spans,
     marked_spans,
     merge_spans,
@@ -49,10 +50,17 @@ def with_matches(
             beginning,
             [[first, *(text.text for text in of_hit)] for first, of_hit in zip(beginnings, texts, strict=True)],
         )
-        parts = unseparated_parts(beginning)
+        plain_query, parts = NormalText.of_words(beginning).text, unseparated_parts(beginning)
         spans = [
             [
-                merge_spans(text.original([*chain(*map(marked_spans, variants)), *unseparated_spans(parts, text.text)]))
+                merge_spans(
+                    text.original(
+                        [
+                            *add_adjacent_characters(chain(*map(marked_spans, variants)), plain_query, text.text),
+                            *unseparated_spans(parts, text.text),
+                        ]
+                    )
+                )
                 for text, variants in zip(of_hit, marked_texts, strict=True)
             ]
             for of_hit, (_, *marked_texts) in zip(texts, marked, strict=True)
