@@ -1,5 +1,6 @@
 """Search while a query is being typed: by words only, with the last word completed."""
 
+import unicodedata
 from datetime import timedelta
 
 import pytest
@@ -40,6 +41,25 @@ def test_a_part_in_the_middle_of_a_word_is_not_completed(services: FakeServices)
     ("query", "content"), [("crem", "Crème brûlée"), ("brulé", "Crème brûlée"), ("wach", "Wächter")]
 )
 def test_accents_are_optional_in_an_incomplete_word(services: FakeServices, query: str, content: str) -> None:
+    store_content(services.memories, content)
+    assert _typed(services, query) == [content]
+
+
+@pytest.mark.parametrize(
+    ("query", "content"),
+    [
+        ("हिन्", "मैं हिन्दी की किताबें पढ़ता हूँ"),
+        ("किताबे", "मैं हिन्दी की किताबें पढ़ता हूँ"),
+        ("المُح", "مُشكِلَة في المُحَرِّك"),
+        ("น้ำต", "กาแฟ น้ำตาล"),
+        ("தமிழ்", "தமிழ்நாடு பயணம்"),
+        ("Jür", "Ein Geschenk für Jürgen"),
+        (unicodedata.normalize("NFD", "Jür"), "Ein Geschenk für Jürgen"),
+        ("Jür", unicodedata.normalize("NFD", "Ein Geschenk für Jürgen")),
+        ("đặ", "Chị Đặng ở Huế"),
+    ],
+)
+def test_an_incomplete_word_may_end_with_a_mark(services: FakeServices, query: str, content: str) -> None:
     store_content(services.memories, content)
     assert _typed(services, query) == [content]
 

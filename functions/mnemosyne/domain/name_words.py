@@ -23,8 +23,12 @@ def name_words(text: str) -> frozenset[str]:
     if text.isascii():
         return frozenset(_ASCII_WORD.findall(text.lower()))
     plain = ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
-    letters = unicodedata.normalize("NFC", plain)
-    return frozenset("".join(character if _is_in_word(character) else " " for character in letters).split())
+    return frozenset(split_words(unicodedata.normalize("NFC", plain)))
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text. Unlike for regular expressions of Python, combining marks are within words."""
+    return "".join(character if is_in_word(character) else " " for character in text).split()
 
 
 @lru_cache(maxsize=10_000)
@@ -38,5 +42,6 @@ def base_letter(character: str) -> str:
     return letter.lower().translate(_STROKES)[0]
 
 
-def _is_in_word(character: str) -> bool:
+def is_in_word(character: str) -> bool:
+    """Whether the character is a letter, a digit, an underscore or a combining mark."""
     return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")

@@ -1,6 +1,5 @@
 """Search queries, filters and results. Pure."""
 
-import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -9,6 +8,7 @@ from uuid import UUID
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.memory import MemoryFields
 from mnemosyne.domain.metadata_filter import MetadataCondition
+from mnemosyne.domain.name_words import is_in_word, split_words
 from mnemosyne.domain.query_names import names_in_query
 from mnemosyne.domain.time.window import TimeWindow
 
@@ -28,7 +28,8 @@ class TagMatch(StrEnum):
     ALL = "all"
 
 
-_LAST_WORD = re.compile(r"\b\w{2,50}\Z")
+LAST_WORD_CHARACTERS = (2, 50)
+"""Minimum and maximum length of an incomplete word at the end of a query."""
 MAXIMUM_LIMIT = 100
 """Maximum `limit` that a caller can give."""
 HYBRID_QUALITY_WEIGHT = 0.3
@@ -106,8 +107,9 @@ def last_word(query: str) -> str:
 
     The word can be incomplete, because the query is still being typed.
     """
-    match = _LAST_WORD.search(query)
-    return match.group() if match else ""
+    word = split_words(query)[-1] if query and is_in_word(query[-1]) else ""
+    shortest, longest = LAST_WORD_CHARACTERS
+    return word if shortest <= len(word) <= longest else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ DECLARE
     enough CONSTANT integer := 20;
     filters memory_filters := parse_filters(p_filters);
     start text := without_accents(literal_form(p_start));
-    pattern text := '\m' || regexp_replace(start, '(\W)', '\\\1', 'g') || '\w*';
+    pattern text := '\m' || regexp_replace(start, '(\W)', '\\\1', 'g') || '[\w' || marks_in_words() || ']*';
     beginnings text[];
 BEGIN
     PERFORM require_session_namespace(p_namespace);
