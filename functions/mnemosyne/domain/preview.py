@@ -2,6 +2,7 @@
 
 import re
 
+from mnemosyne.domain import graphemes
 from mnemosyne.domain.chronicle import TITLE_LENGTH
 from mnemosyne.domain.visible import one_line
 
@@ -42,4 +43,4 @@ def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) ->
         return f"{text}…"
     cut = text[: characters + 1]
     end = cut.rfind(" ", characters // 2)
-    return f"{cut[:end] if end > 0 else cut[:characters]}…"
+    return f"{cut[:end] if end > 0 else graphemes.beginning(text, characters)}…"

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, create_model
 
+from mnemosyne.domain import graphemes
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.mcp.tool import Result
 
@@ -66,7 +67,9 @@ def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """
     ends = accumulate(len(tag) for tag in tags)
     short_tags = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= SHORT_TAGS_CHARACTERS)
-    return title if len(title) <= SHORT_TITLE_CHARACTERS else f"{title[: SHORT_TITLE_CHARACTERS - 1]}…", short_tags
+    if len(title) > SHORT_TITLE_CHARACTERS:
+        title = f"{graphemes.beginning(title, SHORT_TITLE_CHARACTERS - 1)}…"
+    return title, short_tags
 
 
 class MemoryLine(Result):

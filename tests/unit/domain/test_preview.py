@@ -1,5 +1,7 @@
 """Previews of contents for lists."""
 
+import unicodedata
+
 import pytest
 
 from mnemosyne.domain.preview import PREVIEW_CHARACTERS, READ_CHARACTERS, is_given, preview
@@ -45,6 +47,17 @@ def test_a_text_of_exactly_the_limit_is_complete() -> None:
 
 def test_a_text_without_spaces_is_cut_at_the_limit() -> None:
     assert preview("x", "東京の天気は晴れです。" * 50) == ("東京の天気は晴れです。" * 50)[:PREVIEW_CHARACTERS] + "…"
+
+
+NFD = [unicodedata.normalize("NFD", letter) for letter in ("ộ", "한", "が")]
+
+
+@pytest.mark.parametrize("letter", ["น้ำ", "दी", "🇩🇪", "👍🏽", "👩‍👩‍👧", "ｶﾞ", "1️⃣", *NFD])
+def test_a_text_without_spaces_is_cut_between_letters(letter: str) -> None:
+    for before in range(len(letter)):
+        shown = preview("x", "x" * before + letter * 200)
+        assert PREVIEW_CHARACTERS - len(letter) < len(shown) <= PREVIEW_CHARACTERS + 1
+        assert set(shown.removesuffix("…").lstrip("x").split(letter)) == {""}
 
 
 @pytest.mark.parametrize(
