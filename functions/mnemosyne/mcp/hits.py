@@ -9,10 +9,11 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
+from mnemosyne.domain import graphemes
 from mnemosyne.domain.chronicle import title_of
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.matches import SHORTEST_PART, NormalText, unseparated_parts
-from mnemosyne.domain.name_words import base_letter
+from mnemosyne.domain.name_words import base_letter, split_words
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.search import MAXIMUM_LIMIT, SearchQuery
 from mnemosyne.domain.visible import INVISIBLE
@@ -55,7 +56,8 @@ _SEEN_AS_NOTHING = rf"(?:[^\S{_ENDS}]|{INVISIBLE})*"
 _LIKE_A_SEPARATOR = re.compile(
     rf"(?:(?<=[{_ENDS}])|^){_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}\["
 )
-_WORD = re.compile(r"\w+")
+_E_OF_UMLAUTS = re.compile("(?<=[aou])e|(?<=a)a")
+_LETTERS_OF_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 
 
 def stored_text_notice(text: str) -> str:
@@ -143,22 +145,30 @@ def passage(content: str, query: str, length: int) -> str:
         return content
     normal = NormalText.of_words(content)
     plain_content = _fold_case_and_accents(normal.text)
-    places = map(plain_content.find, _words_to_show(_fold_case_and_accents(NormalText.of_words(query).text)))
+    places = map(plain_content.find, _words_to_show(NormalText.of_words(query).text))
     at = next((normal.places[place][0] for place in places if place >= 0), 0)
     if at < length - AROUND // 2:
-        return f"{content[:length].rstrip()} …"
-    start = max(length - AROUND, at - AROUND // 2)
-    around = content[start : start + AROUND].strip()
-    return f"{content[: length - AROUND].rstrip()} … {around}{' …' if start + AROUND < len(content) else ''}"
+        return f"{graphemes.beginning(content, length).rstrip()} …"
+    beginning = graphemes.beginning(content, length - AROUND).rstrip()
+    start = graphemes.grapheme_start(content, max(length - AROUND, at - AROUND // 2))
+    around = graphemes.beginning(content[start : start + AROUND + graphemes.LONGEST], AROUND).strip()
+    return f"{beginning} … {around}{' …' if start + AROUND < len(content) else ''}"
 
 
 def _words_to_show(query: str) -> list[str]:
     """Return the words of the query whose surroundings a passage can show, the longest first.
 
-    In scripts without spaces between words, each part of the query of at most LONGEST_PART characters counts as a word.
+    The words are in lower case without accents. "Müller" is also looked for as "Mueller", and the reverse. In scripts
+    without spaces between words, each part of the query of at most LONGEST_PART characters counts as a word.
     """
-    words = dict.fromkeys(word for word in _WORD.findall(query) if len(word) >= SHORTEST_WORD)
-    beginning = query[:CHARACTERS_IN_PARTS]
+    plain_query = _fold_case_and_accents(query)
+    texts = (
+        plain_query,
+        _E_OF_UMLAUTS.sub("", plain_query),
+        _fold_case_and_accents(query.lower().translate(_LETTERS_OF_UMLAUTS)),
+    )
+    words = dict.fromkeys(word for text in texts for word in split_words(text) if len(word) >= SHORTEST_WORD)
+    beginning = plain_query[:CHARACTERS_IN_PARTS]
     parts = chain.from_iterable(
         unseparated_parts(beginning, length) for length in range(SHORTEST_PART, LONGEST_PART + 1)
     )
@@ -196,7 +206,7 @@ def _json_length(text: str) -> int:
 
 def _cut_to_json_length(text: str, length: int) -> str:
     while text and (cost := _json_length(text)) > length:
-        text = text[: min(len(text) - 1, len(text) * length // cost)]
+        text = graphemes.beginning(text, min(len(text) - 1, len(text) * length // cost))
     return text
 
 

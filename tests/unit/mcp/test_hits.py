@@ -1,6 +1,7 @@
 """Hits as text for a model: each has a heading and a short passage that contains the query."""
 
 import json
+import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
@@ -91,10 +92,30 @@ def test_a_passage_is_taken_from_the_place_of_the_query_in_the_content() -> None
         ("1200", "paid 1,200 euros"),
         ("パリ", "ﾊﾟﾘ"),
         ("замок", "за́мок"),
+        ("किताब", "किताबों में"),
+        ("कहाँ है तिजोरी का पासवर्ड", "पासवर्ड लिखा है"),
+        ("கடவுச்சொல்", "கடவுச்சொல் இங்கே"),
+        ("পাসওয়ার্ড", "পাসওয়ার্ড এখানে"),
+        ("كلمة", "كَلِمَةُ السر"),
+        ("Mueller", "bei Müller"),
+        ("Müller", "bei Mueller"),
+        ("Soeren", "mit Søren"),
+        ("Århus", "nach Aarhus"),
+        ("Aarhus", "nach Århus"),
     ],
 )
 def test_a_passage_is_found_without_regard_to_accents(query: str, content: str) -> None:
     assert content in hits.passage(f"{'beginning ' * 50}{content}{' end' * 500}", query, 300)
+
+
+@pytest.mark.parametrize("letter", ["น้ำ", "दी", unicodedata.normalize("NFD", "ộ"), "👩🏽‍💻", "🇩🇪"])
+def test_a_passage_begins_and_ends_with_whole_letters(letter: str) -> None:
+    for before in range(len(letter)):
+        content = f"{'x' * before}{letter * 200}needle{letter * 200}"
+        for query in ("needle", "y"):
+            passage = hits.passage(content, query, 300)
+            parts = passage.removesuffix(" …").lstrip("x").replace(" … ", "").replace("needle", "")
+            assert set(parts.split(letter)) == {""}, passage
 
 
 @pytest.mark.parametrize(

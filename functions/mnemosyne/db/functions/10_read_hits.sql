@@ -1,16 +1,34 @@
 -- Return the words of a text, in lower case and not stemmed.
---
--- The regular expression lists some marks in addition to \w, because \w does not match them although they are within
--- words: the marks of Indic scripts that remove a vowel or change a consonant, and the tone marks of Thai and Lao.
 CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
-RETURN array_remove(regexp_split_to_array(literal_form(p_text), '[^\w\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D'
-    '\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D\u0CBC\u0CCD\u0D4D\u0DCA\u0E47-\u0E4E\u0EC8-\u0ECD]+'), '');
+RETURN array_remove(regexp_split_to_array(literal_form(p_text), '[^\w' || marks_in_words() || ']+'), '');
+
+-- Return parts of a query to look for in a content, each with a regular expression, the longest part first. A part is the
+-- stem of a word, or another spelling of a word (see spellings). In scripts without spaces, the parts are all substrings of
+-- two to ten characters of the query's first 40 characters.
+CREATE OR REPLACE FUNCTION snippet_patterns(p_query text) RETURNS TABLE (part text, pattern text)
+LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT w.part, regexp_replace(regexp_replace(w.part, '(\W)', '\\\1', 'g'), 'i$', '[iy]') FROM (
+        (SELECT lexeme FROM unnest(tsvector_to_array(words_of(p_query))) AS lexeme
+        WHERE lexeme !~ ('^' || unspaced_character() || '$') ORDER BY length(lexeme) DESC, lexeme LIMIT 10)
+        UNION
+        SELECT s.spelling FROM spellings(p_query) AS s
+        UNION
+        SELECT substr(run[1], start, size)
+        FROM regexp_matches(normalize(left(p_query, 40), NFKC), unspaced_character() || '{2,}', 'g') AS run,
+            generate_series(2, least(10, length(run[1]))) AS size, generate_series(1, length(run[1]) - size + 1) AS start
+    ) AS w (part) ORDER BY length(w.part) DESC, w.part;
+END
+$$;
 
 -- Return a snippet of a content: 240 characters around the first occurrence of a query word. If the content contains
--- several query words, the function chooses the longest of these words. The result is null if the first occurrence of
--- the chosen word is within the first p_shown characters, because the caller shows these characters anyway. The result
--- is also null if the content contains no query word.
+-- several query words, the function chooses the longest of these words. In scripts without spaces, each part of the query
+-- counts as a word (see snippet_patterns). The result is null if the first occurrence of the chosen word is within the
+-- first p_shown characters, because the caller shows these characters anyway. The result is also null if the content
+-- contains no query word.
 --
 -- Each word of the content that begins with the stem of a query word is an occurrence of the query word. If a stem ends
 -- with i, a word with y in this place also matches, because the English stemmer replaces a final y by i. Accents are
@@ -20,17 +38,21 @@ LANGUAGE plpgsql IMMUTABLE
 AS $$
 DECLARE
     plain text := base_letters(p_content);
-    pattern text;
+    -- A word can also begin after a character of a script without spaces.
+    word_start CONSTANT text := CASE WHEN octet_length(p_content) = char_length(p_content) THEN '\m'
+        ELSE '(?:\m|' || unspaced_character() || ')' END;
+    part record;
     place integer;
 BEGIN
-    FOR pattern IN
-        SELECT '\m' || regexp_replace(regexp_replace(lexeme, '(\W)', '\\\1', 'g'), 'i$', '[iy]')
-        FROM unnest(tsvector_to_array(words_of(p_query))) AS lexeme ORDER BY length(lexeme) DESC, lexeme LIMIT 10
-    LOOP
-        place := regexp_instr(plain, pattern, 1, 1, 0, 'i');
-        -- This scan of a long content takes about 10 ms, so a text without accents is scanned only once.
-        IF place = 0 AND plain <> p_content THEN
-            place := regexp_instr(p_content, pattern, 1, 1, 0, 'i');
+    FOR part IN SELECT s.* FROM snippet_patterns(p_query) AS s LOOP
+        IF part.part ~ unspaced_character() THEN
+            place := position(part.part IN p_content);
+        ELSE
+            place := regexp_instr(plain, word_start || part.pattern, 1, 1, 0, 'i');
+            -- This scan of a long content takes about 10 ms, so a text without accents is scanned only once.
+            IF place = 0 AND plain <> p_content THEN
+                place := regexp_instr(p_content, word_start || part.pattern, 1, 1, 0, 'i');
+            END IF;
         END IF;
         IF place > 0 THEN
             RETURN CASE WHEN place > p_shown THEN substr(p_content, place - 80, 240) END;

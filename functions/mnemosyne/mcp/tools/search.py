@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field, WithJsonSchema
 
-from mnemosyne.domain import rate_limit
+from mnemosyne.domain import graphemes, rate_limit
 from mnemosyne.domain.embedding_space import known_languages, language_warning
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
@@ -212,6 +212,7 @@ def _search_hit(hit: Hit, has_all_tags: bool) -> SearchHit:
     return SearchHit.model_validate({
         **vars(hit), "title": title, "tags": tags, "truncated": cut or None,
         "near_duplicates": hit.near_duplicates[:notes.SHOWN_DUPLICATES] or None,
+        "snippet": hit.snippet and graphemes.without_leading_marks(hit.snippet),
     })  # fmt: skip
 
 
