@@ -15,7 +15,7 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.fakes_wire.http import JsonServer
@@ -25,7 +25,6 @@ PORT = 3307  # the Connector's fixed port
 REGION = "europe-west1"
 INSTANCE = f"test-project:{REGION}:mnemosyne"
 PEM = serialization.Encoding.PEM
-SSL_REQUEST = struct.pack("!II", 8, 80877103)
 _counter = itertools.count()
 
 Fault = Callable[["CloudSqlInstance", str], tuple[int, Any] | None]
@@ -35,7 +34,7 @@ class _Authority:
     """Certificate authority that signs the server's certificate, and client certificates for the requested time."""
 
     def __init__(self) -> None:
-        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
         basic = x509.BasicConstraints(ca=True, path_length=None)
         self.certificate = (
@@ -109,7 +108,7 @@ class CloudSqlInstance(JsonServer):
         return 404, {"error": {"message": "not found"}}
 
     def _context(self, directory: Path) -> ssl.SSLContext:
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        key = ec.generate_private_key(ec.SECP256R1())
         private = key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         (directory / "server.pem").write_bytes(
             self._authority.sign("server", key.public_key(), timedelta(days=1)) + private
@@ -165,9 +164,7 @@ def _refuse(client: ssl.SSLSocket, sqlstate: str, message: str) -> None:
 
     https://www.postgresql.org/docs/current/protocol-message-formats.html
     """
-    if client.recv(65536) == SSL_REQUEST:  # the driver does not use TLS itself
-        client.sendall(b"N")
-        client.recv(65536)
+    client.recv(65536)
     fields = {"S": "FATAL", "V": "FATAL", "C": sqlstate, "M": message}
     body = "".join(f"{name}{value}\0" for name, value in fields.items()).encode() + b"\0"
     client.sendall(b"E" + struct.pack("!I", len(body) + 4) + body)

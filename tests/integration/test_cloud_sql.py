@@ -5,6 +5,7 @@ import io
 import logging
 import re
 import socket
+import ssl
 import tempfile
 import threading
 import time
@@ -80,8 +81,9 @@ OPENED: list[CloudSql] = []
 
 
 @pytest.fixture
-def instance(_instance: CloudSqlInstance) -> Iterator[CloudSqlInstance]:
+def instance(_instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch) -> Iterator[CloudSqlInstance]:
     """The instance without a fault. After the test each Connector is closed, because some would refresh later."""
+    monkeypatch.setattr(cloud_sql, "PAUSE_SECONDS", 0.02)
     _instance.fault = None
     _instance.mute = False
     _instance.refusals.clear()
@@ -121,6 +123,15 @@ def test_the_second_session_makes_no_call_of_the_admin_api(instance: CloudSqlIns
     assert call_count == 2
     connect().close()
     assert len(instance.calls) == call_count
+
+
+def test_the_driver_does_not_ask_for_tls_inside_the_connector_s_tls(
+    instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = _opener(instance)
+    connect().close()
+    monkeypatch.setattr(ssl, "create_default_context", None)
+    connect().close()
 
 
 def test_large_statements_and_answers_are_transferred(instance: CloudSqlInstance) -> None:
@@ -310,7 +321,7 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(cloud_sql, "FIRST_CONNECTION_SECONDS", 0.0)
-    monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 10.0)
+    monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 1.5)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.5)
     pool = Pool(_opener(instance), 2)
     let_go = _hang(instance, where)
@@ -320,7 +331,8 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     ):
         pass
     let_go()
-    # Half a second ends the hang soon, but is too short for a connection on a busy machine.
+    # The short timeouts end the hang soon, but are too short for a connection on a busy machine.
+    monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 10.0)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 5.0)
     socket.setdefaulttimeout(5.0)
     for _ in range(50):
@@ -335,7 +347,6 @@ def test_the_first_connection_of_an_instance_may_take_up_to_a_minute(
 ) -> None:
     """With Direct VPC egress, a new instance may have no network for up to a minute."""
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.2)
-    monkeypatch.setattr(cloud_sql, "PAUSE_SECONDS", 0.0)
     instance.mute = True
     refused: list[str] = []
 

@@ -1,6 +1,7 @@
 """Connections that cannot be opened, or that the server ends before they are open."""
 
 import socket
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.cli.local.postgres import OWNER, EmbeddedPostgres
 from mnemosyne.errors import Unavailable
 
 
@@ -57,6 +59,13 @@ def _open_files() -> Counter[str]:
     return files
 
 
+def test_a_connection_to_a_unix_socket_loads_no_certificates(
+    cluster: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssl, "create_default_context", None)
+    connection_factory(cluster.url(OWNER))().close()
+
+
 ERROR = b"SFATAL\0C57P03\0Mthe database system is starting up\0\0"
 
 
@@ -69,6 +78,8 @@ def test_the_socket_is_closed_if_the_server_ends_the_connection_while_it_is_open
     address: tuple[socket.socket, str], replies: list[bytes]
 ) -> None:
     server, url = address
+    if server.family == socket.AF_UNIX:  # the driver does not ask for TLS
+        replies = [reply for reply in replies if reply != b"N"]
     answering = threading.Thread(target=_answer, args=(server, replies))
     before = _open_files()
     answering.start()
