@@ -2,16 +2,17 @@
 
 import os
 import ssl
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import certifi
-import pytest
 
 
-def leave_out(patch: pytest.MonkeyPatch) -> None:
+def leave_out(replace: Callable[[object, str, object], None] = setattr) -> None:
     """Let the TLS contexts of this process trust no public authority.
 
-    Authorities that a test names are loaded as usual.
+    Authorities that a test names are loaded as usual, also from a file that SSL_CERT_FILE names later.
 
     No server of the tests has a certificate of a public authority. Reading the certificates of the public authorities
     takes 40 ms of CPU time. Each HTTP client reads them, also for http; the client of Gemini reads them three times.
@@ -23,5 +24,9 @@ def leave_out(patch: pytest.MonkeyPatch) -> None:
         if cadata is not None or (cafile is not None and str(cafile) not in public):
             load(self, cafile, capath, cadata)
 
-    patch.setattr(ssl.SSLContext, "load_verify_locations", load_others)
-    patch.setattr(ssl.SSLContext, "set_default_verify_paths", lambda self: None)
+    def load_default(self: ssl.SSLContext) -> None:
+        with suppress(OSError):  # OpenSSL ignores the file if it cannot be read
+            load_others(self, cafile=os.environ.get("SSL_CERT_FILE"))
+
+    replace(ssl.SSLContext, "load_verify_locations", load_others)
+    replace(ssl.SSLContext, "set_default_verify_paths", load_default)

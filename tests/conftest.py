@@ -78,7 +78,7 @@ def _no_public_authorities() -> Iterator[None]:
     from tests import authorities
 
     with pytest.MonkeyPatch.context() as patch:
-        authorities.leave_out(patch)
+        authorities.leave_out(patch.setattr)
         yield
 
 

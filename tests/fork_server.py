@@ -65,8 +65,10 @@ def load() -> None:
         for name in LATER:
             importlib.import_module(name)
     from mnemosyne.cli.local.functions import FunctionProcess
+    from tests import authorities
     from tests.forks import fork_function
 
+    authorities.leave_out()
     FunctionProcess.start = fork_function  # type: ignore[assignment,method-assign]
     gc.collect()
     gc.freeze()
