@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 import mnemosyne.cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
 from tests.clock import clock
 from tests.workers import (
+    pytest_collection,
     pytest_collection_finish,
     pytest_collection_modifyitems,
     pytest_configure,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "clock",
+    "pytest_collection",
     "pytest_collection_finish",
     "pytest_collection_modifyitems",
     "pytest_configure",
