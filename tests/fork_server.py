@@ -30,6 +30,7 @@ from typing import Any, NoReturn
 
 CLOCK = Path(__file__).parent / "cloud_run" / "clock" / "sitecustomize.py"
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 # Modules that our modules or the functions framework import only when they need them.
 LATER = (
     "functions_framework._cli",
@@ -155,6 +156,9 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._listener = listener
         self._home = home
+        # Become the parent of orphans, such as the worker of a killed function. The init process of a container may
+        # leave them zombies for seconds, and FunctionProcess.kill waits for their end.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
         self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         self._selector.register(0, selectors.EVENT_READ, self._end)
         self._woken, wakes = socket.socketpair()
@@ -208,16 +212,18 @@ class Server:
 
     def _reap(self) -> None:
         self._woken.recv(1000)
-        while self._clients:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if not pid:
-                return
-            client = self._clients.pop(pid)
-            if client in self._selector.get_map():
-                self._selector.unregister(client)
-            with suppress(OSError):  # the client has ended
-                client.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
-            client.close()
+        with suppress(ChildProcessError):  # there are no more children
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = ended
+                if client := self._clients.pop(pid, None):  # otherwise an orphan has ended
+                    self._answer(client, status)
+
+    def _answer(self, client: socket.socket, status: int) -> None:
+        if client in self._selector.get_map():
+            self._selector.unregister(client)
+        with suppress(OSError):  # the client has ended
+            client.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+        client.close()
 
 
 if __name__ == "__main__":
