@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -240,12 +239,13 @@ def dev() -> "Iterator[DevServer]":
 
 
 @pytest.fixture
-def own_dev(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[DevServer]":
+def own_dev() -> "Iterator[DevServer]":
     """`mnemosyne dev` for one test, which starts it."""
     from tests.dev import DevServer
+    from tests.directories import server_directory
 
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
-        server = DevServer(Path(directory))
+    with server_directory() as directory:
+        server = DevServer(directory)
         try:
             yield server
         finally:

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests import forks
 from tests.cloud_run.attached import FrontEnd
 from tests.cloud_run.identity import Google
 from tests.cloud_run.service import Deployment
+from tests.directories import server_directory
 from tests.mcp_client import ToolClient
 from tests.waiting import wait_until
 
@@ -162,8 +162,8 @@ def processes_of(directory: Path) -> list[int]:
 @contextmanager
 def serving(*arguments: str, command: Path = COMMAND) -> Iterator[DevServer]:
     """Run `mnemosyne dev` with these arguments in a new directory, until the context ends."""
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
-        server = DevServer(Path(directory), command=command)
+    with server_directory() as directory:
+        server = DevServer(directory, command=command)
         server.arguments = arguments
         try:
             server.start()

@@ -13,7 +13,7 @@ ROOM = 4 * 1024**3
 # The input is a pipe from the test process, so it ends in every case, even if the test process is killed.
 _CLEAN = """
 cat
-for file in "$0"/*/postmaster.pid; do
+for file in "$0"/*/postmaster.pid "$0"/*/*/postmaster.pid; do
     if [ -e "$file" ]; then kill -QUIT "$(head -n 1 "$file")"; fi
 done
 rm -rf "$0" 2>/dev/null || { sleep 1; rm -rf "$0"; }

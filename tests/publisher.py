@@ -2,10 +2,8 @@
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from google.cloud import pubsub_v1
 
 from mnemosyne.cli.local.emulator import TOPIC
 from tests.dev import COMMAND, DevServer
+from tests.directories import server_directory
 
 
 class Publisher:
@@ -49,9 +48,9 @@ class Publisher:
 @contextmanager
 def publishing(emulator: str) -> Iterator[Publisher]:
     """A publisher and the system that stores its messages."""
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory, pytest.MonkeyPatch.context() as patch:
+    with server_directory() as directory, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
-        server = DevServer(Path(directory))
+        server = DevServer(directory)
         server.start()
         try:
             yield Publisher(server, emulator)

@@ -1,7 +1,6 @@
 """The deployment with auth_mode oauth: `auth` and `mcp` at https addresses, Cloud KMS, and an identity provider."""
 
 import ssl
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from mnemosyne.cli.local.functions import free_port
 from tests.cloud_run.identity import ALL_USERS
 from tests.cloud_run.production import Production
 from tests.cloud_run.service import Service
+from tests.directories import server_directory
 from tests.fakes_wire.kms import KEY, KmsServer
 from tests.fakes_wire.openid import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
 
@@ -71,9 +71,9 @@ class OAuthDeployment:
 @contextmanager
 def oauth_deployment(emulator: str) -> Iterator[OAuthDeployment]:
     """Start a deployment for the context; at its end print the last log lines of the functions."""
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-production-") as home:
-        production = Production(Path(home), emulator)
-        deployment = OAuthDeployment(production, Path(home))
+    with server_directory() as home:
+        production = Production(home, emulator)
+        deployment = OAuthDeployment(production, home)
         try:
             yield deployment
         finally:

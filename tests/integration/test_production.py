@@ -1,10 +1,8 @@
 """The complete production path behind Cloud Run's front end: from the topic into PostgreSQL, and back through `mcp`."""
 
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
@@ -13,6 +11,7 @@ from mnemosyne.adapters.database.connections import TRUSTED_SECONDS
 from tests.cloud_run.identity import ALL_USERS, SIGNATURE_REMOVED, without_signature
 from tests.cloud_run.production import SPACE, USER, Production
 from tests.cloud_run.service import Service, deterministic_url
+from tests.directories import server_directory
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
@@ -24,8 +23,8 @@ WORKFLOW = "mnemosyne-workflow@test-project.iam.gserviceaccount.com"
 
 @pytest.fixture(scope="module")
 def production(emulator: str) -> Iterator[Production]:
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-production-") as home:
-        new_production = Production(Path(home), emulator)
+    with server_directory() as home:
+        new_production = Production(home, emulator)
         try:
             yield new_production
         finally:

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,6 +24,7 @@ from mnemosyne.settings import Settings
 from tests.cloud_run.identity import Google
 from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url
+from tests.directories import server_directory
 from tests.fakes_wire.cloud_storage import CloudStorage
 from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
@@ -223,10 +223,10 @@ def _is_final(status: IngestStatus) -> bool:
 @pytest.fixture(scope="package")
 def _cloud(emulator: str) -> Iterator[Cloud]:
     with (
-        tempfile.TemporaryDirectory(prefix="mnemosyne-faults-") as home,
+        server_directory() as home,
         GeminiServer().serving() as gemini,
     ):
-        new_cloud = Cloud(emulator, Path(home), gemini)
+        new_cloud = Cloud(emulator, home, gemini)
         try:
             yield new_cloud
         finally:
