@@ -10,13 +10,13 @@ import pytest
 
 from tests.terraform.conftest import PARTS, Applied
 from tests.terraform.workspace import (
-    HOLDS_DATA,
     MODULE,
     ROOT,
     SCHEMA,
     TERRAFORM,
+    Done,
     Workspace,
-    made_anew,
+    changes_of,
     workspace,
 )
 
@@ -26,6 +26,16 @@ UNCHANGED = "No changes"
 FIXED = "Instance cannot be destroyed"
 KEY = "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k"
 NETWORK = {"network": "projects/h/global/networks/n", "subnetwork": "projects/h/regions/europe-west1/subnetworks/s"}
+HOLDS_DATA = (
+    "google_sql_database_instance.this",
+    "google_sql_database.this",
+    "google_pubsub_topic.ingest",
+    "google_pubsub_topic.dead_letter",
+    "google_pubsub_subscription.ingest",
+    "google_pubsub_subscription.dead_letter",
+    "google_secret_manager_secret.owner_password",
+)
+"""Resources whose replacement would lose data."""
 
 OAUTH = {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]}
 
@@ -155,6 +165,18 @@ BY_DAY = {"all others at once", "name", "sql_edition"}
 """Groups that are changed in every run: with and without a refusal. The others are changed every night."""
 
 
+def made_anew(planned: Done) -> list[str]:
+    """The resources with data that a plan with `-json` would delete."""
+    messages = [json.loads(line) for line in planned.printed.splitlines() if line.startswith("{")]
+    changes = [message["change"] for message in messages if message["type"] == "planned_change"]
+    assert changes
+    return [
+        change["resource"]["addr"]
+        for change in changes
+        if change["action"] in ("delete", "replace") and change["resource"]["resource"] in HOLDS_DATA
+    ]
+
+
 @pytest.mark.parametrize(
     "variables",
     [
@@ -222,8 +244,7 @@ def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_k
 def test_the_default_protection_level_changes_no_key_of_an_earlier_version(complete: Applied) -> None:
     """The key rings of earlier versions have random names without keepers."""
     own = complete.restored()
-    file = own.directory / "terraform.tfstate"
-    state = json.loads(file.read_text())
+    state = json.loads(own.state.read_text())
     random_ids = [
         instance
         for resource in state["resources"]
@@ -233,7 +254,7 @@ def test_the_default_protection_level_changes_no_key_of_an_earlier_version(compl
     assert len(random_ids) == 3
     for instance in random_ids:
         instance["attributes"]["keepers"] = None
-    file.write_text(json.dumps(state))
+    own.state.write_text(json.dumps(state))
     planned = own.plan("-refresh=false", **PARTS)
     assert planned.status == 0, planned.printed
 
@@ -265,7 +286,8 @@ def changed(applied: Applied) -> Changed:
     new_workspace = applied.restored()
     parts = {"domain": "memory.example.com", "iap": True, "billing_account": "000000-000000-000000"}
     new_workspace.plan(**parts, subnetwork_cidr="10.10.0.0/22")
-    return Changed(new_workspace.planned(), new_workspace.changes(), new_workspace.schemas())
+    plan = new_workspace.planned()
+    return Changed(plan, changes_of(plan), new_workspace.schemas())
 
 
 def test_a_subnetwork_is_widened_in_place(changed: Changed) -> None:
@@ -343,8 +365,7 @@ def test_each_resource_type_with_labels_has_labels(empty_plan: dict[str, Any]) -
 def test_the_invokers_of_a_replaced_function_are_granted_again(deployed: Workspace, function: str, member: str) -> None:
     name = "migrate" if function == "migrate" else f'serving["{function}"]'
     address = f"module.mnemosyne.google_cloudfunctions2_function.{name}"
-    deployed.run("plan", "-input=false", "-lock=false", "-var=project=my-project", f"-replace={address}",
-                 f"-out={deployed.directory / 'plan'}")  # fmt: skip
+    deployed.plan("-refresh=false", f"-replace={address}")
     changes = deployed.changes()
     assert set(changes[address]) == {"delete", "create"}
     assert set(changes[f"module.mnemosyne.{member}"]) == {"delete", "create"}

@@ -12,12 +12,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.terraform.state_server import StateServer
 
 ROOT = Path(__file__).parents[2]
 TERRAFORM = ROOT / "terraform"
@@ -29,16 +31,6 @@ GOGC = {"GOGC": "off", "GOMEMLIMIT": "3GiB"}
 SCHEMA = "8.7.0"
 """The version of the provider whose schema the checker has."""
 PROJECT = "my-project"
-HOLDS_DATA = (
-    "google_sql_database_instance.this",
-    "google_sql_database.this",
-    "google_pubsub_topic.ingest",
-    "google_pubsub_topic.dead_letter",
-    "google_pubsub_subscription.ingest",
-    "google_pubsub_subscription.dead_letter",
-    "google_secret_manager_secret.owner_password",
-)
-"""Resources whose replacement would lose data."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +47,8 @@ class Workspace:
     def __init__(self, directory: Path, environment: Mapping[str, str] | None, *, small: bool) -> None:
         self._scratch = Path(tempfile.mkdtemp(prefix="tfcheck-")).resolve()
         self.directory = _copy(directory.resolve(), self._scratch)
+        self.state = self._scratch / "state.json"
+        """Terraform's state."""
         self._functions = next(
             (above / "functions" for above in self.directory.parents if (above / "functions").is_symlink()), None
         )
@@ -71,11 +65,13 @@ class Workspace:
             "CHECKPOINT_DISABLE": "1",
             "TF_CLI_CONFIG_FILE": str(configuration),
             "TF_IN_AUTOMATION": "1",
-            **{f"TFCHECK_{name}": f"{self._scratch}/{name}.json" for name in ("FAILURES", "DRIFT")},
+            **{f"TFCHECK_{name}": f"{self._scratch}/{name}.json" for name in ("FAILURES", "DRIFT", "HTTP")},
             **(environment or {}),
         }
         """The environment variables that terraform runs with."""
-        (self.directory / "tfcheck_override.tf").write_text('terraform {\n  backend "local" {}\n}\n')
+        self._serving = ExitStack()
+        server = self._serving.enter_context(StateServer(self.state).serving())
+        (self.directory / "tfcheck_override.tf").write_text(server.backend)
         self.run("get")
         self._types = _named_types(self.directory)
         self._providers = self._provide(self.directory, self.environment)
@@ -95,13 +91,13 @@ class Workspace:
         environment["TF_REATTACH_PROVIDERS"] = process.stdout.readline().strip()
         return process
 
-    def _terraform(self, *arguments: str) -> Done:
+    def _terraform(self, *arguments: str, lines: str = "") -> Done:
         completed = subprocess.run(
             [PROGRAM, *arguments],
             env=self.environment,
             cwd=self.directory,
             text=True,
-            stdin=subprocess.DEVNULL,
+            input=lines,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -113,9 +109,9 @@ class Workspace:
         assert not ok or done.status in (0, 2), done.printed
         return done
 
-    def apply(self, **variables: object) -> Done:
+    def apply(self, *options: str, **variables: object) -> Done:
         """Apply with the variables; a failure fails the test."""
-        return self.run("apply", "-auto-approve", "-input=false", *_variables(variables))
+        return self.run("apply", "-auto-approve", "-input=false", *options, *_variables(variables))
 
     def try_apply(self, **variables: object) -> Done:
         """Apply with the variables, and return the result even after a failure."""
@@ -129,13 +125,16 @@ class Workspace:
         """Change what the cloud returns for reads, by resource type and name; None removes the resource."""
         Path(self.environment["TFCHECK_DRIFT"]).write_text(json.dumps(changes))
 
+    def answer(self, bodies: Mapping[str, str]) -> None:
+        """Set the bodies of the Internet's answers by URL; other answers are empty."""
+        Path(self.environment["TFCHECK_HTTP"]).write_text(json.dumps(bodies))
+
     def restore(self, state: bytes) -> None:
-        """Return to a state of the deployment, without faults, drift and changes of the source."""
-        file = self.directory / "terraform.tfstate"
-        if file.read_bytes() != state:
-            file.write_bytes(state)
+        """Return to a state of the deployment, without faults, drift, answers and changes of the source."""
+        self.state.write_bytes(state)
         self.fail()
         self.drift({})
+        self.answer({})
         self.change_source(str(TERRAFORM))
 
     def change_source(self, comment: str) -> None:
@@ -151,9 +150,13 @@ class Workspace:
 
     def changes(self) -> dict[str, list[str]]:
         """The actions of the last plan by address: create, update, delete; two for a replacement."""
-        plan = json.loads(self._terraform("show", "-json", str(self.directory / "plan")).printed)
-        planned = {change["address"]: change["change"]["actions"] for change in plan.get("resource_changes", [])}
-        return {address: actions for address, actions in planned.items() if actions not in (["no-op"], ["read"])}
+        return changes_of(self.planned())
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression in the root module."""
+        done = self._terraform("console", *_variables({}), lines=f"jsonencode({expression})\n")
+        assert done.status == 0, done.printed
+        return json.loads(json.loads(done.printed))
 
     def addresses(self) -> set[str]:
         """The addresses in the state."""
@@ -204,6 +207,7 @@ class Workspace:
     def close(self) -> None:
         """Remove the working directory."""
         _end(self._providers)
+        self._serving.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
 
@@ -275,13 +279,7 @@ def _variables(values: Mapping[str, object]) -> list[str]:
     ]
 
 
-def made_anew(planned: Done) -> list[str]:
-    """The resources with data that a plan with `-json` would delete."""
-    messages = [json.loads(line) for line in planned.printed.splitlines() if line.startswith("{")]
-    changes = [message["change"] for message in messages if message["type"] == "planned_change"]
-    assert changes
-    return [
-        change["resource"]["addr"]
-        for change in changes
-        if change["action"] in ("delete", "replace") and change["resource"]["resource"] in HOLDS_DATA
-    ]
+def changes_of(plan: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The actions of a plan by address."""
+    actions = {change["address"]: change["change"]["actions"] for change in plan.get("resource_changes", [])}
+    return {address: value for address, value in actions.items() if value not in (["no-op"], ["read"])}

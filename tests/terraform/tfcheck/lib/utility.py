@@ -53,8 +53,8 @@ def read(tname, v):
         v["output_size"], v["id"] = os.path.getsize(v["output_path"]), v["output_sha256"]
     elif tname == "http":
         # TFCHECK_HTTP is a file of {"url": "body"}: the answers of the Internet.
-        answers = {}
-        if os.environ.get("TFCHECK_HTTP"):
-            with open(os.environ["TFCHECK_HTTP"]) as f:
+        answers, path = {}, os.environ.get("TFCHECK_HTTP")
+        if path and os.path.exists(path):
+            with open(path) as f:
                 answers = json.load(f)
         v.update(response_body=answers.get(v["url"], ""), response_headers={}, status_code=200, id=v["url"])
