@@ -14,16 +14,19 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import httpx
 import pytest
 
 from mnemosyne.cli.local.functions import free_port
-from tests.terraform.conftest import ROOT, Plan, planned
-from tests.terraform.workspace import MODULE
+from tests.terraform.conftest import ROOT, planned
+from tests.terraform.workspace import MODULE, workspace
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -69,39 +72,80 @@ def _runtime() -> str:
 
 
 @dataclass(frozen=True)
-class Built:
-    """The unpacked archive, and the layer with its installed requirements."""
+class Built(ABC):
+    """The files of the archive, and the layer with their installed requirements."""
 
     source: Path
     layer: Path
-    python: str
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run the runtime's Python with the layer, and with no other package of this machine."""
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.layer), "PYTHONUSERBASE": str(self.layer)}
-        environment |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-        return _run([self.python, *arguments], self.source, environment)
+    MISMATCH: ClassVar[str]
+    """What the installer says about a package with another hash."""
+    NO_HASH: ClassVar[str]
+    """What the installer says about a package without a hash."""
 
+    @property
+    @abstractmethod
+    def python(self) -> str:
+        """The runtime's Python with the packages of the layer."""
 
-@dataclass(frozen=True)
-class BuiltByUv:
-    """The unpacked archive, and the virtual environment with its installed requirements."""
-
-    source: Path
-    layer: Path
-    uv: str
-    python: str
-    build_environment: Mapping[str, str]
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run uv on the virtual environment, with the build's environment variables."""
-        environment = {**os.environ, "VIRTUAL_ENV": str(self.layer), "UV_PYTHON_DOWNLOADS": "never"}
-        environment |= {**_index_of_pip(), **self.build_environment}
-        return _run([self.uv, *arguments], self.source, environment)
-
+    @abstractmethod
     def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:
         """Install as the buildpack does."""
-        return self.run("pip", "install", "-r", str(requirements), *UV_OPTIONS)
+
+    @abstractmethod
+    def check(self) -> subprocess.CompletedProcess[str]:
+        """Check that the installed packages go together."""
+
+
+class BuiltByPip(Built):
+    """A layer of the runtimes before Python 3.14."""
+
+    MISMATCH = "DO NOT MATCH THE HASHES"
+    NO_HASH = "Hashes are required in --require-hashes mode"
+
+    @property
+    def python(self) -> str:
+        return _runtime()
+
+    def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:
+        return self._pip("install", "--requirement", str(requirements), *PIP_OPTIONS)
+
+    def check(self) -> subprocess.CompletedProcess[str]:
+        return self._pip("check")
+
+    def _pip(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run pip with the layer, and with no other package of this machine."""
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.layer), "PYTHONUSERBASE": str(self.layer)}
+        environment |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+        pip_configuration = Path.home() / ".config" / "pip"
+        if pip_configuration.exists():  # the package index of this machine
+            shutil.copytree(pip_configuration, self.layer / ".config" / "pip", dirs_exist_ok=True)
+        return _run([self.python, "-m", "pip", *arguments], self.source, environment)
+
+
+class BuiltByUv(Built):
+    """A virtual environment, as in the runtimes from Python 3.14 on."""
+
+    MISMATCH = "Hash mismatch"
+    NO_HASH = "`--require-hashes` mode"
+
+    @property
+    def python(self) -> str:
+        return str(self.layer / "bin" / "python")
+
+    def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:
+        return self.uv("pip", "install", "-r", str(requirements), *UV_OPTIONS)
+
+    def check(self) -> subprocess.CompletedProcess[str]:
+        return self.uv("pip", "check")
+
+    def uv(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run uv on the virtual environment, with the build's environment variables."""
+        match = re.search(r'build_environment = \{ (\w+) = "(\w+)" \}', (MODULE / "functions.tf").read_text())
+        assert match
+        environment = {**os.environ, "VIRTUAL_ENV": str(self.layer), "UV_PYTHON_DOWNLOADS": "never"}
+        environment |= {**_index_of_pip(), match[1]: match[2]}
+        return _run([str(self.layer.with_name("tools") / "bin" / "uv"), *arguments], self.source, environment)
 
 
 def _run(command: list[str], directory: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -121,112 +165,106 @@ def _index_of_pip() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def plan() -> Iterator[Plan]:
-    """A plan of the archive alone, with the real source."""
-    yield from planned({}, "-target=module.mnemosyne.data.archive_file.functions", small=False)
+def archive() -> dict[str, bytes]:
+    """The files that Terraform puts into the archive, by name.
+
+    A plan would take fifteen times as long, because Terraform hashes each file several times.
+    """
+    with workspace(MODULE, small=False) as own:
+        paths = own.evaluate("local.archive")
+        return {name: (own.directory / path).read_bytes() for name, path in paths.items()}
 
 
-@pytest.fixture(scope="module")
-def built(plan: Plan) -> Iterator[Built]:
+def _write(archive: Mapping[str, bytes], directory: Path) -> Path:
+    for name, content in archive.items():
+        file = directory / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return directory
+
+
+@pytest.fixture(scope="module", params=["uv", pytest.param("pip", marks=pytest.mark.nightly)])
+def built(archive: dict[str, bytes], request: pytest.FixtureRequest) -> Iterator[Built]:
+    """By day, uv installs the packages, which takes a quarter of the time."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-archive-") as home:
-        new_built = Built(Path(home) / "source", Path(home) / "layer", _runtime())
-        zipfile.ZipFile(plan.archive).extractall(new_built.source)
-        compiled = new_built.run("-m", "compileall", "-f", "-q", ".")
+        source = _write(archive, Path(home) / "source")
+        new_built: Built
+        if request.param == "pip":
+            new_built = BuiltByPip(source, Path(home) / "layer")
+        else:
+            tool = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(Path(home) / "tools"), "uv"]
+            subprocess.run(tool, check=True)
+            new_built = BuiltByUv(source, Path(home) / ".venv")
+            created = new_built.uv("venv", str(new_built.layer), "--clear", "--python", _runtime())
+            assert created.returncode == 0, created.stderr
+        compiled = _run([new_built.python, "-m", "compileall", "-f", "-q", "."], source, {"PATH": os.environ["PATH"]})
         assert compiled.returncode == 0, compiled.stdout
-        pip_configuration = Path.home() / ".config" / "pip"
-        if pip_configuration.exists():  # the package index of this machine
-            shutil.copytree(pip_configuration, new_built.layer / ".config" / "pip")
-        installed = new_built.run("-m", "pip", "install", "--requirement", "requirements.txt", *PIP_OPTIONS)
+        installed = new_built.install(source / "requirements.txt")
         assert installed.returncode == 0, installed.stderr[-2000:]
         yield new_built
 
 
-@pytest.fixture(scope="module")
-def built_by_uv(plan: Plan) -> Iterator[BuiltByUv]:
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-archive-") as home:
-        tools = Path(home) / "tools"
-        tool = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools), "uv"]
-        subprocess.run(tool, check=True)
-        match = re.search(r'build_environment = \{ (\w+) = "(\w+)" \}', (MODULE / "functions.tf").read_text())
-        assert match
-        uv = str(tools / "bin" / "uv")
-        new_built = BuiltByUv(Path(home) / "source", Path(home) / ".venv", uv, _runtime(), {match[1]: match[2]})
-        zipfile.ZipFile(plan.archive).extractall(new_built.source)
-        completed = new_built.run("venv", str(new_built.layer), "--clear", "--python", new_built.python)
-        assert completed.returncode == 0, completed.stderr
-        installed = new_built.install(new_built.source / "requirements.txt")
-        assert installed.returncode == 0, installed.stderr[-2000:]
-        yield new_built
-
-
-def test_the_archive_contains_only_the_files_that_the_functions_need(plan: Plan) -> None:
-    names = zipfile.ZipFile(plan.archive).namelist()
+def test_the_archive_contains_only_the_files_that_the_functions_need(archive: dict[str, bytes]) -> None:
     assert {
         "main.py",
         "requirements.txt",
         "mnemosyne/app/entry_points.py",
         "mnemosyne/db/migrations/0001_baseline.sql",
-    } <= set(names)
-    kinds = {Path(name).suffix for name in names}
+    } <= archive.keys()
+    kinds = {Path(name).suffix for name in archive}
     assert kinds == {".py", ".txt", ".sql", ".html", ".css", ".js"}
     pages = ROOT / "functions" / "mnemosyne" / "http" / "auth" / "templates"
-    assert {f"mnemosyne/http/auth/templates/{page.name}" for page in pages.iterdir()} <= set(names)
-    parts = {part for name in names for part in Path(name).parts}
+    assert {f"mnemosyne/http/auth/templates/{page.name}" for page in pages.iterdir()} <= archive.keys()
+    parts = {part for name in archive for part in Path(name).parts}
     assert not {"tests", "infra", "cli", "local", "__pycache__"} & parts
     schema = {str(file.relative_to(ROOT / "functions")) for file in (ROOT / "functions").rglob("*.sql")}
-    assert {name for name in names if name.endswith(".sql")} == schema
+    assert {name for name in archive if name.endswith(".sql")} == schema
 
 
-def test_the_archive_s_requirements_have_no_development_dependency(plan: Plan) -> None:
-    requirements = zipfile.ZipFile(plan.archive).read("requirements.txt").decode().casefold()
+@pytest.mark.parametrize("small", [True, pytest.param(False, marks=pytest.mark.nightly)])
+def test_a_plan_builds_the_archive_of_the_selected_files(archive: dict[str, bytes], *, small: bool) -> None:
+    with contextmanager(planned)({}, "-target=module.mnemosyne.data.archive_file.functions", small=small) as plan:
+        file = zipfile.ZipFile(plan.archive)
+        contents = {name: file.read(name) for name in file.namelist()}
+    if small:
+        assert contents.keys() == {"main.py", "requirements.txt", "mnemosyne/__init__.py"}
+        assert contents["main.py"].startswith(b"# ")
+    else:
+        assert contents == archive
+
+
+def test_the_archive_s_requirements_have_no_development_dependency(archive: dict[str, bytes]) -> None:
+    requirements = archive["requirements.txt"].decode().casefold()
     for name in ("pytest", "mypy", "ruff", "hypothesis", "pixeltable", "wordllama", "psutil", "time-machine"):
         assert f"\n{name}" not in requirements
 
 
-def test_each_requirement_of_the_archive_has_hashes(plan: Plan) -> None:
-    requirements = zipfile.ZipFile(plan.archive).read("requirements.txt").decode()
-    entries = re.split(r"\n(?=\S)", requirements.strip())
+def test_each_requirement_of_the_archive_has_hashes(archive: dict[str, bytes]) -> None:
+    entries = re.split(r"\n(?=\S)", archive["requirements.txt"].decode().strip())
     assert len(entries) > 50
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
-def test_the_archive_s_requirements_are_the_versions_pinned_by_the_repository(plan: Plan) -> None:
-    assert zipfile.ZipFile(plan.archive).read("requirements.txt") == (ROOT / "functions/requirements.txt").read_bytes()
+def test_the_archive_s_requirements_are_the_versions_pinned_by_the_repository(archive: dict[str, bytes]) -> None:
+    assert archive["requirements.txt"] == (ROOT / "functions/requirements.txt").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (lambda entry: re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", entry), "DO NOT MATCH THE HASHES"),
-        (lambda entry: f"{entry}\nasn1crypto==1.5.1\n", "Hashes are required in --require-hashes mode"),
-    ],
-    ids=["another hash", "one without"],
-)
-def test_pip_refuses_a_package_without_the_right_hash(
-    built: Built, tmp_path: Path, changed: Callable[[str], str], message: str
-) -> None:
-    """A single hash in the requirements turns this mode of pip on; the buildpack sets no option for it."""
-    file = _changed_requirements(built.source, tmp_path, changed)
-    refused = built.run("-m", "pip", "install", "--requirement", str(file), *PIP_OPTIONS)
+def test_a_package_with_another_hash_is_refused(built: Built, tmp_path: Path) -> None:
+    file = _changed_requirements(
+        built.source, tmp_path, lambda entry: re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", entry)
+    )
+    refused = built.install(file)
     assert refused.returncode != 0
-    assert message in refused.stderr
+    assert built.MISMATCH in refused.stderr
 
 
-@pytest.mark.nightly  # the installation takes longer than the check
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (lambda entry: re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", entry), "Hash mismatch"),
-        (lambda entry: f"{entry}\nasn1crypto==1.5.1\n", "`--require-hashes` mode"),
-    ],
-    ids=["another hash", "one without"],
-)
-def test_uv_refuses_a_package_without_the_right_hash(
-    built_by_uv: BuiltByUv, tmp_path: Path, changed: Callable[[str], str], message: str
-) -> None:
-    refused = built_by_uv.install(_changed_requirements(built_by_uv.source, tmp_path, changed))
+def test_a_package_without_a_hash_is_refused(built: Built, tmp_path: Path) -> None:
+    """A single hash in the requirements turns this mode on; the buildpack sets no option for it."""
+    refused = built.install(
+        _changed_requirements(built.source, tmp_path, lambda entry: f"{entry}\nasn1crypto==1.5.1\n")
+    )
     assert refused.returncode != 0
-    assert message in " ".join(refused.stderr.split())
+    assert built.NO_HASH in " ".join(refused.stderr.split())
 
 
 def _changed_requirements(source: Path, directory: Path, changed: Callable[[str], str]) -> Path:
@@ -238,19 +276,8 @@ def _changed_requirements(source: Path, directory: Path, changed: Callable[[str]
 
 
 def test_the_installed_packages_are_compatible(built: Built) -> None:
-    checked = built.run("-m", "pip", "check")
-    assert checked.returncode == 0, checked.stdout
-
-
-@pytest.mark.nightly
-def test_the_packages_installed_by_uv_are_compatible(built_by_uv: BuiltByUv) -> None:
-    checked = built_by_uv.run("pip", "check")
-    assert checked.returncode == 0, checked.stderr
-
-
-@pytest.mark.nightly
-def test_an_entry_point_works_with_the_packages_installed_by_uv(built_by_uv: BuiltByUv) -> None:
-    assert _answer(built_by_uv, "ingest", SETTINGS, "/health").status_code == 200
+    checked = built.check()
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 APPS = """
@@ -268,18 +295,19 @@ def test_the_app_of_each_entry_point_is_built_with_the_installed_packages(built:
     assert tuple(completed.stdout.split()) == ENTRY_POINTS, completed.stderr
 
 
-# Each starts a process; mcp imports the most packages.
-@pytest.mark.parametrize(
-    "target",
-    [target if target == "mcp" else pytest.param(target, marks=pytest.mark.nightly) for target in ENTRY_POINTS],
-)
-def test_each_entry_point_of_the_archive_answers(built: Built, target: str) -> None:
-    answer = _answer(built, target, SETTINGS | (OAUTH if target == "auth" else {}), "/health")
-    assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
+def test_the_mcp_of_the_archive_answers_and_refuses_a_call_without_a_credential(built: Built) -> None:
+    with _started(built, "mcp", SETTINGS) as client:
+        answer = client.get("/health")
+        assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
+        assert client.post("/mcp", json=LIST).status_code == 401
 
 
-def test_the_deployed_mcp_refuses_a_call_without_a_credential(built: Built) -> None:
-    assert _answer(built, "mcp", SETTINGS, "/mcp", LIST).status_code == 401
+@pytest.mark.nightly  # each starts a process
+@pytest.mark.parametrize("target", sorted({*ENTRY_POINTS} - {"mcp"}))
+def test_each_other_entry_point_of_the_archive_answers(built: Built, target: str) -> None:
+    with _started(built, target, SETTINGS | (OAUTH if target == "auth" else {})) as client:
+        answer = client.get("/health")
+        assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
 
 
 @pytest.mark.parametrize(
@@ -291,22 +319,21 @@ def test_the_deployed_mcp_refuses_a_call_without_a_credential(built: Built) -> N
 )
 def test_a_function_without_settings_starts_and_reports_that_it_is_misconfigured(built: Built, target: str) -> None:
     """An instance that exits would be a deployment that fails without a reason."""
-    answer = _answer(built, target, {}, "/health")
+    with _started(built, target, {}) as client:
+        answer = client.get("/health")
     assert answer.status_code == 500
     # Only operators reach migrate, so it names the settings.
     expected = "settings: " if target == "migrate" else "the server is misconfigured; its log says how\n"
     assert expected in answer.text
 
 
-def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure(plan: Plan, tmp_path: Path) -> None:
-    zipfile.ZipFile(plan.archive).extractall(tmp_path)
+def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure(
+    archive: dict[str, bytes], tmp_path: Path
+) -> None:
     text = (MODULE / "migrate.tf").read_text()
     arguments = json.loads(text.partition("args    = ")[2].partition("\n")[0])
     assert arguments[:2] == ["--", "python3"]
-    environment = {"PATH": os.environ["PATH"]}
-    completed = subprocess.run(
-        [sys.executable, *arguments[2:]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    completed = _run([sys.executable, *arguments[2:]], _write(archive, tmp_path), {"PATH": os.environ["PATH"]})
     assert completed.returncode == 1
     (line,) = [
         printed_line
@@ -316,10 +343,9 @@ def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure
     assert "MNEMOSYNE_TOPIC" in json.loads(line)["error"]
 
 
-def _answer(
-    built: Built | BuiltByUv, target: str, settings: Mapping[str, str], path: str, body: object = None
-) -> httpx.Response:
-    """Start the function as the runtime does, with FUNCTION_TARGET and PORT, and send one request."""
+@contextmanager
+def _started(built: Built, target: str, settings: Mapping[str, str]) -> Iterator[httpx.Client]:
+    """Start the function as the runtime does, with FUNCTION_TARGET and PORT."""
     port = free_port()
     environment = {
         "PATH": f"{built.layer / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -331,22 +357,19 @@ def _answer(
     process = subprocess.Popen(
         ["functions-framework"], cwd=built.source, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    answers: list[httpx.Response] = []
+    with process, httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
 
-    def is_answered() -> bool:
-        url = f"http://127.0.0.1:{port}{path}"
+        def is_answered() -> bool:
+            try:
+                client.get("/health")
+            except httpx.TransportError:
+                return process.poll() is not None
+            return True
+
         try:
-            answers.append(httpx.get(url) if body is None else httpx.post(url, json=body))
-        except httpx.TransportError:
-            return process.poll() is not None
-        return True
-
-    try:
-        wait_until(is_answered, f"{target} answers")
-        assert answers, (process.stdout.read() if process.stdout else b"").decode()
-        return answers[-1]
-    finally:
-        process.terminate()
-        process.wait(20)
-        if process.stdout:
-            process.stdout.close()
+            wait_until(is_answered, f"{target} answers")
+            assert process.poll() is None, (process.stdout.read() if process.stdout else b"").decode()
+            yield client
+        finally:
+            process.terminate()
+            process.wait(20)
