@@ -17,7 +17,7 @@ import pytest
 from tests.fakes_wire.google.apis import PROJECT, GoogleApis, succeeded
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.operations import workflow
-from tests.terraform.workspace import GOGC, ROOT, workspace, write_small_source
+from tests.terraform.workspace import GOGC, ROOT, Workspace, write_small_source
 
 BUCKET = f"{PROJECT}-terraform"
 
@@ -30,8 +30,9 @@ class Operator:
         self.operations: list[tuple[str, dict[str, Any]]] = []
         """Name and arguments of each operation that the deployment has run."""
         self.clone = home / "clone"
+        large = ("node_modules", "artefacts", "dist")
         ignored = shutil.ignore_patterns(
-            ".git", ".venv*", "functions", "tests", ".terraform", "__pycache__", ".*_cache"
+            ".git", ".venv*", "functions", "tests", ".terraform", "__pycache__", ".*_cache", *large
         )
         shutil.copytree(ROOT, self.clone, ignore=ignored, symlinks=True)
         write_small_source(self.clone / "functions", "small")
@@ -60,9 +61,9 @@ class Operator:
         """Run `make deploy` without a confirmation."""
         return self.make("deploy", "ARGS=-auto-approve", *variables)
 
-    def preflight(self, *variables: str) -> subprocess.CompletedProcess[str]:
-        """Run `make deploy` up to the apply, and apply one resource without a cost."""
-        return self.make("deploy", "ARGS=-auto-approve -target=module.mnemosyne.random_id.database", *variables)
+    def preflight(self, *variables: str, resource: str = "random_id.database") -> subprocess.CompletedProcess[str]:
+        """Run `make deploy`, but apply one resource instead of all."""
+        return self.make("deploy", f"ARGS=-auto-approve -target=module.mnemosyne.{resource}", *variables)
 
     def fail(self, **messages: str) -> None:
         """Make each apply of these resource types fail with a message; without types, none fails."""
@@ -75,14 +76,12 @@ class Operator:
 
 
 @pytest.fixture
-def operator(tmp_path: Path) -> Iterator[Operator]:
-    for program in ("gcloud", "terraform"):
-        if shutil.which(program) is None:
-            pytest.skip(f"NOT TESTED: {program} is not installed")
+def operator(tmp_path: Path, empty: Workspace) -> Iterator[Operator]:
+    if shutil.which("gcloud") is None:
+        pytest.skip("NOT TESTED: gcloud is not installed")
     with GoogleApis().serving() as apis, ExitStack() as stack:
         new_operator = Operator(tmp_path, apis)
-        providers = stack.enter_context(workspace())
-        stack.enter_context(providers.provided(new_operator.clone / "terraform", new_operator.environment))
+        stack.enter_context(empty.provided(new_operator.clone / "terraform", new_operator.environment))
 
         def run(action: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
             new_operator.operations.append((action, arguments))

@@ -41,7 +41,8 @@ def test_a_deployment_is_created_gets_a_key_and_is_destroyed(operator: Operator)
 
     # A policy created later does not remove the grant, so the deployment continues.
     apis.org_policies["iam.managed.allowedPolicyMembers"] = [{"enforce": True}]
-    again = operator.deploy()
+    again = operator.preflight()
+    assert again.returncode == 0, again.stderr
     assert "No changes" in again.stdout, again.stdout[-2000:]
 
     key = operator.make("key", "NAME=me")
