@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.terraform.conftest import RECIPIENTS, Applied
 from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, Point, answered, selects
 from tests.terraform.workspace import ROOT, Workspace, workspace
 
@@ -248,27 +249,27 @@ def test_the_alert_on_the_disk_compares_the_data_with_the_limit_of_the_disk(
     assert monitoring.alerts([], [Point(labels, gigabytes * 2**30)]) == ({FULL} if fires else set())
 
 
-def test_no_alert_watches_a_disk_without_a_limit(empty: Workspace) -> None:
-    unlimited = planned(empty, **NOTIFIED)
-    assert FULL not in [condition["display_name"] for condition in unlimited.thresholds]
+@pytest.fixture(scope="module")
+def private(empty: Workspace) -> Monitoring:
+    """A deployment whose mcp is called by members of Google Cloud only."""
+    return planned(empty, **NOTIFIED, auth_mode="iam", invokers=["user:ada@example.com"])
 
 
-PRIVATE = {
-    "iam": {"auth_mode": "iam", "invokers": ["user:ada@example.com"]},
-    "iap": {"domain": "memory.example.com", "iap": True},
-}
+def test_no_alert_watches_a_disk_without_a_limit(private: Monitoring) -> None:
+    assert FULL not in [condition["display_name"] for condition in private.thresholds]
 
 
-@pytest.mark.parametrize("variables", PRIVATE.values(), ids=PRIVATE)
+@pytest.mark.parametrize("mode", ["iam", pytest.param("iap", marks=pytest.mark.nightly)])
 def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers(
-    empty: Workspace, monitoring: Monitoring, variables: dict[str, object]
+    empty: Workspace, monitoring: Monitoring, private: Monitoring, mode: str
 ) -> None:
     (alert,) = [
         threshold["display_name"]
         for threshold in monitoring.thresholds
         if "uptime_check" in threshold["condition_threshold"][0]["filter"]
     ]
-    own_monitoring = planned(empty, **NOTIFIED, **variables)
+    behind_proxy = {"domain": "memory.example.com", "iap": True}
+    own_monitoring = private if mode == "iam" else planned(empty, **NOTIFIED, **behind_proxy)
     assert own_monitoring.of("google_monitoring_uptime_check_config") == []
     assert own_monitoring.thresholds
     assert alert not in [threshold["display_name"] for threshold in own_monitoring.thresholds]
@@ -329,13 +330,13 @@ def test_an_invalid_name_of_a_notification_channel_is_refused(empty: Workspace, 
 
 
 def test_with_domain_only_an_alert_watches_the_certificate(monitoring: Monitoring) -> None:
-    """A fake of public DNS is missing, so the condition on domain_only is removed from the copy."""
+    """A domain resolves only after a first apply, so the condition on domain_only is removed from the copy."""
     assert not [
         threshold for threshold in monitoring.thresholds if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
     ]
     with workspace() as own:
         as_if_domain_only(own.directory)
-        own.apply(**NOTIFIED)
+        own.apply('-target=module.mnemosyne.google_monitoring_alert_policy.this["certificate"]', **NOTIFIED)
         own_monitoring = Monitoring(own.shown())
     (condition,) = [
         threshold
@@ -352,11 +353,10 @@ def test_every_topic_keeps_its_messages_for_a_replay(monitoring: Monitoring) -> 
     assert {topic["message_retention_duration"] for topic in topics} == {"604800s"}
 
 
-def test_budget_notifications_go_to_the_same_recipients() -> None:
-    with workspace() as own:
-        emails = [f"{name}@example.com" for name in "abcdef"]
-        own.apply(alert_emails=emails, billing_account="000000-000000-000000")
-        (budget,) = Monitoring(own.shown()).of("google_billing_budget")
+def test_budget_notifications_go_to_the_same_recipients(complete: Applied) -> None:
+    """A budget notifies at most five channels."""
+    (budget,) = Monitoring(complete.restored().shown()).of("google_billing_budget")
+    assert len(RECIPIENTS) > 5
     assert len(budget["all_updates_rule"][0]["monitoring_notification_channels"]) == 5
 
 

@@ -79,7 +79,7 @@ def test_an_upgrade_changes_functions_after_its_migration_and_keeps_a_rollback(d
     assert deployed.try_apply(keep_traffic=["mcp"]).status == 1
     assert _sources(deployed) == before
     deployed.fail()
-    deployed.plan(keep_traffic=["mcp"])
+    deployed.plan("-refresh=false", keep_traffic=["mcp"])
     assert set(deployed.changes()[IN_ROOT]) == {"delete", "create"}, "the migration runs again"
     deployed.run("apply", str(deployed.directory / "plan"))
     assert not _sources(deployed) & before
@@ -105,15 +105,16 @@ def test_an_upgrade_changes_functions_after_its_migration_and_keeps_a_rollback(d
     ids=",".join,
 )
 def test_the_migration_runs_again_when_its_inputs_change(deployed: Workspace, variables: dict[str, Any]) -> None:
-    deployed.plan(**variables)
+    deployed.plan("-refresh=false", **variables)
     assert set(deployed.changes()[IN_ROOT]) == {"delete", "create"}
 
 
 def test_the_migration_does_not_run_for_other_changes(deployed: Workspace) -> None:
-    assert deployed.plan(mcp_min_instances=1, disk_limit_gb=50).status == 2
+    assert deployed.plan("-refresh=false", mcp_min_instances=1, disk_limit_gb=50).status == 2
     assert IN_ROOT not in deployed.changes()
 
 
+@pytest.mark.nightly  # by day, an upgrade has the job
 def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(
     deployed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

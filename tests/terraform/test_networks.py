@@ -41,8 +41,12 @@ def test_a_second_plan_is_empty(connected: Workspace) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"psc": False}, {"network": network(PROJECT, "home")}, {"network": network("host", "office")}, {"network": None}],
-    ids=["no endpoint", "another network", "another project", "a new network"],
+    [
+        pytest.param({"psc": False}, id="no endpoint"),
+        pytest.param({"network": network(PROJECT, "home")}, id="another network", marks=pytest.mark.nightly),
+        pytest.param({"network": network("host", "office")}, id="another project", marks=pytest.mark.nightly),
+        pytest.param({"network": None}, id="a new network"),
+    ],
 )
 def test_a_plan_that_removes_the_endpoint_through_which_the_functions_reach_the_database_is_refused(
     connected: Workspace, change: dict[str, object]

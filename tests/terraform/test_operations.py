@@ -32,6 +32,7 @@ def test_when_keep_traffic_is_removed_the_newest_revision_serves(deployed: Works
     assert mcp["all_traffic_on_latest_revision"] is True
 
 
+@pytest.mark.nightly  # by day, the next test plans the replacement
 def test_a_lost_database_is_replaced_under_another_name_without_editing_the_state(deployed: Workspace) -> None:
     """A backup is then restored into the new instance, with its tables, users and passwords."""
     name = deployed.values()["google_sql_database_instance.this"]["name"]
@@ -61,22 +62,31 @@ def test_the_secret_gets_the_password_of_an_owner_that_is_created_again(deployed
     assert "create" in changes["module.mnemosyne.google_cloud_run_v2_job.migrate[0]"]
 
 
+IAM = {"auth_mode": "iam", "invokers": ["user:ada@example.com"]}
+UNCHECKED = {"data.google_cloud_run_v2_service mnemosyne-mcp": {"invoker_iam_disabled": True}}
+
+
 def test_an_apply_fails_if_cloud_run_does_not_check_the_callers_of_mcp_with_auth_mode_iam(deployed: Workspace) -> None:
     """The commands of `open_by = "no_invoker_check"` have turned off the check, and mcp would accept forged tokens."""
-    variables = {"auth_mode": "iam", "invokers": ["user:ada@example.com"]}
-    deployed.drift({"data.google_cloud_run_v2_service mnemosyne-mcp": {"invoker_iam_disabled": True}})
-    refused = deployed.try_apply(**variables)
+    deployed.drift(UNCHECKED)
+    refused = deployed.try_apply(**IAM)
     assert refused.status == 1
     printed = " ".join(refused.printed.replace("│", " ").split())
     assert "gcloud run services update mnemosyne-mcp" in printed
     assert "--invoker-iam-check" in printed
+
+
+@pytest.mark.nightly
+def test_an_apply_succeeds_after_cloud_run_checks_the_callers_of_mcp_again(deployed: Workspace) -> None:
+    deployed.drift(UNCHECKED)
+    assert deployed.try_apply(**IAM).status == 1
     deployed.drift({})
-    deployed.apply(**variables)
-    assert deployed.plan(**variables).status == 0
+    deployed.apply(**IAM)
+    assert deployed.plan(**IAM).status == 0
 
 
 def test_a_change_of_the_name_variable_does_not_replace_the_existing_database(deployed: Workspace) -> None:
-    refused = deployed.plan(database_instance_name="mnemosyne-restored")
+    refused = deployed.plan("-refresh=false", database_instance_name="mnemosyne-restored")
     assert refused.status == 1
     assert "Instance cannot be destroyed" in refused.printed
 

@@ -119,6 +119,7 @@ def reduced(complete: Applied) -> Reduced:
     return Reduced(own, [addresses, own.addresses()], printed, variables)
 
 
+@pytest.mark.nightly  # several applies of everything
 def test_alerts_no_longer_use_a_channel_or_an_uptime_check_that_is_deleted(reduced: Reduced) -> None:
     """Google refuses to delete a channel or a check that an alert uses."""
     (deleted,) = reduced.lines("Destroying", 'notification_channel.email["ada@example.com"]')
@@ -132,6 +133,7 @@ def test_alerts_no_longer_use_a_channel_or_an_uptime_check_that_is_deleted(reduc
         assert changes[f"module.mnemosyne.{address}"] == ["delete", "create"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "address",
     [
@@ -180,11 +182,12 @@ def test_each_service_agent_that_is_created_gets_its_role(complete: Applied) -> 
         assert (grant and (grant["role"], re.sub(r"service-\d+@", "service-1@", grant["member"]))) == expected
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("variable", "secret", "function"),
     [
         ("oauth_client_secret_version", "oauth_client[0]", 'serving["auth"]'),
-        pytest.param("owner_password_version", "owner_password", "migrate", marks=pytest.mark.nightly),
+        ("owner_password_version", "owner_password", "migrate"),
     ],
 )
 def test_the_version_of_a_secret_is_destroyed_after_a_function_uses_the_next_version(

@@ -11,7 +11,7 @@ import yaml
 
 from tests.terraform.conftest import Plan
 from tests.terraform.test_pipeline import DEPLOY, TEST
-from tests.terraform.workspace import ROOT, TERRAFORM, workspace
+from tests.terraform.workspace import ROOT, TERRAFORM, Workspace, workspace
 
 EXAMPLE = TERRAFORM / "examples" / "pipeline"
 REPOSITORY = "acme/memory"
@@ -59,6 +59,14 @@ def cloud_build() -> Iterator[Resources]:
 @pytest.fixture(scope="module")
 def github() -> Iterator[Resources]:
     yield _applied(runner="github_actions")
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Iterator[Workspace]:
+    """The module after an apply, for tests that only plan."""
+    with workspace(TERRAFORM / "modules" / "pipeline") as new_workspace:
+        new_workspace.apply(repository=REPOSITORY)
+        yield new_workspace
 
 
 def _triggers(resources: Resources) -> dict[str, dict[str, Any]]:
@@ -298,11 +306,9 @@ def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_r
         (["psc"], {"roles/dns.admin"}),
     ],
 )
-def test_a_feature_adds_the_roles_that_it_needs(features: list[str], roles: set[str]) -> None:
-    with workspace(TERRAFORM / "modules" / "pipeline") as own:
-        own.apply(repository=REPOSITORY)
-        own.plan(repository=REPOSITORY, features=features)
-        added = {re.sub(r'.*\["(.*)"\]', r"\1", address) for address in own.changes()}
+def test_a_feature_adds_the_roles_that_it_needs(pipeline: Workspace, features: list[str], roles: set[str]) -> None:
+    pipeline.plan(repository=REPOSITORY, features=features)
+    added = {re.sub(r'.*\["(.*)"\]', r"\1", address) for address in pipeline.changes()}
     assert added == roles
 
 
@@ -329,8 +335,7 @@ def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_o
         ({"state_bucket": "gs://acme-states"}, "must be the name of a bucket, without gs://, got gs://acme-states"),
     ],
 )
-def test_a_bad_variable_is_refused_with_its_value(values: dict[str, str], sentence: str) -> None:
-    with workspace(TERRAFORM / "modules" / "pipeline") as own:
-        planned = own.plan(**({"repository": REPOSITORY} | values))
+def test_a_bad_variable_is_refused_with_its_value(pipeline: Workspace, values: dict[str, str], sentence: str) -> None:
+    planned = pipeline.plan(**({"repository": REPOSITORY} | values))
     assert planned.status == 1
     assert sentence in " ".join(planned.printed.split())
