@@ -51,6 +51,10 @@ settings.register_profile("day", settings.get_profile("nightly"), max_examples=2
 settings.register_profile("unit", settings.get_profile("nightly"), max_examples=5)
 settings.load_profile("day")
 
+# The workers and their servers use all cores. On a busy core, threads of the multilingual model and of NumPy wait for
+# each other in loops, which takes half of their CPU time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Tests end `mnemosyne dev` with SIGINT. A shell without job control starts its background processes with SIGINT
 # ignored, and their children inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -63,16 +63,25 @@ class Chunks:
         return {*np.argsort(-(self.vectors @ vector).max(axis=1))[:10].tolist()}
 
 
-@pytest.fixture(scope="module", params=[4, 16], ids=["few chunks", "many chunks"])
-def chunks(
-    request: pytest.FixtureRequest, cluster: postgres.EmbeddedPostgres, filled_database: str
-) -> Iterator[Chunks]:
+@pytest.fixture(scope="module")
+def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[dict[int, Chunks]]:
+    """The namespaces by the number of chunks of each memory. Their vector indexes are built at the end, as a whole."""
     connect = connection_factory(cluster.url(postgres.OWNER, filled_database), socket_timeout=None, statement_seconds=0)
     with (
         closing(connect()) as owner,
         closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, filled_database)), 1)) as pool,
     ):
-        yield Chunks(MemoryDatabase(pool, FAKE_SPACE), owner, f"ns {request.param}", request.param)
+        indexes = owner.run("SELECT indexname, indexdef FROM pg_indexes WHERE indexdef LIKE '%USING hnsw%'")
+        owner.run_file("; ".join(f"DROP INDEX {name}" for name, _ in indexes))
+        database = MemoryDatabase(pool, FAKE_SPACE)
+        namespaces = {count: Chunks(database, owner, f"ns {count}", count) for count in (4, 16)}
+        owner.run_file("; ".join(statement for _, statement in indexes))
+        yield namespaces
+
+
+@pytest.fixture(params=[4, 16], ids=["few chunks", "many chunks"])
+def chunks(request: pytest.FixtureRequest, filled: dict[int, Chunks]) -> Chunks:
+    return filled[request.param]
 
 
 def test_a_memory_is_found_by_each_of_its_chunks(chunks: Chunks) -> None:

@@ -9,6 +9,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.service import ingest
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.searching import VECTOR_INDEX
 
 pytestmark = [pytest.mark.own_database, pytest.mark.slow]
 
@@ -39,12 +40,14 @@ def _rows_read(owner: Connection) -> int:
 
 
 def test_no_search_reads_all_memories_whatever_the_planner_s_statistics(store: MemoryStore, owner: Connection) -> None:
+    owner.script("DROP INDEX memories_embedding")
     for session in range(SESSIONS):
         turns = (
             request(f"turn {turn} of {session}: the ferns of house {turn * session % 97}", session=f"s{session}")
             for turn in range(TURNS)
         )
         ingest.store(IngestMessage("ns", tuple(turns)), memories=store, embedder=FakeEmbedder())
+    owner.script(VECTOR_INDEX)
     before = _rows_read(owner)
     owner.script("ANALYZE")
     owner.script("DISCARD PLANS")

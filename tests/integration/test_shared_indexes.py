@@ -17,6 +17,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 MANY, FEW = 3_000, 30
+# A graph with few neighbours takes a fifth of the time to build, and these tests do not measure recall.
+_INDEX = VECTOR_INDEX.replace("200", "32")
 _FILL = """
 INSERT INTO memories (
     id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding)
@@ -40,10 +42,11 @@ def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> str:
     """
     url = cluster.url(postgres.OWNER, filled_database)
     with closing(connection_factory(url, socket_timeout=None, statement_seconds=0)()) as connection:
-        connection.script("DROP INDEX memories_embedding")
+        connection.script("DROP INDEX memories_embedding; ALTER TABLE memories DISABLE TRIGGER collect_words")
         for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
             connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
-        connection.script(VECTOR_INDEX)
+        connection.script(_INDEX)
+        connection.script("ANALYZE memories")
     return filled_database
 
 
@@ -56,7 +59,6 @@ def database(filled: str) -> str:
 @pytest.fixture
 def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
     with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
-        connection.script("ANALYZE memories")
         yield connection
 
 
@@ -88,5 +90,8 @@ def test_a_tag_filter_reads_only_index_entries_of_the_caller_s_namespace(
 def test_a_namespace_that_is_a_small_part_of_the_index_is_searched_exactly(
     store: MemoryStore, owner: Connection, total: int, strategy: str
 ) -> None:
-    owner.run("UPDATE pg_class SET reltuples = :total WHERE oid = CAST('memories' AS regclass)", total=total)
-    assert _search(store, Filters()).strategy == strategy
+    set_total = "UPDATE pg_class SET reltuples = :total WHERE oid = CAST('memories' AS regclass)"
+    owner.run(set_total, total=total)
+    found = _search(store, Filters())
+    owner.run(set_total, total=2 * MANY)
+    assert found.strategy == strategy
