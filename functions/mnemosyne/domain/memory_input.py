@@ -127,57 +127,44 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
+_Time = Annotated[datetime | None, BeforeValidator(event_time, json_schema_input_type=str)]
+OptionalKey = Annotated[Key | None, BeforeValidator(text_of_number, json_schema_input_type=Key | None)]
+
+
 class MemoryInput(Input):
     """Fields of a memory to store or, if `op` is `delete`, of a deletion. A null or empty optional field is ignored."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["content"]})
 
-    content: Annotated[
-        Content | None, Field(description="At most 100,000 characters, to be understood without this conversation.")
-    ] = None
-    timestamp: Annotated[
-        datetime | None,
-        BeforeValidator(event_time, json_schema_input_type=str),
-        Field(description="When it happened: RFC 3339, or a date or local time in `timezone`."),
-    ] = None
+    content: Content | None = Field(
+        None, description="At most 100,000 characters, to be understood without this conversation."
+    )
+    timestamp: _Time = Field(None, description="When it happened: RFC 3339, or a date or local time in `timezone`.")
     tags: Annotated[Tags | None, BeforeValidator(_split_tags, json_schema_input_type=Tags | None)] = Field(
         None, description="Labels to filter by."
     )
     title: Annotated[Title | None, Field(description="One line; else from the content.")] = None
     metadata: Annotated[
-        JsonObject | None,
-        BeforeValidator(object_of_text, json_schema_input_type=JsonObject | None),
-        Field(description="A JSON object to filter by."),
-    ] = None
-    session: Annotated[
-        Session | None,
-        BeforeValidator(text_of_number, json_schema_input_type=Session | None),
-        Field(description="The conversation or document it is a part of."),
-    ] = None
-    expires_at: Annotated[
-        datetime | None,
-        BeforeValidator(event_time, json_schema_input_type=str),
-        Field(description="When it expires; in the forms of `timestamp`."),
-    ] = None
-    ttl: Annotated[
-        timedelta | None,
-        BeforeValidator(lifetime, json_schema_input_type=str),
-        Field(description="Instead of `expires_at`: how long it is kept, in seconds or as `30d`, `12h`, `P30D`."),
-    ] = None
+        JsonObject | None, BeforeValidator(object_of_text, json_schema_input_type=JsonObject | None)
+    ] = Field(None, description="A JSON object to filter by.")
+    session: Annotated[Session | None, BeforeValidator(text_of_number, json_schema_input_type=Session | None)] = Field(
+        None, description="The conversation or document it is a part of."
+    )
+    expires_at: _Time = Field(None, description="When it expires; in the forms of `timestamp`.")
+    ttl: Annotated[timedelta | None, BeforeValidator(lifetime, json_schema_input_type=str)] = Field(
+        None, description="Instead of `expires_at`: how long it is kept, in seconds or as `30d`, `12h`, `P30D`."
+    )
     pinned: Annotated[bool, BeforeValidator(parse_boolean, json_schema_input_type=bool)] = Field(
         False, description="Whether it is kept after the namespace's default lifetime."
     )
     timezone: Annotated[Text, AfterValidator(_check_zone), Field(description="IANA name; else UTC.")] = "UTC"
     source: Annotated[Source | None, Field(description="System in which the key is unique, preferably a URI.")] = None
-    key: Annotated[
-        Key | None,
-        BeforeValidator(text_of_number, json_schema_input_type=Key | None),
-        Field(description="Name of the record in the source. Another content or time is a new version of the record."),
-    ] = None
-    request_id: Annotated[
-        Id | None,
-        Field(description="Id of the request, under which its outcome is reported. By default a new or derived id."),
-    ] = None
+    key: OptionalKey = Field(
+        None, description="Name of the record in the source. Another content or time is a new version of the record."
+    )
+    request_id: Id | None = Field(
+        None, description="Id of the request, under which its outcome is reported. By default a new or derived id."
+    )
     op: Annotated[Literal["upsert", "delete"], BeforeValidator(_lower)] = Field(
         "upsert", description="`delete` deletes the record that `source` and `key` name."
     )

@@ -85,25 +85,21 @@ class RefusedRecord(Input):
 class FilePart(Input):
     """A part of a file: complete JSON lines, complete chronicles (blocks of `TS:` to `BODY:` lines) or one note."""
 
-    name: Annotated[
-        Filled,
-        Field(min_length=1, max_length=1_000, description="Name of the file; its extension determines the format."),
-    ]
+    name: Filled = Field(
+        min_length=1, max_length=1_000, description="Name of the file; its extension determines the format."
+    )
     text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
-    format: Annotated[
-        Literal["jsonl", "chronicle", "markdown"] | None,
-        Field(description="Format of the file, if the name does not determine it."),
-    ] = None
+    format: Literal["jsonl", "chronicle", "markdown"] | None = Field(
+        None, description="Format of the file, if the name does not determine it."
+    )
     first_line: Annotated[int, Field(ge=1, le=2**31, description="Number of the part's first line in the file.")] = 1
-    modified: Annotated[
-        Instant | None, Field(description="When the file was written: the time of notes and deletions without a time.")
-    ] = None
-    timezone: Annotated[
-        Text, Field(description="IANA name, else UTC: the zone of local times in records without a zone.")
-    ] = "UTC"
-    refused: Annotated[
-        list[RefusedRecord], Field(max_length=BATCH_LIMIT, description="Records that the caller could not read.")
-    ] = []  # noqa: RUF012 - pydantic makes each its own
+    modified: Instant | None = Field(
+        None, description="When the file was written: the time of notes and deletions without a time."
+    )
+    timezone: Text = Field("UTC", description="IANA name, else UTC: the zone of local times in records without a zone.")
+    refused: list[RefusedRecord] = Field(
+        [], max_length=BATCH_LIMIT, description="Records that the caller could not read."
+    )
 
 
 def take_file(namespace: str, part: FilePart, services: Services, *, client: str = "") -> Sequence[ReadItem]:

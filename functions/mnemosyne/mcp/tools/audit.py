@@ -22,13 +22,12 @@ class AuditArguments(Input):
     after: Annotated[Text | None, DateAsText, Field(description="First day, YYYY-MM-DD, or RFC 3339.")] = None
     before: Annotated[Text | None, DateAsText, Field(description="Last day or time.")] = None
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
-    person: Annotated[
-        Text | None,
-        Field(min_length=1, max_length=1_000, description="Principal, address, subject, or name of an API key."),
-    ] = None
-    action: Annotated[
-        Text | None, Field(min_length=1, max_length=100, description="Name of a tool or of an operator's operation.")
-    ] = None
+    person: Text | None = Field(
+        None, min_length=1, max_length=1_000, description="Principal, address, subject, or name of an API key."
+    )
+    action: Text | None = Field(
+        None, min_length=1, max_length=100, description="Name of a tool or of an operator's operation."
+    )
     limit: Limit = 50
     cursor: PageCursor = None
 

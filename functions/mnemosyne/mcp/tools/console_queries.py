@@ -21,13 +21,11 @@ from mnemosyne.ports.services import Services
 class TimelineArguments(ListFilterArguments):
     """The memories to count, and the length of a bucket."""
 
-    per: Annotated[
-        BucketLength | None,
-        Field(
-            strict=False,
-            description="Length of a bucket. By default it depends on the time from the first to the last memory.",
-        ),
-    ] = None
+    per: BucketLength | None = Field(
+        None,
+        strict=False,
+        description="Length of a bucket. By default it depends on the time from the first to the last memory.",
+    )
 
 
 class Bucket(Result):
@@ -64,9 +62,7 @@ def memory_timeline(arguments: TimelineArguments, principal: Principal, services
 class FacetArguments(ListFilterArguments):
     """The memories whose tags and sessions are counted."""
 
-    prefix: Annotated[
-        Text, Field(max_length=TAG_LIMIT, description="Only tags that begin with this; case is ignored.")
-    ] = ""
+    prefix: Text = Field("", max_length=TAG_LIMIT, description="Only tags that begin with this; case is ignored.")
     limit: Limit = 20
 
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState
-from mnemosyne.domain.memory_input import text_of_number
-from mnemosyne.domain.parsing import Id, Ids, Input, Key, Source
+from mnemosyne.domain.memory_input import OptionalKey
+from mnemosyne.domain.parsing import Id, Ids, Input, Source
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Conflict, NotFound
@@ -29,11 +29,7 @@ class DeleteArguments(Input):
 
     id: Annotated[Id | None, Field(description="Its id.")] = None
     source: Annotated[Source | None, Field(description="With key instead of id: the record's source.")] = None
-    key: Annotated[
-        Key | None,
-        BeforeValidator(text_of_number, json_schema_input_type=Key | None),
-        Field(description="Name of the record in the source."),
-    ] = None
+    key: OptionalKey = Field(None, description="Name of the record in the source.")
     ids: Annotated[Ids | None, Field(description="Instead of id: the ids of several memories.")] = None
 
     @model_validator(mode="after")

@@ -84,15 +84,12 @@ class FilterArguments(Input):
 
     session: Annotated[Session | None, Field(description="Only of this session.")] = None
 
-    metadata: Annotated[
-        list[ConditionArguments] | None,
-        Field(
-            min_length=1,
-            max_length=10,
-            description="All must hold. path: such as project.name. values: any of them, or one number or "
-            "date to compare.",
-        ),
-    ] = None
+    metadata: list[ConditionArguments] | None = Field(
+        None,
+        min_length=1,
+        max_length=10,
+        description="All must hold. path: such as project.name. values: any of them, or one number or date to compare.",
+    )
 
     def window(self, now: datetime, days_back: int | None = None) -> TimeWindow | None:
         """Return the intersection of all time arguments, or None if there are none.

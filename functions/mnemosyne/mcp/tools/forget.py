@@ -32,17 +32,13 @@ class ForgetArguments(FilterArguments):
 
     ids: Annotated[list[Id] | None, Field(min_length=1, max_length=IDS_AT_ONCE, description="Only these.")] = None
     all: Annotated[bool, Field(description="Every memory; only without the other selections.")] = False
-    token: Annotated[
-        Text | None,
-        Field(description="Token of a dry run of exactly these memories. Without a token, the call is a dry run."),
-    ] = None
+    token: Text | None = Field(
+        None, description="Token of a dry run of exactly these memories. Without a token, the call is a dry run."
+    )
     limit: Limit = 50
-    cursor: Annotated[
-        Text | None,
-        Field(
-            description="`next_cursor` of the previous page. With a cursor, the call is a dry run, even with a token."
-        ),
-    ] = None
+    cursor: Text | None = Field(
+        None, description="`next_cursor` of the previous page. With a cursor, the call is a dry run, even with a token."
+    )
     forgetting_id: Annotated[Id | None, Field(description="Instead of a selection: continue this forgetting.")] = None
 
 

@@ -49,14 +49,12 @@ class HookArguments(Input):
     prompt: Annotated[Text, Field(description="The prompt; only its first 10,000 characters are used.")]
     session: Annotated[Session | None, Field(description="Nothing of this session is recalled.")] = None
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
-    min_confidence: Annotated[
-        Confidence,
-        Field(
-            strict=False,
-            description="A weaker hit is recalled only if another hit of its session has this confidence, or if it is "
-            "of the days that the prompt names.",
-        ),
-    ] = Confidence.RELATED
+    min_confidence: Confidence = Field(
+        Confidence.RELATED,
+        strict=False,
+        description="A weaker hit is recalled only if another hit of its session has this confidence, or if it is of "
+        "the days that the prompt names.",
+    )
 
 
 class HookContext(Result):

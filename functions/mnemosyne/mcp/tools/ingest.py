@@ -45,13 +45,10 @@ class MemoryArguments(MemoryInput):
         "memory_id of this one",
     )
 
-    timestamp: Annotated[
-        datetime | None,
-        BeforeValidator(event_time, json_schema_input_type=str | None),
-        Field(
-            description="When it happened: RFC 3339, a date (its midnight) or a local time in `timezone`. Default: now."
-        ),
-    ] = None
+    timestamp: Annotated[datetime | None, BeforeValidator(event_time, json_schema_input_type=str | None)] = Field(
+        None,
+        description="When it happened: RFC 3339, a date (its midnight) or a local time in `timezone`. Default: now.",
+    )
 
     def request_at(self, namespace: str, now: datetime) -> Request:
         """Build the request. Its id is the given id, or is derived from source and key, or is new.
@@ -167,9 +164,9 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
 class BatchInput(Input):
     """Several memories at once."""
 
-    memories: Annotated[
-        list[MemoryArguments], Field(min_length=1, max_length=BATCH_LIMIT, description="As ingest_memory takes them.")
-    ]
+    memories: list[MemoryArguments] = Field(
+        min_length=1, max_length=BATCH_LIMIT, description="As ingest_memory takes them."
+    )
 
 
 class BatchQueued(Result):

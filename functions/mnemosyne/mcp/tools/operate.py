@@ -161,9 +161,7 @@ class RedriveArguments(Input):
     """
 
     message_id: MessageId | None = None
-    message_ids: Annotated[
-        list[MessageId] | None, Field(min_length=1, max_length=100, description="Several that are due.")
-    ] = None
+    message_ids: list[MessageId] | None = Field(None, min_length=1, max_length=100, description="Several that are due.")
     cause: Cause = None
 
 
@@ -212,9 +210,9 @@ class DropArguments(Input):
 
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None
-    older_than_days: Annotated[
-        float | None, Field(ge=0, le=36_500, description="Minimum number of days since the first failure.")
-    ] = None
+    older_than_days: float | None = Field(
+        None, ge=0, le=36_500, description="Minimum number of days since the first failure."
+    )
     all: Annotated[bool, Field(description="Every letter; only without the other arguments.")] = False
     dry_run: Annotated[bool, Field(description="Count them, and delete none.")] = False
 

@@ -43,35 +43,32 @@ Query = Annotated[Text, Field(max_length=QUERY_LENGTH)]
 class SearchArguments(FilterArguments):
     """The query, filters and options of a search."""
 
-    query: Annotated[Query | None, Field(description="In plain words; without it, the newest within the filters.")] = (
-        None
+    query: Query | None = Field(None, description="In plain words; without it, the newest within the filters.")
+    mode: SearchMode = Field(
+        SearchMode.HYBRID, strict=False, description="semantic: by meaning alone. exact: a literal substring."
     )
-    mode: Annotated[
-        SearchMode, Field(strict=False, description="semantic: by meaning alone. exact: a literal substring.")
-    ] = SearchMode.HYBRID
     tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
-    quality_boost: Annotated[
-        float | None,
-        Field(
-            ge=0,
-            le=1,
-            description="How much quality (ratings) counts against relevance: 0 not at all, 1 alone. "
-            "Default 0.3 in hybrid, else 0.",
-        ),
-    ] = None
+    quality_boost: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="How much quality (ratings) counts against relevance: 0 not at all, 1 alone. "
+        "Default 0.3 in hybrid, else 0.",
+    )
     limit: Limit = 10
     min_confidence: MinConfidence = None
-    max_response_chars: Annotated[
-        int,
-        Field(ge=100, description="Cut the longest contents until all fit in this, at most 400,000; none is left out."),
-    ] = RESPONSE_CHARACTERS
+    max_response_chars: int = Field(
+        RESPONSE_CHARACTERS,
+        ge=100,
+        description="Cut the longest contents until all fit in this, at most 400,000; none is left out.",
+    )
     include_superseded: Annotated[bool, Field(description="Also find memories that newer ones replace.")] = False
     include_debug: Annotated[bool, Field(description="Add timings, counts and why each was found.")] = False
     matches: Annotated[bool, Field(description="Add the places of the query's words in each.")] = False
     as_of: AsOf = None
-    typing: Annotated[
-        bool, Field(description="The query is still being typed: search by words only, and complete the last word.")
-    ] = False
+    typing: bool = Field(
+        False, description="The query is still being typed: search by words only, and complete the last word."
+    )
 
 
 class Debug(Result):

@@ -77,9 +77,7 @@ class ExportArguments(ListFilterArguments):
     """The memories to export, the format, and the cursor."""
 
     ids: Annotated[Ids | None, Field(description="Only the memories with these ids.")] = None
-    format: Annotated[Literal["jsonl", "markdown"], Field(description="Lines of JSON, or a file for each memory.")] = (
-        "jsonl"
-    )
+    format: Literal["jsonl", "markdown"] = Field("jsonl", description="Lines of JSON, or a file for each memory.")
     cursor: PageCursor = None
 
 

@@ -92,19 +92,15 @@ class UpdateArguments(Input):
     title: Annotated[VisibleTitle | None, Field(description="The new one.")] = None
     tags: Annotated[VisibleTags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
     metadata: Annotated[JsonObject | None, Field(description="A JSON object, instead.")] = None
-    superseded_by: Annotated[
-        Successor | None, Field(description="Id of the memory that replaces it; 'none' takes that back.")
-    ] = None
+    superseded_by: Successor | None = Field(
+        None, description="Id of the memory that replaces it; 'none' takes that back."
+    )
 
     expires_at: Annotated[
-        datetime | Literal["none"] | None,
-        BeforeValidator(_parse_expiry, json_schema_input_type=str),
-        Field(description="When it expires: RFC 3339, or a date in `timezone`; 'none' takes that back."),
-    ] = None
+        datetime | Literal["none"] | None, BeforeValidator(_parse_expiry, json_schema_input_type=str)
+    ] = Field(None, description="When it expires: RFC 3339, or a date in `timezone`; 'none' takes that back.")
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
-    pinned: Annotated[bool | None, Field(description="Whether to keep it after the namespace's default lifetime.")] = (
-        None
-    )
+    pinned: bool | None = Field(None, description="Whether to keep it after the namespace's default lifetime.")
     ids: Annotated[Ids | None, Field(description="Instead of id, with add_tags and remove_tags only.")] = None
     add_tags: Annotated[VisibleTags | None, Field(description="Tags to add.")] = None
     remove_tags: Annotated[VisibleTags | None, Field(description="Tags to remove.")] = None
