@@ -99,11 +99,11 @@ def states_another_value(new: Statement, old: Statement) -> bool:
 
 
 def _can_be_subject(key: str) -> bool:
-    return not key.startswith(SPEAKER) and key not in UNITS
+    return not key.startswith(SPEAKER) and key not in _UNIT_KEYS
 
 
 def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool:
-    if not any(map(_can_be_subject, shared)):
+    if not any(_can_be_subject(key) and old.by_key[key].kind is not Kind.NUMBER for key in shared):
         return False
     kinds = [old.by_key[key].kind for key in shared]
     if Kind.NAME in kinds:
@@ -272,7 +272,7 @@ _SWITCHES = tuple(
     for pair in ("on off", "up down", "open closed", "enabled disabled", "active inactive", "allowed forbidden")
 )
 _SWITCH_WORDS = frozenset(("on", "off", "up", "down"))
-_STATIVE_KEYS = frozenset(map(key_of, lists.STATIVE))
+_STATIVE_KEYS, _UNIT_KEYS = (frozenset(map(key_of, words)) for words in (lists.STATIVE, UNITS))
 _SEVERAL = frozenset(["for", "of", "with", "about", "für", "von", "mit", "para", "con", "pour", "avec"])
 """Words before one of several values. "Responsible for billing" and "responsible for support" can both be true of a
 subject, so these statements do not contradict each other."""
