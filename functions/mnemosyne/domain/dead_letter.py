@@ -96,15 +96,24 @@ _ABOUT = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeadLetterSummary:
-    """A dead letter without its data."""
-
+class _Letter:
     message_id: str
     dead_lettered_at: datetime
     """Time of the first failure."""
     cause: str
     """Cause of the last failure."""
-    attributes: dict[str, Any]
+    attributes: Mapping[str, Any]
+
+    @property
+    def cursor(self) -> KeysetCursor:
+        """Position in a list of dead letters, directly after this one."""
+        return KeysetCursor(timestamp=self.dead_lettered_at, key=self.message_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadLetterSummary(_Letter):
+    """A dead letter without its data."""
+
     bytes: int
     last_failed_at: datetime
     failures: int
@@ -114,11 +123,6 @@ class DeadLetterSummary:
     Otherwise None."""
     due_at: datetime
     """Earliest time to publish the message again."""
-
-    @property
-    def cursor(self) -> KeysetCursor:
-        """Position in a list of dead letters, directly after this one."""
-        return KeysetCursor(timestamp=self.dead_lettered_at, key=self.message_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,17 +169,10 @@ ALL_DEAD_LETTERS = DeadLetterChoice()
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeadLetter:
-    """A message that could not be read or stored completely.
+class DeadLetter(_Letter):
+    """A message that could not be read or stored completely, with unchanged data. `cause` is the reason."""
 
-    The data of the message is unchanged. `cause` is the reason of the failure.
-    """
-
-    message_id: str
     data: bytes
-    attributes: Mapping[str, str]
-    cause: str
-    dead_lettered_at: datetime
     has_unreported_part: bool = False
     """Whether a part of the message has no row in `ingest_requests`. Only the dead letter reports the failure of such a
     part. The column is `dead_letters.lost`."""
@@ -192,11 +189,6 @@ class DeadLetter:
     """Kind of the dead letter. The kind is logged when the dead letter is stored, but is not stored."""
     subscription: str = field(default="", compare=False)
     """Subscription that delivered the message. The name is logged, but not stored."""
-
-    @property
-    def cursor(self) -> KeysetCursor:
-        """Position in a list of dead letters, directly after this one."""
-        return KeysetCursor(timestamp=self.dead_lettered_at, key=self.message_id)
 
     @property
     def published(self) -> Published:

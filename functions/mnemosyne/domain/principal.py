@@ -69,9 +69,7 @@ class ApiKey:
 
     def valid(self, now: datetime) -> bool:
         """Whether the key can be used at the time `now`. False if the key is revoked, blocked or expired."""
-        return (
-            self.revoked_at is None and self.blocked_at is None and (self.expires_at is None or now < self.expires_at)
-        )
+        return not (self.revoked_at or self.blocked_at or (self.expires_at and now >= self.expires_at))
 
     @cached_property
     def principal(self) -> Principal:

@@ -100,23 +100,10 @@ def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tu
             log.info("audit", action=tool.name, **about, outcome="uncertain")
         text = error.cause if isinstance(error, PartialChange) else error
         outcome, message = "uncertain", f"read what was changed before you call again: {text}"
-    elif isinstance(error, UncertainPublication):
-        log.fault("tool_unavailable", error, **about)
-        outcome = "unavailable"
-        message = f"temporarily unavailable, try again shortly, which stores nothing twice: {error}"
-    elif isinstance(error, Misconfigured):
-        log.fault("tool_unavailable", error, **about)
-        outcome = "misconfigured"
-        message = f"the server is misconfigured; its log has the reason under trace id {_trace_id()}"
     elif isinstance(error, ServiceError):
         log.fault("tool_unavailable", error, **about)
-        outcome = "unavailable"
-        message = (
-            f"unavailable until the server's operator acts, nothing was changed: {error.cause}; the log has the next "
-            f"step under trace id {_trace_id()}"
-            if error.needs_operator
-            else f"temporarily unavailable, nothing was changed, try again shortly: {_caller_text(error, tool)}"
-        )
+        outcome = "misconfigured" if isinstance(error, Misconfigured) else "unavailable"
+        message = _unavailable_text(error, tool)
     elif isinstance(error, MnemosyneError):
         log.info("tool_refused", **about, error=type(error).__name__)
         outcome, message = "refused", "; ".join(filter(None, [str(error), tool.refused]))
@@ -130,16 +117,19 @@ def _handle_error(error: Exception, tool: Tool[Any], principal: Principal) -> tu
     return outcome, failure(message, error_code(error))
 
 
-def _caller_text(error: ServiceError, tool: Tool[Any]) -> str:
-    """Return the text of an error for the caller.
-
-    If the database has exceeded the time limit of a statement, the text of a tool that reads memories suggests a
-    narrower search. The text of other tools has only the cause, because their callers cannot avoid the timeout. The
-    operator finds the next step in the log.
-    """
-    if isinstance(error, StatementTimeout) and tool.scope is Scope.READ:
-        return f"{error.cause}: narrow the search by time or tags, or ask for less"
-    return error.cause if isinstance(error, StatementTimeout) else str(error)
+def _unavailable_text(error: ServiceError, tool: Tool[Any]) -> str:
+    if isinstance(error, UncertainPublication):
+        return f"temporarily unavailable, try again shortly, which stores nothing twice: {error}"
+    if isinstance(error, Misconfigured):
+        return f"the server is misconfigured; its log has the reason under trace id {_trace_id()}"
+    if error.needs_operator:
+        log_hint = f"the log has the next step under trace id {_trace_id()}"
+        return f"unavailable until the server's operator acts, nothing was changed: {error.cause}; {log_hint}"
+    text = str(error)
+    if isinstance(error, StatementTimeout):  # the caller can only avoid it by reading less; the log has the next step
+        text = error.cause
+        text += ": narrow the search by time or tags, or ask for less" if tool.scope is Scope.READ else ""
+    return f"temporarily unavailable, nothing was changed, try again shortly: {text}"
 
 
 def _log_change(tool: Tool[Any], reply: Reply, principal: Principal) -> None:

@@ -90,14 +90,11 @@ def _params_problem(method: Any, params: Any) -> str | None:
 
 def drop_null_params(payload: Any) -> None:
     """Remove `"params": null` and `"progressToken": null`, which some clients send, from a message or batch."""
-    messages = payload if isinstance(payload, list) else [payload]
-    messages = [message for message in messages if isinstance(message, dict)]
-    nulls = [(message, "params") for message in messages] + [
-        (member(message, "params", "_meta"), "progressToken") for message in messages
-    ]
-    for container, name in nulls:
-        if container.get(name, ...) is None:
-            del container[name]
+    for message in payload if isinstance(payload, list) else [payload]:
+        if isinstance(message, dict):
+            for container, name in ((message, "params"), (member(message, "params", "_meta"), "progressToken")):
+                if container.get(name, ...) is None:
+                    del container[name]
 
 
 def complete_initialize(payload: Any) -> None:

@@ -204,12 +204,8 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         )
         self.rows.add_grant(grant, CODE_SECONDS)
         data = request.payload.data
-        record = Code(
-            hash=hash_secret(code),
-            grant=grant,
-            redirect_uri=data["redirect_uri"],
-            code_challenge=data["code_challenge"],
-        )
+        uri, challenge = data["redirect_uri"], data["code_challenge"]
+        record = Code(hash=hash_secret(code), grant=grant, redirect_uri=uri, code_challenge=challenge)
         self.rows.add_code(record, CODE_SECONDS)
         log.info("audit", action="grant", outcome="done", grant=str(grant.id), client=grant.client_id,
                  subject=grant.subject, namespace=grant.namespace)  # fmt: skip
@@ -223,15 +219,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         except (JoseError, ValueError):
             return None
 
-    def _token(
-        self,
-        grant_type: str,
-        client: OAuthClient,
-        user: Grant,
-        scope: str | None = None,
-        expires_in: int | None = None,
-        include_refresh_token: bool = True,
-    ) -> dict[str, Any]:
+    def _token(self, *, user: Grant, scope: str | None, include_refresh_token: bool, **_: object) -> dict[str, Any]:
         token = {
             "access_token": self.issuer.signer.sign(self._token_claims(user, scope or "")),
             "token_type": "Bearer",

@@ -93,12 +93,10 @@ class GroupCommit(Generic[ResultT]):
             return work(part.requests)
         queued: _QueuedSlice[ResultT] = _QueuedSlice(part)
         with self._lock:
-            waiting = self._waiting.get(namespace)
-            if waiting is None:
-                self._waiting[namespace] = [queued]
-            else:
-                waiting.append(queued)
-        if waiting is not None:
+            waiting = self._waiting.setdefault(namespace, [])
+            waiting.append(queued)
+            is_first = len(waiting) == 1
+        if not is_first:
             queued.turn.wait()
         if queued.result is None and queued.fault is None and not queued.alone:
             self._run_group(namespace, work)

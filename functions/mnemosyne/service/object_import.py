@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, IngestStatus, Reading, Request
+from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, Reading, Request
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import (
@@ -274,20 +274,20 @@ def _report_lines(
     yield _json_line(summary)
     after = ""
     while page := imports.lines(progress.source, PAGE, after=after):
-        yield b"".join(_json_line(_report_entry(line.line, line.status)) for line in page if line.status)
+        for line in page:
+            if status := line.status:
+                yield _json_line(
+                    {
+                        "line": line_of(line.line),
+                        "state": status.state.value,
+                        "memory_id": status.memory_id,
+                        "request_id": status.request_id,
+                        "error": status.error,
+                        "note": status.note,
+                    }
+                )
         after = page[-1].line
 
 
-def _report_entry(line: str, status: IngestStatus) -> dict[str, object]:
-    return {
-        "line": line_of(line),
-        "state": status.state.value,
-        "memory_id": str(status.memory_id) if status.memory_id else None,
-        "request_id": str(status.request_id),
-        "error": status.error,
-        "note": status.note,
-    }
-
-
 def _json_line(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(value, ensure_ascii=False, default=str).encode() + b"\n"

@@ -21,12 +21,12 @@ from mnemosyne.mcp.icon import SVG
 
 STATIC = Path(__file__).parent / "static"
 PAGES = {
-    **dict.fromkeys(
-        ("/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect"), "index.html"
-    ),
-    **dict.fromkeys(("/memories/{id}", "/memories/{id}/edit"), "index.html"),
+    **dict.fromkeys((
+        "/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect", "/memories/{id}",
+        "/memories/{id}/edit",
+    ), "index.html"),
     "/console/callback": "callback.html",
-}
+}  # fmt: skip
 """HTML file of each path. The script of `index.html` chooses the page by the path."""
 FILES = "/console/{digest}/{name:path}"
 YEAR = 31_536_000
