@@ -124,19 +124,11 @@ def _note_request_id(reading: IngestRequest, external_id: ExternalId, modified: 
 
 
 def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
-    """Return the sorted names of unknown fields.
-
-    A field is unknown if it is neither a field of a record nor in `known_names`.
-    """
-    return tuple(
-        sorted(_replace_unstorable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names})
-    )
+    """Return the sorted names that are neither fields of a record nor in `known_names`."""
+    unknown = {*map(str, names)} - {*MemoryInput.model_fields, *known_names}
+    return tuple(sorted(name[:100].encode(errors="replace").decode().replace("\x00", "?") for name in unknown))
 
 
 def valid_unicode(name: str) -> str:
     r"""Return a file's name as valid Unicode: each byte that is not UTF-8 becomes six characters, such as `\udce9`."""
     return name.encode(errors="backslashreplace").decode()
-
-
-def _replace_unstorable(name: str, characters: int = 100) -> str:
-    return name[:characters].encode(errors="replace").decode().replace("\x00", "?")

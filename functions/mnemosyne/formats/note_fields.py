@@ -19,8 +19,16 @@ from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, Source
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats.note_tags import inline_tags
-from mnemosyne.formats.note_values import LINK, WIKI_LINK, clean, is_text, parse_aliases, split_tags, title_text
+from mnemosyne.formats.note_values import (
+    LINK,
+    WIKI_LINK,
+    clean,
+    inline_tags,
+    is_text,
+    parse_aliases,
+    split_tags,
+    title_text,
+)  # fmt: skip
 from mnemosyne.formats.properties_yaml import Properties
 
 LINKS = 100

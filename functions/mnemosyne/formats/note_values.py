@@ -1,13 +1,27 @@
-"""Parse the values of a note's title, tags and aliases. Pure."""
+"""Parse the values of a note's title, tags and aliases, and find tags in its text, such as `#idea`. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
+from mnemosyne.domain.chronicle import TAG_LIMIT
 from mnemosyne.domain.visible import one_line
 
 WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
 LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
+_MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
+# Matches text in which `#` begins no tag: code, and the targets of links, such as `[Plan](#plan)` and `[[Note #plan]]`.
+# The possessive quantifier `*+` and `\Z` keep the time linear in the length of the text.
+_WITHOUT_TAGS = re.compile(
+    r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]",
+    re.DOTALL | re.MULTILINE,
+)
+# A tag ends at white space and at punctuation, except `-`, `_` and `/`.
+_TAG = re.compile(
+    r"(?<![^\s(])#(?:\[\[([^\[\]\n]{1,300})\]\]"
+    r"|([^\s!-,.:-@\[-^`{-~\u0964\u0965\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]++))"
+)
 
 
 def split_tags(value: Any) -> Iterator[str]:
@@ -21,6 +35,20 @@ def split_tags(value: Any) -> Iterator[str]:
         return
     for part in re.split(r",|(?<!\s)\s++(?=#)", _clean_list(value)):
         if tag := one_line(part).strip().strip("\"'").lstrip("#").strip():
+            yield tag
+
+
+def inline_tags(body: str, path: str) -> Iterator[str]:
+    """Yield the tags in the text of a note: `#home/kitchen`, and Logseq's `#[[two words]]`.
+
+    Code, targets of links and numbers (`#42`) are not tags. Yields nothing for a file without an extension of
+    Markdown, such as `.md`.
+    """
+    if PurePosixPath(path.lower()).suffix not in _MARKDOWN:
+        return
+    for match in _TAG.finditer(_WITHOUT_TAGS.sub(" ", body)):
+        tag = (match[1] or match[2]).strip().strip("-/")
+        if tag and len(tag) <= TAG_LIMIT and not tag.isdecimal():
             yield tag
 
 

@@ -70,11 +70,11 @@ def read_push(body: bytes, path: str) -> Push:
     if isinstance(payload, dict) and "specversion" in payload:
         payload = payload.get("data")
     envelope = parse(_Envelope, payload)
+    message = envelope.message
     try:
-        data = base64.b64decode(envelope.message.data, validate=True)
+        data = base64.b64decode(message.data, validate=True)
     except ValueError as exc:
         raise InvalidRequest(f"message.data must be base64: {exc}") from exc
-    message = envelope.message
     published = Published(
         message_id=message.message_id, data=data, attributes=message.attributes, publish_time=message.publish_time
     )
@@ -139,9 +139,8 @@ def build_app(
             return JSONResponse({"error": f"a push may have at most {PUSH_BYTES:,} bytes"}, status_code=413)
         return await anyio.to_thread.run_sync(_answer, handle, body, request.scope["path"], services, limiter=limiter)
 
-    app = Starlette(
-        routes=[*health_routes(deep_health(examine, identify)), Route("/{path:path}", push, methods=["POST"])]
-    )
+    routes = [*health_routes(deep_health(examine, identify)), Route("/{path:path}", push, methods=["POST"])]
+    app = Starlette(routes=routes)
     warm()
     return app
 

@@ -99,7 +99,8 @@ class _Conversation:
             except InvalidRequest as exc:
                 await self._refuse(mcp_types.PARSE_ERROR, str(exc), None)
                 continue
-            if problem := _problem(payload):
+            batch = "there are no batches over stdio: send one request a line" if isinstance(payload, list) else None
+            if problem := batch or jsonrpc.problem(payload):
                 await self._refuse(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(payload))
                 continue
             if self._lacks_handshake(payload):
@@ -151,9 +152,3 @@ class _Conversation:
 
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
-
-
-def _problem(payload: Any) -> str | None:
-    if isinstance(payload, list):
-        return "there are no batches over stdio: send one request a line"
-    return jsonrpc.problem(payload)

@@ -47,10 +47,7 @@ class ThreadLimiter:
         """Return the semaphore that limits the principal's threads. The only user of a local server has no limit."""
         if principal is LOCAL:
             return nullcontext()
-        semaphore = self._semaphores.get(principal.id)
-        if semaphore is None:
-            semaphore = self._semaphores[principal.id] = CountingSemaphore(self._share)
-        return semaphore
+        return self._semaphores.setdefault(principal.id, CountingSemaphore(self._share))
 
     def _run_timed(self, function: Callable[..., ResultT], arguments: tuple[Any, ...]) -> ResultT:
         started = self._clock()

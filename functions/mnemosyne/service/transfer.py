@@ -114,19 +114,16 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
         raise InvalidRequest(f"name must end in .jsonl, .ndjson, .md, .txt or .chronicle, got {part.name[-60:]!r}")
     text = part.text.encode("utf-8", "surrogatepass")
     _check_values(text, format_)
-    stream = io.BytesIO(text)
-    items = list(
-        islice(reading.read(stream, part.name, format_, modified=part.modified, packed=False), BATCH_LIMIT + 1)
-    )
+    found = reading.read(io.BytesIO(text), part.name, format_, modified=part.modified, packed=False)
+    items = list(islice(found, BATCH_LIMIT + 1))
     if len(items) + len(part.refused) > BATCH_LIMIT:
         raise InvalidRequest(f"text must contain at most {BATCH_LIMIT} memories: send it in parts")
     lines = [item.line + part.first_line - 1 for item in items]
     readings, seen_requests = [], SeenRequests()
     for item, line in zip(items, lines, strict=True):
         place = ExternalId(escape(part.name), f"{line}{item.suffix}")
-        readings.append(
-            seen_requests.check(item, read_item(item, _defaults(namespace, part, place), vault=VAULT), place)[0]
-        )
+        reading_ = read_item(item, _defaults(namespace, part, place), vault=VAULT)
+        readings.append(seen_requests.check(item, reading_, place)[0])
     unread = [failed_request(record.error, _defaults(namespace, part), vars(record)) for record in part.refused]
     if records := [*readings, *unread]:
         publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)

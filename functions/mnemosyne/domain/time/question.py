@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from mnemosyne.domain.change_words import FUNCTION
 from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, SEASONS
 from mnemosyne.domain.time.grammar import MatchBudget
-from mnemosyne.domain.time.last_phrases import is_end_of_something
 from mnemosyne.domain.time.vocabulary import LENGTH, MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
@@ -60,6 +60,10 @@ _QUESTION_WORDS = 60
 QUESTION_MATCHES = 200
 """Maximum number of parts of a question that are matched against the rules. A question with more parts to match is
 treated as a question without a time. 1,356 real questions needed at most 100."""
+_BEFORE_A_PERIOD = frozenset({"in", "within", "during", "over", "since", "from", "for"})
+"""Prepositions before a period that ends now: "in the last minute"."""
+_BEFORE_AN_END = frozenset({"at", "on", "by", "to", "until", "till", "before"})
+"""Prepositions before the end of something: "on the last day", "by the last hour"."""
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
@@ -98,7 +102,7 @@ def _expressions(words: list[str]) -> Iterator[tuple[str, int, int]]:
     for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             end = start + length
-            if not any(is_time_word[start:end]) or is_end_of_something(plain[:end], following[end - 1]):
+            if not any(is_time_word[start:end]) or _is_end_of_something(plain[:end], following[end - 1]):
                 continue
             if start and plain[start - 1] in _BEFORE_A_CLOCK and _CLOCK.fullmatch(plain[start]):
                 continue
@@ -153,3 +157,21 @@ def _probably_means_time(expression: str) -> bool:
     if any(pattern.fullmatch(expression) for pattern in (_OF_ANY_PERIOD, _CLOCK_ALONE, _LENGTH)):
         return False
     return first.strip(".,") in _CUES or first[:1].isdigit()
+
+
+def _is_end_of_something(words: list[str], following: str) -> bool:
+    """Whether the words end with "last" and a unit that mean the end of something, and not a period until now.
+
+    The words are in lower case. `following` is the next word of the sentence, or empty. "Last minute" is also a set
+    phrase, as in "last minute changes". So it is a period only after a preposition such as "in", and without "the" only
+    if no noun follows. Every word that is not a function word counts as a noun.
+    """
+    second, first, last, unit = ["", "", "", *words][-4:]
+    if last != "last":
+        return False
+    if following == "of":
+        return True
+    if unit == "minute":
+        is_before_noun = following != "" and following not in FUNCTION
+        return not (second in _BEFORE_A_PERIOD if first == "the" else first in _BEFORE_A_PERIOD and not is_before_noun)
+    return unit in ("hour", "day") and first == "the" and second in _BEFORE_AN_END

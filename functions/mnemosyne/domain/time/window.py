@@ -64,22 +64,21 @@ def bounds(
     return TimeWindow(after=start, before=stop)
 
 
-def past_time(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
-    """Parse a past time in an argument. The result is None if the argument is omitted.
+def past_time(text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
+    """Parse the argument `as_of`, a past time. The result is None if the argument is omitted.
 
     The text is RFC 3339, a local time in `timezone`, or a date `YYYY-MM-DD`, which means the end of that day in
-    `timezone`. Raises InvalidRequest if the text has none of these formats, or the time is after `now`. The error
-    contains `name`, the name of the argument.
+    `timezone`. Raises InvalidRequest if the text has none of these formats, or the time is after `now`.
     """
     local = zone(timezone)
     if text is None:
         return None
-    end = _parse_bound(name, text, local, end=True)
+    end = _parse_bound("as_of", text, local, end=True)
     # `end` is the first moment after the period, so the last moment is a microsecond before it.
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
-            f"{name} must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
-            f"day, or omit {name} to read the present state"
+            f"as_of must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
+            "day, or omit as_of to read the present state"
         )
     return at
 

@@ -106,8 +106,8 @@ def deep_health(
     async def health(request: Request) -> Response:
         if not is_deep(request):
             return await alive(request)
-        rejection = await _refusal(request, identify)
-        return rejection or report(await anyio.to_thread.run_sync(examine), details=True)
+        refusal = await _refusal(request, identify)
+        return refusal or report(await anyio.to_thread.run_sync(examine), details=True)
 
     return health
 
@@ -127,9 +127,7 @@ def canary_route(
     )
 
     async def canary(request: Request) -> Response:
-        if (rejection := await _refusal(request, identify)) is not None:
-            return rejection
-        return report(await checks.run(), details=True)
+        return await _refusal(request, identify) or report(await checks.run(), details=True)
 
     return Route("/canary", canary, methods=["POST"])
 

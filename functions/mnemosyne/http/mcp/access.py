@@ -140,12 +140,8 @@ class Access:
             tool = _tool(call)
             required = tool.scope if tool else None
             if not principal.scopes or (tool is not None and not tool.is_allowed(principal)):
-                log.warning(
-                    "audit",
-                    action=_tool_name(call) or "request",
-                    **_refusal_fields(principal),
-                    reason=f"scope {required or 'none held'}",
-                )
+                reason = f"scope {required or 'none held'}"
+                log.warning("audit", action=_tool_name(call) or "request", **_refusal_fields(principal), reason=reason)
                 # The challenge also names the scopes that the caller has, because clients request only the scopes of
                 # the challenge.
                 scopes = {*principal.scopes, required} if principal.scopes and required else CHALLENGE_SCOPES.split()
@@ -189,11 +185,8 @@ class Access:
 
         `paid` is the cost that was already charged for this request.
         """
-        if (
-            units <= 0
-            or not self.is_limited(principal)
-            or not (seconds := self.budgets.spend(principal.id, units, paid))
-        ):
+        is_free = units <= 0 or not self.is_limited(principal)
+        if is_free or not (seconds := self.budgets.spend(principal.id, units, paid)):
             return None
         log.warning("audit", action="call", **_refusal_fields(principal), reason="rate", units=units)
         limit = self.budgets.per_minute

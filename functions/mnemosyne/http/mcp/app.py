@@ -103,13 +103,10 @@ def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Calla
 
 def _metadata_routes(access: Access) -> list[Route]:
     """Build the routes of the message schema, and of the paths where clients look for an authorization server."""
+    resources = ("", "/", MCP_PATH, f"{MCP_PATH}/")
     return [
         Route(SCHEMA_PATH, schema, methods=["GET"]),
-        *(
-            Route(f"{METADATA_PATH}{path}{slash}", access.metadata, methods=["GET"])
-            for path in ("", MCP_PATH)
-            for slash in ("", "/")
-        ),
+        *(Route(f"{METADATA_PATH}{resource}", access.metadata, methods=["GET"]) for resource in resources),
         *(Route(path, access.no_log_in, methods=["GET", "POST"]) for path in LOG_IN_PATHS),
     ]
 

@@ -28,13 +28,8 @@ class ConcurrencyLimits:
 
     @asynccontextmanager
     async def acquire(self, principal: str) -> AsyncIterator[bool]:
-        """Wait if necessary, and then count the request as running until the `with` block ends.
-
-        Yields False if too many requests of the principal wait, or if this request has waited too long.
-        """
-        semaphore = self._of.get(principal)
-        if semaphore is None:
-            semaphore = self._of[principal] = CountingSemaphore(self.at_once)
+        """Wait, and count the request as running in the `with` block. Yields False if too many wait, or too long."""
+        semaphore = self._of.setdefault(principal, CountingSemaphore(self.at_once))
         acquired = False
         if not semaphore.locked():
             acquired = await semaphore.acquire()

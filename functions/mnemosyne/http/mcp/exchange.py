@@ -34,14 +34,6 @@ SUBSCRIPTION = "subscriptions/listen"
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 
 
-@dataclass(frozen=True)
-class Client:
-    """Protocol revision and capabilities of the client that sent a request."""
-
-    revision: str
-    capabilities: mcp_types.ClientCapabilities | None
-
-
 class Exchanges:
     """Passes single requests to the SDK's server."""
 
@@ -59,9 +51,10 @@ class Exchanges:
         client = self.client(payload, headers)
         if client is None:
             return None
+        revision, capabilities = client
         exchange, status = _Exchange(payload["id"]), 200
-        connection = Connection(exchange, protocol_version=client.revision)
-        connection.client_capabilities = client.capabilities
+        connection = Connection(exchange, protocol_version=revision)
+        connection.client_capabilities = capabilities
         connection.initialized.set()
         message = {"jsonrpc": "2.0", "id": payload["id"]}
         try:
@@ -70,15 +63,17 @@ class Exchanges:
         except Exception as exc:  # noqa: BLE001 - the SDK logs and classifies it
             error = modern_error_data(exc)
             message["error"] = error.model_dump(by_alias=True, mode="json", exclude_none=True)
-            if client.revision not in HANDSHAKE_PROTOCOL_VERSIONS:
+            if revision not in HANDSHAKE_PROTOCOL_VERSIONS:
                 status = ERROR_CODE_HTTP_STATUS.get(error.code, 200)
         return Response(to_json(message), status, media_type="application/json")
 
-    def client(self, payload: Mapping[str, Any], headers: Mapping[str, str]) -> "Client | None":
-        """Return the client of a request; None if the headers of the request contradict its body."""
+    def client(
+        self, payload: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> tuple[str, mcp_types.ClientCapabilities | None] | None:
+        """Return the client's protocol revision and capabilities; None if the request's headers contradict its body."""
         revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
         if revision in HANDSHAKE_PROTOCOL_VERSIONS:
-            return Client(revision, None)
+            return revision, None
         route = classify_inbound_request(payload, headers=headers)
         if isinstance(route, InboundLadderRejection) or not self._has_param_headers(payload, headers):
             return None
@@ -86,7 +81,7 @@ class Exchanges:
             capabilities = mcp_types.ClientCapabilities.model_validate(route.client_capabilities, by_name=False)
         except ValidationError:  # invalid capabilities: the SDK rejects the request when it validates `_meta`
             capabilities = None
-        return Client(route.protocol_version, capabilities)
+        return route.protocol_version, capabilities
 
     def _has_param_headers(self, payload: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
         """Whether the headers `Mcp-Param-*` of a tool call repeat its arguments as the tool's schema requires.

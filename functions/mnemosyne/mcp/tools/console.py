@@ -58,11 +58,10 @@ class SimilarResult(Result):
     read_only=True,
 )
 def similar_memories(arguments: SimilarArguments, principal: Principal, services: Services) -> Reply:
-    same = services.memories_of(principal.namespace).with_content(content_hash(arguments.content, arguments.session))
+    memories = services.memories_of(principal.namespace)
+    same = memories.with_content(content_hash(arguments.content, arguments.session))
     query = SearchQuery(query=arguments.content[:SIMILAR_CHARACTERS], limit=SIMILAR_LIMIT + 1, characters=0)
-    hits = search.search(
-        query, memories=services.memories_of(principal.namespace), embedder=services.embedder, reranker=None
-    ).hits
+    hits = search.search(query, memories=memories, embedder=services.embedder, reranker=None).hits
     similar = [hit for hit in hits if not (same and hit.id == same.id) and hit.confidence is not Confidence.WEAK]
     result = SimilarResult.model_validate({"same": same, "similar": similar[:SIMILAR_LIMIT]})
     return Reply(result, has_stored_text=bool(same or similar))

@@ -23,9 +23,7 @@ from mnemosyne.ports.services import Services
 class DeleteArguments(Input):
     """The memories or the record to delete."""
 
-    instead = {  # noqa: RUF012 - a constant of the class
-        **dict.fromkeys(("query", "content"), "find the memory with memory_search and give its id")
-    }
+    instead = dict.fromkeys(("query", "content"), "find the memory with memory_search and give its id")
 
     id: Annotated[Id | None, Field(description="Its id.")] = None
     source: Annotated[Source | None, Field(description="With key instead of id: the record's source.")] = None

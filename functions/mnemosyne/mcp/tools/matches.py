@@ -65,12 +65,8 @@ def with_matches(
             ]
             for of_hit, (_, *marked_texts) in zip(texts, marked, strict=True)
         ]
+    matches = [Matches(title=title, content=content, snippet=snippet) for title, content, snippet in spans]
     return [
-        hit.model_copy(
-            update={
-                "matches": Matches(title=title, content=content, snippet=snippet),
-                "title_given": is_given(hit.title, hit.content),
-            }
-        )
-        for hit, (title, content, snippet) in zip(hits, spans, strict=True)
+        hit.model_copy(update={"matches": of_hit, "title_given": is_given(hit.title, hit.content)})
+        for hit, of_hit in zip(hits, matches, strict=True)
     ]

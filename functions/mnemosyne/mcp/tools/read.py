@@ -90,7 +90,7 @@ def read_memory(memory_id: UUID, memories: "MemoryStore", as_of: datetime | None
     read_only=True,
 )
 def get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
-    as_of = past_time("as_of", arguments.as_of, now=services.clock(), timezone=arguments.timezone)
+    as_of = past_time(arguments.as_of, now=services.clock(), timezone=arguments.timezone)
     if as_of and arguments.neighbours:
         raise InvalidRequest("neighbours are always the current ones: omit as_of or neighbours")
     memories = services.memories_of(principal.namespace)

@@ -165,7 +165,7 @@ def run_search(query: SearchQuery, principal: Principal, services: Services) -> 
 
 def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: datetime) -> SearchQuery:
     text = (arguments.query or "").strip()
-    as_of = past_time("as_of", arguments.as_of, now=now, timezone=arguments.timezone)
+    as_of = past_time(arguments.as_of, now=now, timezone=arguments.timezone)
     filters = arguments.filters(span, as_of=as_of)
     if not text and not filters.has_condition:
         raise InvalidRequest("give a query, or a filter instead: tags, session, metadata, after, before or time_expr")
