@@ -134,7 +134,7 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
         code = 130
     except BaseException:  # noqa: BLE001 - printed, as by the interpreter
         traceback.print_exc()
-    for end in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+    for end in (threading._shutdown, atexit._run_exitfuncs, close_databases):  # type: ignore[attr-defined]
         try:
             end()
         except BaseException:  # noqa: BLE001 - printed, as by the interpreter
@@ -145,6 +145,13 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
         except OSError:
             code = code or 120
     os._exit(code)
+
+
+def close_databases() -> None:
+    """Close each connection to SQLite, as the interpreter does at its exit. SQLite then removes its temporary files."""
+    if sqlite := sys.modules.get("sqlite3"):
+        for database in [one for one in gc.get_objects() if type(one) is sqlite.Connection]:
+            database.close()
 
 
 class Server:

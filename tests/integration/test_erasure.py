@@ -33,7 +33,6 @@ from mnemosyne.service.deliveries import Push
 from tests.dev import COMMAND, DevServer, serving
 from tests.fakes import NOW, FakeServices, request, store_of
 from tests.fakes_wire.cloud_storage import emulated_storage
-from tests.forks import REAL
 from tests.integration.test_forgetting import Letters, push
 from tests.integration.test_ways_in import NAMESPACE, DeliveringDestination, System, opened_system
 from tests.mcp_client import TIMESTAMP
@@ -295,8 +294,7 @@ def _rewrite_local(directory: Path) -> None:
 
 @pytest.mark.slow
 def test_no_file_of_a_local_system_has_a_forgotten_text(tmp_path: Path) -> None:
-    # A fork ends without closing the files of its queue, so `queue.db-wal` would remain.
-    with serving(command=REAL) as server:
+    with serving() as server:
         data = server.directory / "data"
         _store_in_every_way(server, tmp_path)
         assert server.call("memory_facets", {"prefix": "zoo"})["tags"][0]["memories"] == 5
