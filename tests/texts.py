@@ -67,7 +67,10 @@ def _characters(*ranges: tuple[int, int], space: float = 0.0) -> Shape:
     block = [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
     def generate(random: Random, length: int) -> str:
-        return "".join(" " if random.random() < space else random.choice(block) for _ in range(length))
+        characters = random.choices(block, k=length)
+        if space:
+            characters = [" " if random.random() < space else character for character in characters]
+        return "".join(characters)
 
     return generate
 

@@ -123,7 +123,7 @@ def _embedding(text: str, dimension: int) -> dict[str, Any]:
 
 @cache
 def _private_key() -> str:
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    key = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # short, so that reading it is fast
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 

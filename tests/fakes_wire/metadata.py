@@ -37,7 +37,7 @@ class MetadataServer(JsonServer):
 
     def write_credentials(self, file: Path) -> Path:
         """Write a key file of a service account whose tokens this server issues, for processes without metadata."""
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        key = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # short, so that reading it is fast
         pem = key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
         account = {"type": "service_account", "client_email": EMAIL, "private_key": pem}
         file.write_text(json.dumps(account | {"token_uri": f"{self.url}/token", "project_id": "test-project"}))

@@ -55,7 +55,7 @@ def test_the_model_reads_each_sent_text_completely(
 ) -> None:
     embedder = GeminiEmbedder(model, 64, vertex)
     for shape in TEXTS[kind][:3]:
-        text = shape(Random(kind), 12_000)
+        text = shape(Random(kind), 9_000)
         assert len(embed_all(text, embedder)) == len(chunks(text, embedder.chunk_limit))
     assert gemini.embedded == texts_received(gemini)
 
@@ -243,7 +243,7 @@ def test_if_the_service_has_no_batches_texts_are_sent_one_by_one(gemini: GeminiS
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_over_its_quota_is_retried(gemini: GeminiServer, vertex: VertexAi | None, model: str) -> None:
     gemini.fault = lambda s: error(429, "Resource exhausted") if s.calls == 1 else None
-    assert len(GeminiEmbedder(model, 64, vertex).embed_documents(["tea", "cars"])) == 2
+    assert len(GeminiEmbedder(model, 64, vertex, pause_seconds=0.01).embed_documents(["tea", "cars"])) == 2
     assert gemini.calls == 2
 
 

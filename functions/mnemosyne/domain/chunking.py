@@ -7,6 +7,7 @@ a long memory.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice, pairwise
 from typing import Final, TypeVar
 
@@ -158,7 +159,7 @@ def _split_at(ends: re.Pattern[str], text: str, start: int, end: int, limit: Chu
 
 
 def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
-    shares = {character: limit.share(character) for character in set(text[word.start : word.end])}
+    shares = {character: _share_of_character(character, limit) for character in set(text[word.start : word.end])}
     start, total = word.start, 0.0
     for position in range(word.start, word.end):
         share = shares[text[position]]
@@ -168,6 +169,11 @@ def _split_word(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
             start, total = position, 0.0
         total += share
     yield _Piece(start, word.end, total)
+
+
+@lru_cache(maxsize=10_000)
+def _share_of_character(character: str, limit: ChunkLimit) -> float:
+    return limit.share(character)
 
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:

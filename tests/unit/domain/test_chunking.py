@@ -89,7 +89,7 @@ def test_only_white_space_is_omitted_from_chunks(text: str, characters: int, tok
 @pytest.mark.parametrize("model", INPUT_TOKENS)
 @pytest.mark.parametrize("shape", [shape for *_, shape in SHAPES], ids=[f"{kind} {n}" for kind, n, _ in SHAPES])
 def test_each_chunk_fits_the_model_and_each_character_is_in_a_chunk(shape: Shape, model: str) -> None:
-    text = shape(Random(model), 20_000)
+    text = shape(Random(model), 10_000)
     text_chunks = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
     assert missing_characters(text, text_chunks) == ""
     assert max(token_counts([PREFIXES[model] + chunk for chunk in text_chunks])) + ADDED <= INPUT_TOKENS[model]
