@@ -40,20 +40,33 @@ FOUND = [
     ("1450", "Le loyer est de 1\u202f450 euros"), ("1.799,50", "It cost 1799.50"),
     ("2350", "An invoice over 2,350.00"), ("-12", "It was \u221212 degrees"), ("25", "رقم الغرفة ٢٥"),
     ("۲۷", "Room 27"), ("२९", "Gate 29"),
+    ("2345,67", "Czynsz wynosi 2 345,67 zł"), ("2 346,67", "Czynsz wynosi 2346,67 zł"),
+    ("8765,43", "Платёж 8 765,43 ₽"),
+    ("1250000", "Le terrain coûte 1 250 000 euros"), ("1\u202f260,75", "Le loyer est de 1 260,75 €"),
+    ("3260.50", "الإيجار ٣٬٢٦٠٫٥٠ ريال"), ("٣٬٢٧٠", "الإيجار 3270 ريال"), ("1234567", "कीमत ₹१२,३४,५६७ है"),
+    ("12,34,568", "कीमत ₹1234568 है"),
     # letters
     ("Anna Mueller", "Anna Müller is a dentist"), ("Jürgen Schröder", "Juergen Schroeder called"),
     ("Baer", "Familie Bär wohnt oben"), ("Soeren", "Sören plays the flute"), ("Sørensen", "Soerensen phoned"),
-    ("Århus", "We stayed in Aarhus"), ("Aalborg", "The train to Ålborg"), ("non\u2011stop", "A non-stop flight"),
+    ("Århus", "We stayed in Aarhus"), ("Mueller-Luedenscheidt", "Frau Müller-Lüdenscheidt"),
+    ("Müller-Lützow", "Frau Mueller-Luetzow"), ("Suessstoff", "Kaffee mit Süßstoff"),
+    ("Süßkartoffel", "Suesskartoffel"), ("Gruesse", "Viele Grüße aus Rom"), ("Füße", "Die Fuesse tun weh"),
+    ("Schluesselgroesse", "Die Schlüsselgröße fehlt"),
+    ("الشاى", "أبي يشرب الشاي"), ("مصطفي", "زار مصطفى المدينة"), ("كتاب", "این کتاب خوب است"),
+    ("Aalborg", "The train to Ålborg"), ("non\u2011stop", "A non-stop flight"),
     # telephone numbers
     ("+49 170 1234567", "Call +491701234567"), ("+491702345678", "Call +49 170 2345678"),
     ("01713456789", "Call 0171 3456789"),
+    ("13800138000", "李医生的电话 138 0013 8000"), ("612 345 678", "Llama al 612345678"),
+    ("501234567", "Zadzwoń pod 501 234 567"), ("+91 98765 43210", "इस नंबर पर +919876543210"),
 ]  # fmt: skip
 NOT_FOUND = [
     ("6kg", "The cat weighs 7 kg"), ("32gb", "It has 64 GB"), ("6kg", "It costs 6 euros"), ("rtx4090", "An RTX 4080"),
     ("299", "It costs 1,299 dollars"), ("3,5", "It costs 35 dollars"), ("3.1", "We use version 3.10"),
     ("v1.2.3", "v1.2.4 is out"), ("35", "The rooms 3-5 are free"), ("5", "Der Zins ist 3,5 Prozent"),
     ("oncall", "Call me on Monday"), ("poet", "A clay pot"), ("INC-4821", "INC-9999 is open"), ("B12", "The B13 bus"),
-    ("12", "The years 2012 and 2013"),
+    ("12", "The years 2012 and 2013"), ("2345", "Rooms 2, 345 and 6"), ("345", "Es kostet 2\u202f345 Euro"),
+    ("1250", "Le loyer est de 1 260 euros"), ("علي", "الكتاب على الطاولة"),
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ occurs in too many words."""
 # The SQL functions split_characters and without_accents replace these characters, too.
 _IN_WORDS = (
     str.maketrans({"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"})
-    | str.maketrans("\u2010\u2011\u2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", "---" + "0123456789" * 3)
+    | str.maketrans("\u2010\u2011\u2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९٬٫یک", "---" + "0123456789" * 3 + ",.يك")
     | dict.fromkeys(
         map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"), ""
     )
@@ -38,7 +38,8 @@ _IN_WORDS = (
 # plain_numbers), and the keys of _IN_WORDS.
 _NOT_IN_WORDS = re.compile(
     rf"(?P<accents>{ACCENTS.pattern}+)"
-    r"|(?P<thousands>(?<=\d)(?:[,'’](?=\d{3}(?!\d))|\.(?=\d{3}(?:\.\d{3}){0,4},\d{1,2}(?!\d))))"
+    r"|(?P<thousands>(?<=\d)(?:[,'’٬](?=\d{3}(?!\d))|[,٬](?=(?:\d\d[,٬])+\d{3}(?!\d))"
+    r"|\.(?=\d{3}(?:\.\d{3}){0,4},\d{1,2}(?!\d))))"
     rf"|[{re.escape(''.join(map(chr, _IN_WORDS)))}]"
 )
 _DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(?=\d{1,2}(?![\d,]|\.\d))")

@@ -74,7 +74,8 @@ def test_each_character_of_the_text_for_word_search_has_its_span_in_the_original
     [
         ("1\u202f450 euros", "1450 euros"), ("12\u00a0345\u00a0678,5", "12345678.5"), ("1\u202f4500", "1 4500"),
         ("3,5", "3.5"), ("1.299,50", "1299.50"), ("1,299,5", "1299.5"), ("1,2,3", "1,2,3"), ("1.5,3", "1.5,3"),
-        ("1.23,4", "1.23,4"),
+        ("1.23,4", "1.23,4"), ("12,34,567", "1234567"), ("1,2,345", "1,2345"), ("٣٬٢٥٠٫٥٠", "3250.50"), ("Süß", "Süss"),
+        ("کی", "كي"),
     ],
 )  # fmt: skip
 def test_numbers_have_one_spelling_as_in_the_database(text: str, plain: str) -> None:

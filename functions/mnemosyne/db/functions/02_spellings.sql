@@ -11,12 +11,13 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
         'łŁøØđĐðÐħĦŧŦıς', 'lLoOdDdDhHtTiσ'), 'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE') END;
 
 -- Return the text with numbers in one spelling: without separators of thousands, and with a decimal point. "1,299" becomes
--- "1299", "1.299,50" becomes "1299.50", and "3,5" becomes "3.5". "1.299" is unchanged, because it can have three decimals.
+-- "1299", "12,34,567" becomes "1234567", "1.299,50" becomes "1299.50", and "3,5" becomes "3.5". "1.299" is unchanged,
+-- because it can have three decimals.
 CREATE OR REPLACE FUNCTION plain_numbers(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_text !~ '\d[.,''’]\d' THEN p_text ELSE regexp_replace(regexp_replace(regexp_replace(p_text,
     '(\d)\.(?=\d{3}(?:\.\d{3}){0,4},\d{1,2}(?!\d))', '\1', 'g'),
-    '(\d)[,''’](?=\d{3}(?!\d))', '\1', 'g'),
+    '(\d)(?:[,''’](?=\d{3}(?!\d))|,(?=(?:\d\d,)+\d{3}(?!\d)))', '\1', 'g'),
     '(^|[^\d,.])(\d+),(?=\d{1,2}(?![\d,]|\.\d))', '\1\2.', 'g') END;
 
 -- Return the text with a space between the parts of each compound. A compound is a path, an address, an identifier, a
@@ -50,15 +51,18 @@ RETURN '\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D
 -- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
 -- PostgreSQL's parser they are letters. A space before a fraction or superscript keeps "3½" from becoming "31". A no-break
 -- space between thousands is removed. Unicode's hyphens and its minus sign become "-", and Arabic, Persian and Devanagari
--- digits become 0 to 9.
+-- digits become 0 to 9, with the Arabic separators of decimals and thousands as "." and ",". The Persian letters ی and ک
+-- become the Arabic letters ي and ك, because people mix them, and ß becomes ss, which is written in its place in
+-- Switzerland and on keyboards without ß.
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(
-    translate(normalize(regexp_replace(regexp_replace(p_text, '(\d)[\u00A0\u202F](?=\d{3}(?!\d))', '\1', 'g'),
-            '(\d)(?=[²³¹¼-¾⁰-⁹₀-₉⅐-⅞])', '\1 ', 'g'), NFKC),
-        U&'\2010\2011\2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९'
+    translate(replace(replace(normalize(
+            regexp_replace(regexp_replace(p_text, '(\d)[\u00A0\u202F](?=\d{3}(?!\d))', '\1', 'g'),
+                '(\d)(?=[²³¹¼-¾⁰-⁹₀-₉⅐-⅞])', '\1 ', 'g'), NFKC), 'ß', 'ss'), 'ẞ', 'SS'),
+        U&'\2010\2011\2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९٬٫یک'
         '\00AD\061C\200B\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF',
-        '---012345678901234567890123456789'),
+        '---012345678901234567890123456789,.يك'),
     '(' || unspaced_character() || ')', ' \1 ', 'g') END;
 
 -- Return the text with a space between the parts of each CamelCase word.
@@ -87,7 +91,8 @@ RETURN regexp_replace(regexp_replace(p_compound, '([[:alpha:]])[-./\\@:+#&=~|_]+
 
 -- Return the numbers of a text that people write both in one and in several parts. `joined` is the number in one part, and
 -- `parts` the parts as they are written, in lower case and with spaces between them. `kind` is one of:
---   phone  a telephone number: "491701234567" for "+49 170 1234567"
+--   phone  a telephone number: "491701234567" for "+49 170 1234567", or another number in at least three groups
+--   group  a number with spaces between the thousands: "1250.75" for "1 250,75"
 --   unit   a number and a word of at most four letters: "6kg" for "6 kg"
 --   Name   a number and the word before it, which has a capital letter: "rtx4090" for "RTX 4090"
 --   name   the same without a capital letter
@@ -103,7 +108,10 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT 'phone', regexp_replace(m[1], '\D', '', 'g'), regexp_replace(m[1], '[ ()./-]+', ' ', 'g')
-    FROM regexp_matches(p_text, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d)', 'g') AS m
+    FROM regexp_matches(p_text, '((?:\+|\m0|\()\d[\d ()./-]{6,18}\d|\m[1-9]\d{1,3}(?: \d{2,4}){2,4}\M)', 'g') AS m
+    UNION ALL
+    SELECT 'group', replace(m[1], ' ', ''), m[1]
+    FROM regexp_matches(plain, '\m([1-9]\d{0,2}(?: \d{3})+(?:\.\d+)?)\M', 'g') AS m
     UNION ALL
     SELECT 'unit', lower(m[1] || m[2]), lower(m[1] || ' ' || m[2])
     FROM (SELECT DISTINCT regexp_matches(plain, '\m(\d+(?:\.\d+)?) ([[:alpha:]]{1,4})\M', 'g')) AS pair (m)
@@ -145,7 +153,8 @@ RETURN octet_length(p_text) <> char_length(p_text)
 
 -- Return other spellings of words of a query, at most ten. Each `spelling` stands for the words in `parts`, which have
 -- spaces between them. For example, "oncall" stands for "on call" in the query "on-call", "6kg" for "6 kg", "mueller"
--- for "müller", and "1299" for "1.299". If there are more than ten, those that are needed most often are returned.
+-- for "müller", and "1299" for "1.299". An Arabic word that ends with ى can also end with ي. If there are more than ten
+-- spellings, those that are needed most often are returned.
 CREATE OR REPLACE FUNCTION spellings(p_query text) RETURNS TABLE (spelling text, parts text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -160,15 +169,18 @@ BEGIN
         SELECT DISTINCT lower(match[1]) AS word, CASE WHEN match[1] ~ '[^[:alpha:]]|[[:lower:]][[:upper:]]'
             THEN split_camel(split_compounds(match[1])) ELSE '' END AS parts
         FROM regexp_matches(query, '\w+(?:[-./\\@:+#&=~|_]+\w+)*', 'g') AS match
+    ), part AS MATERIALIZED (
+        SELECT DISTINCT part.word FROM word w
+        CROSS JOIN string_to_table(CASE WHEN w.parts = '' THEN w.word ELSE lower(w.parts) END, ' ') AS part (word)
     )
     SELECT s.spelling, s.parts FROM (
         SELECT 2, joined(without_accents(w.word)), lower(w.parts) FROM word w
         WHERE w.parts ~ ' ' AND w.word !~ '^[^[:alpha:]]+$'
         UNION ALL
-        SELECT CASE n.kind WHEN 'phone' THEN 1 WHEN 'unit' THEN 3 ELSE 5 END, n.joined, n.parts
+        SELECT CASE n.kind WHEN 'unit' THEN 3 WHEN 'Name' THEN 5 WHEN 'name' THEN 5 ELSE 1 END, n.joined, n.parts
         FROM numbers_in_parts(split_characters(p_query)) AS n
         UNION ALL
-        SELECT 4, v.spelling, w.word FROM word w CROSS JOIN LATERAL (VALUES
+        SELECT 4, v.spelling, w.word FROM part w CROSS JOIN LATERAL (VALUES
             (CASE WHEN w.word ~ '^[1-9]\d{3,8}$' THEN regexp_replace(w.word, '(\d)(?=(?:\d{3})+$)', '\1.', 'g') END),
             (CASE WHEN w.word ~ '^\d{1,3}(\.\d{3})+$' THEN replace(w.word, '.', '') END),
             (CASE WHEN w.word ~ '^\d+\.00$' THEN split_part(w.word, '.', 1) END),
@@ -176,10 +188,12 @@ BEGIN
             (CASE WHEN w.word ~ '[aou]e' THEN replace(replace(replace(w.word, 'ae', 'ä'), 'oe', 'ö'), 'ue', 'ü') END),
             (CASE WHEN w.word ~ 'aa|oe' THEN replace(replace(w.word, 'aa', 'å'), 'oe', 'ø') END),
             (CASE WHEN w.word ~ '[äöüøå]' THEN replace(replace(replace(replace(replace(
-                w.word, 'ä', 'ae'), 'ö', 'oe'), 'ü', 'ue'), 'ø', 'oe'), 'å', 'aa') END)
+                w.word, 'ä', 'ae'), 'ö', 'oe'), 'ü', 'ue'), 'ø', 'oe'), 'å', 'aa') END),
+            (CASE WHEN w.word ~ '...ى$' THEN regexp_replace(w.word, 'ى$', 'ي') END),
+            (CASE WHEN w.word ~ '...ي$' THEN regexp_replace(w.word, 'ي$', 'ى') END)
         ) AS v (spelling) WHERE may_have_spellings(w.word)
         UNION ALL
-        SELECT 6, w.word || '.00', w.word FROM word w WHERE w.word ~ '^[1-9]\d{2,8}$'
+        SELECT 6, w.word || '.00', w.word FROM part w WHERE w.word ~ '^[1-9]\d{2,8}$'
     ) AS s (rank, spelling, parts)
     WHERE s.spelling <> s.parts GROUP BY s.spelling, s.parts ORDER BY min(s.rank), s.spelling LIMIT 10;
 END

@@ -58,13 +58,42 @@ CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
 
+-- Return the stems that only function words of a text have. p_words are the words of the text in the language p_language, not
+-- stemmed.
+CREATE OR REPLACE FUNCTION stems_of_function_words(p_words tsvector, p_language text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    evidence CONSTANT jsonb := evidence_by_word(false);
+    dictionary regdictionary := stem_dictionary(p_language);
+BEGIN
+    RETURN ARRAY(
+        SELECT stem FROM unnest(tsvector_to_array(p_words)) AS word CROSS JOIN LATERAL unnest(ts_lexize(dictionary, word)) AS stem
+        GROUP BY stem HAVING bool_and(coalesce(evidence -> word ? p_language, false))
+    );
+END
+$$;
+
+-- Whether PostgreSQL has a stemmer but no stop words for a language. Its function words are then left out of the words of a
+-- text. Otherwise the Arabic name "علي" would find each text with "على" (on), which has the same stem.
+CREATE OR REPLACE FUNCTION lacks_stop_words(p_language text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_language IN ('ar', 'el', 'hi');
+
+-- Return the words of a text, stemmed in the language p_language, without stop words.
+CREATE OR REPLACE FUNCTION words_in_language(p_text text, p_language text) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN lacks_stop_words(p_language)
+    THEN ts_delete(simple_words(p_text, stemmer(p_language)), stems_of_function_words(simple_words(p_text, 'simple'), p_language))
+    ELSE simple_words(p_text, stemmer(p_language)) END;
+
 -- Return the words of a text, without accents. If PostgreSQL has a stemmer for the language, the words are stemmed, and
 -- stop words are left out. In English texts and in texts of unknown language, accents are removed before stemming; in
 -- other texts, after stemming.
 CREATE OR REPLACE FUNCTION stemmed_words(p_text text, p_language text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
-    ELSE fold_words(simple_words(split_characters(p_text), stemmer(p_language))) END;
+    ELSE fold_words(words_in_language(split_characters(p_text), p_language)) END;
 
 -- Return the words of a text in the language p_language. A search finds a text only by its `words`. The `forms`
 -- increase the score of a text that was found by its words.
@@ -91,7 +120,7 @@ BEGIN
             words := add_words(words, to_tsvector(configuration, split_compounds(accented)));
         END IF;
     ELSE
-        words := simple_words(accented, configuration);
+        words := words_in_language(accented, p_language);
         unstemmed := words;
         IF configuration <> CAST('simple' AS regconfig) THEN
             unstemmed := without_stop_words(simple_words(accented, 'simple'), p_language);

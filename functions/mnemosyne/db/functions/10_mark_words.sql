@@ -92,11 +92,15 @@ AS $$
 DECLARE
     dictionary regdictionary := stem_dictionary(p_language);
     is_english boolean := p_language = 'en';
+    words tsvector := simple_words(p_text, 'simple');
 BEGIN
+    IF lacks_stop_words(p_language) THEN
+        words := without_stop_words(words, p_language);
+    END IF;
     RETURN array_to_tsvector(ARRAY(
         SELECT w.word FROM (
             SELECT word, plain, ts_lexize(dictionary, CASE WHEN is_english THEN plain ELSE word END) AS stem
-            FROM unnest(tsvector_to_array(simple_words(p_text, 'simple'))) AS word
+            FROM unnest(tsvector_to_array(words)) AS word
             CROSS JOIN LATERAL (SELECT without_accents(word) OFFSET 0) AS p (plain)
         ) AS w
         WHERE w.stem <> '{}'

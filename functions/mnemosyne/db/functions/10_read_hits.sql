@@ -11,7 +11,7 @@ LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN QUERY
-    SELECT w.part, regexp_replace(regexp_replace(w.part, '(\W)', '\\\1', 'g'), 'i$', '[iy]') FROM (
+    SELECT w.part, replace(regexp_replace(regexp_replace(w.part, '(\W)', '\\\1', 'g'), 'i$', '[iy]'), 'ss', '(?:ss|ß)') FROM (
         (SELECT lexeme FROM unnest(tsvector_to_array(words_of(p_query))) AS lexeme
         WHERE lexeme !~ ('^' || unspaced_character() || '$') ORDER BY length(lexeme) DESC, lexeme LIMIT 10)
         UNION
