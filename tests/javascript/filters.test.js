@@ -11,6 +11,11 @@ for (const [input, names, isWhole, choice] of [
   ["HOWT", ["howto", "howtos"], true, "HOWT"],
   ["HOWTO", ["howto", "howtos"], false, "howto"],
   ["Go", ["go", "Go"], false, "Go"],
+  ["iş", ["İş", "İşler"], true, "İş"],
+  ["A\u0308rz", ["Ärzte"], true, "Ärzte"],
+  ["STRASSE", ["straße", "straßen"], true, "straße"],
+  ["ёлка", ["ЁЛКА"], true, "ЁЛКА"],
+  ["ネコ", ["ねこ"], true, "ネコ"],
   ["new", [], true, "new"],
   ["", ["howto"], true, ""],
 ]) {

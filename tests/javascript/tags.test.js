@@ -33,6 +33,24 @@ for (const tag of ["tea", "red, green", 'say "hi"', "a&b=c#d", "50 %", "日本"]
   });
 }
 
+for (const [name, one, other, isSame] of [
+  ["case", "Ärger", "ÄRGER", true],
+  ["the normal form", "ärger", "a\u0308rger", true],
+  ["the Turkish dotted I", "İŞ", "iş", true],
+  ["ß and ss", "straße", "STRASSE", true],
+  ["the final sigma", "οδος", "ΟΔΟΣ", true],
+  ["hiragana and katakana", "ねこ", "ネコ", false],
+  ["full-width letters", "ＡＢＣ", "ABC", false],
+  ["accents", "résumé", "resume", false],
+  ["vowel points", "مُشكلة", "مشكلة", false],
+]) {
+  test(`tags that differ in ${name} are ${isSame ? "one tag" : "two tags"}, as for the server`, () => {
+    const options = optionsOf(one, { prefix: one, tags: [{ tag: other, memories: 1 }] }, []);
+    assert.equal(options.length === 1 && options[0].tag === other, isSame);
+    assert.equal(optionsOf(one, { prefix: one, tags: [{ tag: one, memories: 1 }] }, [other]).length === 0, isSame);
+  });
+}
+
 const MANY = Array.from({ length: 16 }, (_, index) => ({ tag: `tea-${index}`, memories: 2 }));
 for (const [name, suggestions] of [
   ["the server has not answered", { prefix: null, tags: [] }],

@@ -74,6 +74,22 @@ for (const most of [99, 100]) {
   });
 }
 
+const LETTERS = ["น้ำ", "दी", "ộ".normalize("NFD"), "한".normalize("NFD"), "👩🏽‍💻", "🇩🇪", "1️⃣", "👍🏽"];
+for (const letter of LETTERS) {
+  test(`a text of ${letter} is cut between letters`, () => {
+    for (let before = 0; before < letter.length; before += 1) {
+      const lead = "x".repeat(before);
+      const text = shorten(lead + letter.repeat(200), 100).replace("…", "");
+      assert.ok(text.length > 100 - letter.length && text.length <= 100);
+      assert.equal(text.slice(before), letter.repeat((text.length - before) / letter.length));
+      const content = `${lead}${letter.repeat(200)}needle${letter.repeat(200)}`;
+      const start = content.indexOf("needle");
+      const passage = passageOf(content, [[start, start + 6]]).map(({ text: part }) => part).join("");
+      assert.equal(passage.replace(/^(… )?x*|needle/gu, "").replaceAll(letter, ""), "");
+    }
+  });
+}
+
 test("a passage of a text without spaces begins and ends with whole characters", () => {
   for (const [lead, tail] of [[500, 500], [501, 501]]) {
     const content = `${"😀".repeat(lead)}a${"😀".repeat(tail)}b`;

@@ -56,5 +56,9 @@ def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def tag_key(tag: str) -> str:
-    """Return the tag in the form used for comparison: case-folded, in Unicode NFC."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", one_line(tag).strip()).casefold())
+    """Return the tag in the form used for comparison: case-folded, in Unicode NFC.
+
+    The Turkish letter İ is i, as in lower-case Turkish. Unicode folds it to an i with a second dot.
+    """
+    folded = unicodedata.normalize("NFC", one_line(tag).strip()).casefold().replace("i\u0307", "i")
+    return unicodedata.normalize("NFC", folded)

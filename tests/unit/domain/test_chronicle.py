@@ -49,6 +49,8 @@ def test_tags_of_the_request_come_first_and_tags_that_differ_only_in_case_are_me
 
 def test_tags_are_compared_without_case_in_every_script() -> None:
     assert tag_key(" STRASSE ") == tag_key("straße")
+    assert tag_key("TATİL") == tag_key("tatil")
+    assert tag_key("I\u0307ş") == tag_key("İŞ") == tag_key("iş")
 
 
 def test_a_title_that_is_too_long_is_cut_and_a_tag_that_is_too_long_is_dropped() -> None:

@@ -6,7 +6,7 @@ import { Button, Dialog, Icon, LoadProblem } from "./components.js";
 import { windowName } from "./dates.js";
 import { addressOf, hasFilter, MODES, QUALITY, toggleTag, withoutFilters } from "./search_form.js";
 import { parseTags } from "./tags.js";
-import { number } from "./text.js";
+import { fold, number } from "./text.js";
 
 export const FACETS = 100; // tags and sessions that are loaded
 const WORDS = ["today", "yesterday", "last 7 days", "this month", "last month", "this year", "last year"];
@@ -92,8 +92,8 @@ function TimeDialog({ form, choose, onClose }) {
 export function choiceOf(input, names, isWhole) {
   const text = input.trim();
   if (!text || names.includes(text)) return text;
-  const matches = names.filter((name) => name.toLowerCase().startsWith(text.toLowerCase()));
-  const same = matches.filter(({ length }) => length === text.length);
+  const matches = names.filter((name) => fold(name).startsWith(fold(text)));
+  const same = matches.filter((name) => fold(name) === fold(text));
   const [choice, ...others] = same.length || !isWhole ? same : matches;
   return choice && !others.length ? choice : text;
 }
@@ -101,7 +101,7 @@ export function choiceOf(input, names, isWhole) {
 // A list of options, and a field that filters the list.
 function Choices({ label, options, counting, onChoose }) {
   const [text, setText] = useState("");
-  const matches = options.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase()));
+  const matches = options.filter(({ name }) => fold(name).includes(fold(text.trim())));
   const isWhole = options.length < FACETS && counting.done?.complete === true;
   const choice = choiceOf(text, options.map(({ name }) => name), isWhole);
   const use = submitting(() => choice && onChoose(choice));

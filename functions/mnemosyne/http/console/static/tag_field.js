@@ -4,13 +4,13 @@ import { Icon } from "./components.js";
 import { isComposed } from "./keys.js";
 import { call } from "./mcp.js";
 import { formatTags, parseTags } from "./tags.js";
-import { number } from "./text.js";
+import { fold, number } from "./text.js";
 
 const MOST_OPTIONS = 8;
 const LIMIT = 2 * MOST_OPTIONS; // of tags in an answer, some of which may be chosen already
 const WAIT_MS = 150;
 
-const isSame = (one, other) => one.localeCompare(other, undefined, { sensitivity: "accent" }) === 0;
+const isSame = (one, other) => fold(one.trim()) === fold(other.trim());
 const hasTag = (tags, tag) => tags.some((other) => isSame(other, tag));
 
 const NONE = { prefix: null, tags: [] };
@@ -21,7 +21,7 @@ const NONE = { prefix: null, tags: [] };
 export function optionsOf(input, suggestions, fieldTags) {
   const text = input.trim();
   const { prefix, tags } = suggestions;
-  const isOffered = ({ tag }) => tag.toLowerCase().startsWith(text.toLowerCase()) && !hasTag(fieldTags, tag);
+  const isOffered = ({ tag }) => fold(tag).startsWith(fold(text)) && !hasTag(fieldTags, tag);
   const matching = tags.filter(isOffered);
   const exactFirst = matching.toSorted((one, other) => isSame(other.tag, text) - isSame(one.tag, text));
   const options = exactFirst.slice(0, MOST_OPTIONS);

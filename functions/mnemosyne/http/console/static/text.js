@@ -77,11 +77,24 @@ export function markSegments(text, ranges, start = 0, end = text.length) {
   return segments;
 }
 
-// An index in a text. An index between the two UTF-16 units of a character is moved back by one.
-const wholePlace = (text, place) => (/[\uDC00-\uDFFF]/.test(text.charAt(place)) ? place - 1 : place);
+// A text without regard to case and normal form, as the server compares tags.
+export const fold = (text) =>
+  text.normalize("NFC").toLowerCase().replaceAll("i\u0307", "i").replaceAll("ß", "ss").replaceAll("ς", "σ").normalize("NFC");
 
-// The first characters of a text: at most `most` UTF-16 units. A character of two units is not cut in half, because
-// half a character is shown as � and is refused in a request.
+const LETTERS = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const MOST_BEFORE = 1000; // UTF-16 units that are read before a place, for example of a row of flags
+
+// The start of the letter, with its marks, or of the emoji at an index in a text.
+function wholePlace(text, place) {
+  if (place <= 0 || place >= text.length) return place;
+  let start = place;
+  while (start > Math.max(0, place - MOST_BEFORE) && text.charCodeAt(start - 1) > 0x7f) start -= 1;
+  start = Math.max(0, start - 1); // for example the digit of an emoji of a digit
+  return start + LETTERS.segment(text.slice(start, place + MOST_BEFORE)).containing(place - start).index;
+}
+
+// The first letters of a text: at most `most` UTF-16 units. A letter is not divided from its marks, and a character of
+// two units is not cut in half, because half a character is shown as � and is refused in a request.
 export const beginning = (text, most) => text.slice(0, wholePlace(text, most));
 
 // The start of the word at `place`. If the word starts 40 or more characters earlier, the result is `place`.
