@@ -4,6 +4,7 @@ import re
 
 from mnemosyne.domain import graphemes
 from mnemosyne.domain.chronicle import TITLE_LENGTH
+from mnemosyne.domain.name_words import is_in_word
 from mnemosyne.domain.visible import one_line
 
 PREVIEW_CHARACTERS = 200
@@ -11,6 +12,8 @@ READ_CHARACTERS = 1_000
 """Characters of a content that are read to make a preview. More characters are read than shown, because a preview
 leaves out titles, marks and white space."""
 _FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
+_AFTER_TITLE = " .:;,-–—：；，。、،؛"
+"""Characters between a title and the rest of the content, which the preview leaves out."""
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MULTILINE)
 
 
@@ -35,8 +38,10 @@ def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) ->
     the text has spaces.
     """
     text = " ".join(one_line(_MARKS.sub("", _FRAME.sub("", beginning))).split())
-    if is_given(title, beginning) and text.casefold().startswith(title.casefold()):
-        text = text[len(title) :].lstrip(" .:;,-–—") or text
+    rest = text[len(title) :]
+    begins_with_title = text[: len(title)].casefold() == title.casefold() and not is_in_word(rest[:1] or " ")
+    if is_given(title, beginning) and begins_with_title:
+        text = rest.lstrip(_AFTER_TITLE) or text
     if len(text) <= characters and len(beginning) < READ_CHARACTERS:
         return text
     if len(text) <= characters:

@@ -18,6 +18,13 @@ WORDS = "one two three four five six seven eight nine ten "
         ("Deploys", "# Deploys\n\n- on Tuesdays\n- by Ada", "on Tuesdays by Ada"),
         ("Deploys", "Deploys: on Tuesdays", "on Tuesdays"),
         ("Only", "# Only", "Only"),
+        ("Kaffee", "Kaffeemaschine entkalken", "Kaffeemaschine entkalken"),
+        ("Straße", "STRASSE gesperrt", "STRASSE gesperrt"),
+        ("İstanbul", "istanbul: otel", "istanbul: otel"),
+        ("हिन्द", "हिन्दी की किताब", "हिन्दी की किताब"),
+        ("猫", "猫の名前はミケ", "猫の名前はミケ"),
+        ("猫", "猫：名前はミケ", "名前はミケ"),
+        ("القطة", "القطة، اسمها مشمش", "اسمها مشمش"),
         (
             "Example",
             "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: The label printer.\n"
