@@ -54,7 +54,10 @@ def most_tokens(text: str) -> int:
     return len(plain.encode("utf-8", "surrogatepass")) - saved_characters // 2
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+|(?<=[。！？])")
+# A Chinese or Japanese sentence ends without a space, after the quotation mark or bracket that closes it.
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…。！？؟۔।॥։።။។])\s+|\n+|(?:(?<=[。！？])|(?<=[。！？][」』”’）】》]))(?![。！？」』”’）】》])"
+)
 _WORD_END = re.compile(r"\s+")
 OVERLAP: Final = 1 / 8
 """Fraction of a chunk that repeats the end of the previous chunk."""

@@ -43,6 +43,21 @@ def test_no_chunk_exceeds_the_limit_and_each_ends_with_a_sentence() -> None:
     assert all(chunk.endswith("own.") for chunk in parts)
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "यह एक वाक्य है जो कुछ कहता है। ", "هل هذه جملة تقول شيئا؟ ", "یہ ایک جملہ ہے جو کچھ کہتا ہے۔ ",
+        "Սա նախադասություն է։ ", "ይህ አረፍተ ነገር ነው። ", "ဤသည်မှာ စာကြောင်းဖြစ်သည်။ ", "នេះ ជា ប្រយោគ។ ", "これは文です。",
+        "「これは文です。」", "真的走了！？", "他说：“走吧。”", "¿Es esto una frase? ", "Это предложение… ",
+    ],
+)  # fmt: skip
+def test_chunks_end_with_sentences_in_every_script(sentence: str) -> None:
+    parts = chunks(sentence * 40, ChunkLimit(characters=200))
+    assert len(parts) > 1
+    assert {part[-1] for part in parts} == {sentence.strip()[-1]}
+    assert {part[0] for part in parts} == {sentence[0]}
+
+
 def test_a_chunk_is_a_part_of_the_text_as_it_is_written() -> None:
     text = TEXT.replace(". ", ".\n\n\t")
     assert all(chunk in text for chunk in chunks(text, ChunkLimit(characters=500)))
