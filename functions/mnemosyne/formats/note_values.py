@@ -17,10 +17,13 @@ _WITHOUT_TAGS = re.compile(
     r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]",
     re.DOTALL | re.MULTILINE,
 )
-# A tag ends at white space and at punctuation, except `-`, `_` and `/`.
+# A tag ends at white space and at punctuation, except `-`, `_` and `/`. The Japanese marks 々, 〆 and 〇 and the joiners
+# of Persian words and emoji are within tags.
 _TAG = re.compile(
     r"(?<![^\s(])#(?:\[\[([^\[\]\n]{1,300})\]\]"
-    r"|([^\s!-,.:-@\[-^`{-~\u0964\u0965\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]++))"
+    r"|([^\s!-,.:-@\[-^`{-~¡§«¶»¿\u0589\u05be\u05c3\u060c\u060d\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u104a\u104b"
+    r"\u1362-\u1368\u17d4-\u17d6\u2000-\u200b\u200e-\u206f\u3000-\u3004\u3008-\u303f\uff00-\uff0f\uff1a-\uff20"
+    r"\uff5b-\uff64]++))"
 )
 
 
