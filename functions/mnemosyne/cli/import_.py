@@ -25,7 +25,7 @@ from mnemosyne.cli.times import timezone_option
 from mnemosyne.domain.plurals import quantity
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
-from mnemosyne.formats.reading import unpacked_name
+from mnemosyne.formats.reading import note_path
 from mnemosyne.service.seen_requests import SeenRequests
 
 INTERRUPTED = "memories that were already sent may be stored. Run the same command again to continue the import."
@@ -188,7 +188,7 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
     """Print which unknown fields were left out (of how many memories), and which properties of notes are unreadable."""
-    path, notes = listing.root, {unpacked_name(listing.relative_path(file)) for file, _ in listing.files}
+    path, notes = listing.root, {note_path(listing.relative_path(file)) for file, _ in listing.files}
 
     def is_notice(text: str) -> bool:  # a notice begins with the path of a note, then `, ` or ` (`
         return any(text[: match.start()] in notes for match in re.finditer(r", | \(", text))

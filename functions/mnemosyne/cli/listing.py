@@ -80,7 +80,7 @@ def check_notes(listings: Iterable[Listing]) -> None:
     notes: dict[str, Path] = {}
     for listing in listings:
         for file, format_ in listing.files:
-            place = reading.unpacked_name(listing.relative_path(file))
+            place = reading.note_path(listing.relative_path(file))
             other = notes.setdefault(place, file) if _may_be_note(place, format_) else file
             if other != file and not _has_chronicle(file, other):
                 raise InvalidRequest(
@@ -190,13 +190,18 @@ def _skip_reserved(listing: Listing) -> None:
 
 
 def _skip_same_path(listing: Listing) -> None:
-    """Skip a compressed note if the folder also has it uncompressed, because both have the same key."""
+    """Skip a note if the folder also has it uncompressed, or with its name in another Unicode normal form.
+
+    Both have the same key.
+    """
     notes: dict[str, Path] = {}
     for file, format_ in list(listing.files):
-        place = reading.unpacked_name(listing.relative_path(file))
+        place = reading.note_path(listing.relative_path(file))
         other = notes.setdefault(place, file) if _may_be_note(place, format_) else file
         if other != file and not _has_chronicle(file, other):
-            listing.skip(file, "because the folder has a note of this name without .gz; rename one to import both")
+            is_packed = reading.unpacked_name(file.name) != file.name
+            name = "a note of this name without .gz" if is_packed else "another note whose name looks the same"
+            listing.skip(file, f"because the folder has {name}; rename one to import both")
             listing.files.remove((file, format_))
 
 

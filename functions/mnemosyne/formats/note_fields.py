@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -201,7 +202,7 @@ def _is_dated_form(name: str, title: str) -> bool:
 
 
 def _normalize_words(text: str) -> str:
-    return re.sub(r"[\W_]+", " ", text).casefold().strip()
+    return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFC", text)).casefold().strip()
 
 
 def _title_of_name(name: str) -> str:

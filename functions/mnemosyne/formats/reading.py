@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import unicodedata
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -38,6 +39,14 @@ def unpacked_name(name: str) -> str:
     return name[: -len(GZIP)] if name.lower().endswith(GZIP) else name
 
 
+def note_path(path: str) -> str:
+    """Return the path of a note as its key has it: without the extension `.gz`, in Unicode NFC.
+
+    macOS decomposes the letters of file names, so the same folder has other paths there than on other systems.
+    """
+    return unicodedata.normalize("NFC", unpacked_name(path))
+
+
 def read(
     stream: BinaryIO,
     name: str,
@@ -63,9 +72,9 @@ def read(
         case "jsonl":
             yield from jsonl.read(as_utf_8(stream), name, skip=skip)
         case "chronicle":
-            yield from islice(_read_chronicles(as_utf_8(stream), name, unpacked_name(path or name)), skip, None)
+            yield from islice(_read_chronicles(as_utf_8(stream), name, note_path(path or name)), skip, None)
         case "markdown" if not skip:
-            if note := markdown.read(stream, name, modified, unpacked_name(path or name)):
+            if note := markdown.read(stream, name, modified, note_path(path or name)):
                 yield note
 
 

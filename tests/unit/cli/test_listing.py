@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import unicodedata
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -403,6 +404,15 @@ def test_a_compressed_note_next_to_the_same_note_is_skipped_with_a_notice(tmp_pa
     (notice,) = listing.notices()
     assert notice.startswith("not read, because the folder has a note of this name without .gz")
     assert notice.endswith(f": {name}.gz")
+
+
+def test_a_note_whose_name_is_in_another_normal_form_is_skipped_with_a_notice(tmp_path: Path) -> None:
+    for form in ("NFC", "NFD"):
+        (tmp_path / unicodedata.normalize(form, "Überblick.md")).write_text(form)
+    listing = list_files(tmp_path, None)
+    assert len(listing.files) == 1
+    (notice,) = listing.notices()
+    assert notice.startswith("not read, because the folder has another note whose name looks the same")
 
 
 def test_a_compressed_file_of_chronicles_next_to_an_uncompressed_one_is_imported(tmp_path: Path) -> None:

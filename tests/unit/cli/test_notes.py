@@ -1,8 +1,11 @@
 """Notes of common applications: known properties are read, others are reported."""
 
+import gzip
 import io
 import json
 import time
+import unicodedata
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -147,6 +150,10 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
             "`#code` and\n```sh\n#!/bin/sh\n #include\n```\n- ~~~\n #in-a-list\n  ~~~\n#after\n```\n#unclosed",
             ("after",),
         ),
+        (
+            "#佐々木 #三〇年、#今日は。 #می\u200cخواهم #قهوة، #سلام؟ #«x» #café» #Łódź; #ёжик… #col·lecció",
+            ("佐々木", "三〇年", "می\u200cخواهم", "قهوة", "سلام", "café", "Łódź", "ёжик", "col·lecció"),
+        ),
         (f"#{'x' * 101} #{'y' * 100}", ("y" * 100,)),
         (
             "- [Plan](#plan)\n- [Ziele]( #ziele) ![x](a.png #w)\n[[Note #heading|a #b]] [[#c]] and (#d) [e] #[[f g]]",
@@ -158,6 +165,19 @@ def test_tags_in_the_text_of_a_markdown_note_are_tags(body: str, tags: tuple[str
     assert _note(body).tags == tags
     assert _note(f"---\ntags: [first]\n---\n{body}", "Note.MD").tags == ("first", *tags)
     assert _note(body, "Note.txt").tags == ()
+
+
+@pytest.mark.parametrize("path", ["Pläne/Überblick.md", "ノート/ガイド.md", "Việt/Đà Nẵng.md.gz"])
+@pytest.mark.parametrize("body", ["# {title}\n\nText", "---\ntitle: {title}\n---\nText", "Text"])
+def test_a_file_name_of_macos_gives_the_same_note_as_on_other_systems(path: str, body: str) -> None:
+    """macOS decomposes the letters of file names."""
+    title = path.rpartition("/")[2].partition(".")[0]
+    data = body.format(title=title).encode()
+    data = gzip.compress(data) if path.endswith(".gz") else data
+    (composed,), (decomposed,) = (_items(data, unicodedata.normalize(form, path)) for form in ("NFC", "NFD"))
+    assert decomposed.path == composed.path
+    assert _request(decomposed) == replace(_request(composed), request_id=_request(decomposed).request_id)
+    assert _request(composed).title == title
 
 
 @pytest.mark.parametrize(
