@@ -1,14 +1,30 @@
 """Find names of people and things in a query. A memory about such a person or thing usually contains the name."""
 
 import re
+import unicodedata
 
 from mnemosyne.domain.change_words import FUNCTION
 from mnemosyne.domain.sentences import ABBREVIATIONS, INITIAL, NO_ABBREVIATION
 from mnemosyne.domain.time.vocabulary import MONTHS, WEEKDAYS
 
-_TIMES = frozenset(MONTHS) | frozenset(WEEKDAYS) | {"q1", "q2", "q3", "q4"}
+# Months and weekdays of languages other than English that write them with a capital letter: Turkish and Indonesian.
+_OTHER_TIMES = frozenset((
+    "ocak", "şubat", "mart", "nisan", "mayıs", "haziran", "temmuz", "ağustos", "eylül", "ekim", "kasım", "aralık",
+    "pazartesi", "salı", "çarşamba", "perşembe", "cuma", "cumartesi", "pazar", "januari", "februari", "maret", "mei",
+    "juni", "juli", "agustus", "oktober", "desember", "senin", "selasa", "rabu", "kamis", "jumat", "sabtu", "minggu",
+))  # fmt: skip
+# Titles that are not abbreviations, and pronouns that some languages write with a capital letter.
+_TITLES_AND_PRONOUNS = frozenset((
+    "doctor", "professor", "mister", "monsieur", "madame", "mademoiselle", "mlle", "docteur", "señor", "señora",
+    "señorita", "don", "doña", "usted", "ustedes", "signor", "signora", "signore", "sig", "lei", "pan", "pani",
+    "państwo", "twój", "twoja", "twoje", "twojego", "twojej", "ciebie", "tobie", "hanım", "bey", "sayın", "вас",
+    "вам", "вами", "ваш", "ваша", "ваше", "ваши", "вашего", "вашей", "вашему", "вашим", "вашу", "ваших",
+))  # fmt: skip
+_NOT_NAMES = (
+    frozenset(MONTHS) | frozenset(WEEKDAYS) | _OTHER_TIMES | _TITLES_AND_PRONOUNS | frozenset(("q1", "q2", "q3", "q4"))
+)
 _WORD = re.compile(r"\w{3,}")
-_SENTENCE_START = re.compile(rf"(?:^|[\r\n]|[.?!:…]{NO_ABBREVIATION}[\"'”’»)\]]*\s)\W{{,8}}(?=\w)")
+_SENTENCE_START = re.compile(rf"(?:^|[\r\n¿¡]|[.?!:…]{NO_ABBREVIATION}[\"'”’»)\]]*\s)\W{{,8}}(?=\w)")
 _AFTER_INITIAL = re.compile(rf"{INITIAL}[\"'”’»)\]]*\s\W{{,8}}(?=\w)")
 _MOST_NAMES = 4
 """Maximum names that are used. If a query has more names, none is used. Such a query, for example a prompt for a coding
@@ -24,12 +40,13 @@ _IDENTIFIER = re.compile(r"\b[^\W\d_]+[-.]?\d\w*")
 def names_in_query(query: str) -> list[str]:
     """Return the names in a query: capitalised words, and parts of identifiers, such as `mail` and `23` of `mail-23`.
 
-    The first word of a sentence or line is a name only with a possessive s, as in "Tom's shoe size". Titles ("Mrs"),
-    abbreviations in capitals, months and weekdays are not names.
+    The first word of a sentence or line is a name only with a possessive s, as in "Tom's shoe size". Titles ("Mrs",
+    "Señora"), pronouns ("Ваш"), abbreviations in capitals, months and weekdays are not names.
     After a single letter, as in "plan B. Then …" and "J. Doe", a function word is not a name.
     In German every noun is capitalised, so the SQL function `query_terms` ignores names without digits if the query is
     probably in German. If a query has more than four names, it probably has several topics, and the result is empty.
     """
+    query = unicodedata.normalize("NFC", query)
     starts = {match.end() for match in _SENTENCE_START.finditer(query)}
     after_initials = {match.end() for match in _AFTER_INITIAL.finditer(query)}
     words = [
@@ -40,7 +57,9 @@ def names_in_query(query: str) -> list[str]:
     ]
     names = [word for word in words if word[0].isupper() and word != word.upper()]
     names += [part for identifier in _IDENTIFIER.findall(query) for part in re.split("[-.]", identifier)]
-    distinct = [name for name in dict.fromkeys(names) if name.casefold() not in _TIMES and name not in ABBREVIATIONS]
+    distinct = [
+        name for name in dict.fromkeys(names) if name.casefold() not in _NOT_NAMES and name not in ABBREVIATIONS
+    ]
     return distinct if len(distinct) <= _MOST_NAMES else []
 
 

@@ -17,8 +17,8 @@ _WITHOUT_TAGS = re.compile(
     r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]",
     re.DOTALL | re.MULTILINE,
 )
-# A tag ends at white space and at punctuation, except `-`, `_` and `/`. The Japanese marks 々, 〆 and 〇 and the joiners
-# of Persian words and emoji are within tags.
+# A tag ends at white space and at punctuation, except `-`, `_` and `/`. The Japanese marks 々, 〆 and 〇 and the
+# joiners of Persian words and emoji are within tags.
 _TAG = re.compile(
     r"(?<![^\s(])#(?:\[\[([^\[\]\n]{1,300})\]\]"
     r"|([^\s!-,.:-@\[-^`{-~¡§«¶»¿\u0589\u05be\u05c3\u060c\u060d\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u104a\u104b"

@@ -1,5 +1,7 @@
 """Names in a query, by which the confidence distinguishes people and things."""
 
+import unicodedata
+
 import pytest
 
 from mnemosyne.domain.query_names import names_in_query
@@ -37,6 +39,14 @@ from mnemosyne.domain.query_names import names_in_query
         ("in the U.S. When did Anna move?", ["Anna"]),
         ('was it "vitamin C." But Anna took it', ["Anna"]),
         ("Wer mag Plan Б. Und Anna?", ["Plan", "Anna"]),
+        ("Quand vient Madame Lefèvre et Monsieur Dupont ?", ["Lefèvre", "Dupont"]),
+        ("Hola, ¿Vive Ana aquí? ¡Dime! Y la Señora Peña", ["Ana", "Peña"]),
+        ("Dov'è la Signora Rossi?", ["Rossi"]),
+        ("Скажите, где живёт Ваш брат Фёдор", ["Фёдор"]),
+        ("Gdzie mieszka Twój brat Łukasz i Pani Wójcik", ["Łukasz", "Wójcik"]),
+        ("Toplantı 15 Nisan Çarşamba günü Şükran Hanım ile mi", ["Şükran"]),
+        ("where is Doctor Smith", ["Smith"]),
+        (unicodedata.normalize("NFD", "Où habite Zoë Müller"), ["Zoë", "Müller"]),
     ],
 )
 def test_capitalised_words_and_the_parts_of_identifiers_are_names(query: str, names: list[str]) -> None:
