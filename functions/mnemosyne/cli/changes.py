@@ -15,7 +15,7 @@ from mnemosyne.cli.following import Row, following_options, listing_pages, print
 from mnemosyne.cli.options import JSON, namespace_or_all
 from mnemosyne.cli.system import System, memory_system, owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import column, plain, say
 from mnemosyne.domain.change_feed import ChangeCursor
 
 
@@ -78,7 +78,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
         return
     for feed in feeds:
         state = ("on, with contents" if feed["contents"] else "on") if feed["enabled"] else "off"
-        say(f"{plain(feed['namespace']) or '(all others)':30}  {state}")
+        say(f"{column(feed['namespace'] or '(all others)', 30)}  {state}")
     if not feeds:
         say("No namespace has a change feed.")
 

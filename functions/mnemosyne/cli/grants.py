@@ -14,7 +14,7 @@ from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.options import JSON, text_option
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import column, plain, say
 from mnemosyne.cli.times import minute
 from mnemosyne.domain.plurals import quantity
 
@@ -41,7 +41,7 @@ def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
         name, client = plain(grant["person"]), plain(grant["client"] or grant["client_id"])
         scopes, until = ",".join(sorted(grant["scopes"])), grant["expires_at"][:10]
         last_use = f"used {minute(grant['last_used_at'])}" if grant["last_used_at"] else "never used"
-        say(f"{grant['id']}  until {until}  {last_use:22}{scopes:12}{plain(grant['namespace']):30}{name}: {client}")
+        say(f"{grant['id']}  until {until}  {last_use:22}{scopes:12}{column(grant['namespace'], 29)} {name}: {client}")
     if not grants_:
         say("There are no valid grants.")
 

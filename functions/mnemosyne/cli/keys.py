@@ -13,7 +13,7 @@ from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.options import JSON, check_name, refuse_empty
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import column, plain, say
 from mnemosyne.cli.times import duration, minute
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.principal import Scope
@@ -119,8 +119,8 @@ def list_(as_json: bool, **target_values: Any) -> None:
         state = _state(key, now)
         until = f"until {expires[:10]}" if expires else "for ever"
         last_use = f"used {minute(key['last_used_at'])}" if key["last_used_at"] else "never used"
-        namespace, name = plain(key["namespace"]), plain(key["name"])
-        say(f"{key['id']}  {state:8}{until:18}{last_use:22}{','.join(key['scopes']):24} {namespace:20} {name}")
+        namespace, name = column(key["namespace"], 20), plain(key["name"])
+        say(f"{key['id']}  {state:8}{until:18}{last_use:22}{','.join(key['scopes']):24} {namespace} {name}")
     if not rows:
         say("There are no keys.")
 

@@ -10,7 +10,7 @@ from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.options import JSON, namespace_or_all, text_option
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.terminal import column, plain, say
 from mnemosyne.domain.quota import EVERYBODY
 
 ANY_NUMBER = 2**63 - 1
@@ -52,7 +52,7 @@ def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
         return
     for values in quotas:
         parts = (_usage(values[used], values[limit], used.replace("_", " ")) for used, limit in COLUMNS)
-        say(f"{plain(values['namespace']) or '(all others)':30}  {', '.join(parts)}")
+        say(f"{column(values['namespace'] or '(all others)', 30)}  {', '.join(parts)}")
 
 
 @quota.command(name="set")

@@ -17,7 +17,7 @@ from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.options import JSON, namespace_or_all
 from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import ask_to_confirm, explained, plain, say
+from mnemosyne.cli.terminal import ask_to_confirm, column, explained, say
 from mnemosyne.cli.times import duration
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.plurals import quantity
@@ -54,7 +54,7 @@ def list_(as_json: bool, **target_values: Any) -> None:
     for values in namespaces:
         lifetimes = ", ".join(f"{name} {_lifetime_text(values[name])}" for name in ("default", "maximum"))
         expiring = quantity(values["expiring"], "memory expires", "memories expire")
-        say(f"{plain(values['namespace']) or '(all others)':30}  {lifetimes}; {expiring}")
+        say(f"{column(values['namespace'] or '(all others)', 30)}  {lifetimes}; {expiring}")
     if not namespaces:
         say("No namespace has lifetimes, and no memory expires.")
 

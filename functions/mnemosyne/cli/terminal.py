@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -30,6 +31,21 @@ _CODE_POINTS = "mnemosyne.code_points"
 def plain(text: object) -> str:
     """Return the text on one line, with control and invisible characters escaped as code points."""
     return escape(str(text))
+
+
+def column(text: object, width: int) -> str:
+    """Return the text as `plain` does, with spaces at its end, so that it has at least this width on a terminal.
+
+    Chinese, Japanese and Korean characters and emoji are two columns wide. Combining marks and joiners have no width.
+    """
+    line = plain(text)
+    return line + " " * (width - sum(map(_width, line)))
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
 def lines_of(text: object) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import unicodedata
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ import mnemosyne.cli
 from mnemosyne.app.operations.access import CreateKey, RevokeKey
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli import export, keys, main
-from mnemosyne.cli.terminal import lines_of, say
+from mnemosyne.cli.terminal import column, lines_of, say
 from mnemosyne.errors import InvalidRequest
 from tests.forks import REAL
 
@@ -31,6 +32,18 @@ ATTACKS = [
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_commands_print_only_with_the_function_that_escapes_control_characters(source: Path) -> None:
     assert re.findall(r"click\.(?:secho|echo)|(?<![.\w])print\(", source.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "spaces"),
+    [
+        ("team", 6), ("田中家", 4), ("ｱﾊﾟｰﾄ", 5), ("ＡＢ", 6), ("한국", 6), ("मेरा", 7), ("น้ำ", 8),
+        (unicodedata.normalize("NFD", "Zoë"), 7), ("👍", 8), ("می\u200cخواهم", 3), ("a\x1bb", 0),
+        ("a name of many characters", 0),
+    ],
+)  # fmt: skip
+def test_a_column_has_its_width_in_every_script(text: str, spaces: int) -> None:
+    assert column(text, 10) == lines_of(text) + " " * spaces
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
