@@ -79,7 +79,8 @@ export function markSegments(text, ranges, start = 0, end = text.length) {
 
 // A text without regard to case and normal form, as the server compares tags.
 export const fold = (text) =>
-  text.normalize("NFC").toLowerCase().replaceAll("i\u0307", "i").replaceAll("ß", "ss").replaceAll("ς", "σ").normalize("NFC");
+  text.normalize("NFC").toLowerCase().replaceAll("i\u0307", "i").replaceAll("ß", "ss").replaceAll("ς", "σ")
+    .normalize("NFC");
 
 const LETTERS = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const MOST_BEFORE = 1000; // UTF-16 units that are read before a place, for example of a row of flags
