@@ -1,6 +1,9 @@
 """Hooks of pytest: the distribution of tests to workers, and less CPU time at the start of a worker."""
 
+import atexit
 import gc
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,11 @@ TOGETHER = {
 """Beginnings of paths whose tests run in one worker, because they share a browser, servers or a deployment."""
 
 
+USE_JAVASCRIPT = frozenset({"tests/console", "tests/conformance"})
+"""Folders whose tests use the packages of `tests/conformance/js`."""
+INSTALL = "from tests.conformance.conftest import install_javascript; install_javascript()"
+
+
 class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
     """Run all tests of a file in one worker, and all files that share fixtures."""
 
@@ -41,6 +49,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedSchedu
     return SharedScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def _install_javascript() -> None:
+    """Install the JavaScript packages while the first tests run. The packages' download takes most of a minute."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", INSTALL]
+    # If the installation fails, the first test that needs the packages repeats it and says why.
+    installing = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    atexit.register(installing.wait)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Start the server of forks that workers share, because its imports take several seconds of CPU time.
 
@@ -51,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests import forks
 
         forks.command()
+        if USE_JAVASCRIPT.intersection(config.args):
+            _install_javascript()
     else:
         gc.disable()
 

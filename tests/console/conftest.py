@@ -4,17 +4,14 @@ import base64
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from mnemosyne.cli.local import postgres
-from mnemosyne.cli.local.data_dir import DataDir
 from tests.chromium import Chromium, chromium
 from tests.conformance.conftest import JS, install_javascript
-from tests.dev import DevServer, serving
-from tests.shared_database import SharedDatabase
+from tests.console.server import ConsoleServer, serving
+from tests.console.tab import Tab
 
 DESKTOP = (1280, 900)
 """Size of the window, in pixels."""
@@ -22,47 +19,41 @@ ARTEFACTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
 """A directory for a picture of each page; none is kept without it."""
 
 
-@contextmanager
-def emptied(server: DevServer) -> Iterator[SharedDatabase]:
-    """The database of a running `mnemosyne dev`, which `empty` leaves without memories and requests."""
-    database = SharedDatabase(postgres.start(DataDir.existing(str(server.directory / "data"))), postgres.DATABASE)
-    try:
-        yield database
-    finally:
-        database.close()
-
-
-def store_notes(server: DevServer) -> None:
-    """Store the three notes that each module of these tests begins with."""
-    for day, content in enumerate(("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows."), 1):
-        arguments = {"timestamp": f"2026-05-{day:02}T12:00:00Z", "tags": ["tea"] if "oolong" in content else []}
-        server.outcome(server.ingest(f"TITLE: Note {day}\n{content}", **arguments))
+NOTES = ("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows.")
 
 
 @pytest.fixture(scope="session")
-def _shared_system() -> Iterator[tuple[DevServer, SharedDatabase]]:
-    with serving() as server, emptied(server) as database:
-        yield server, database
+def _shared_system() -> Iterator[ConsoleServer]:
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def system(_shared_system: tuple[DevServer, SharedDatabase]) -> DevServer:
-    """`mnemosyne dev` with three notes, shared by the modules that neither stop nor fill it."""
-    server, database = _shared_system
-    database.empty()
-    store_notes(server)
-    return server
+def system(_shared_system: ConsoleServer) -> ConsoleServer:
+    """`mnemosyne dev` with three notes, shared by the modules that do not stop it."""
+    _shared_system.database.empty()
+    _shared_system.remember_all(
+        *(
+            {
+                "content": f"TITLE: Note {day}\n{content}",
+                "timestamp": f"2026-05-{day:02}T12:00:00Z",
+                "tags": ["tea"] if "oolong" in content else [],
+            }
+            for day, content in enumerate(NOTES, 1)
+        )
+    )
+    return _shared_system
 
 
 @pytest.fixture(scope="session")
-def guarded() -> Iterator[DevServer]:
+def guarded() -> Iterator[ConsoleServer]:
     """`mnemosyne dev --auth-mode oauth`, where people log in and API keys also work."""
     with serving("--auth-mode", "oauth") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def site(system: DevServer) -> str:
+def site(system: ConsoleServer) -> str:
     """The console's address, without the final slash."""
     return f"http://127.0.0.1:{system.port}"
 
@@ -70,7 +61,7 @@ def site(system: DevServer) -> str:
 @pytest.fixture(scope="session")
 def _shared_browser() -> Iterator[Chromium]:
     with chromium() as opened:
-        yield opened
+        yield Tab(opened.driver)
 
 
 def renew(browser: Chromium) -> None:
@@ -106,7 +97,7 @@ def fresh(_shared_browser: Chromium) -> Chromium:
 
 
 @pytest.fixture
-def second_tag(system: DevServer) -> Iterator[None]:
+def second_tag(system: ConsoleServer) -> Iterator[None]:
     """A memory with a tag that no other memory has."""
     memory_id = system.outcome(system.ingest("A cup.", tags=["cup"]))["memory_id"]
     yield

@@ -55,6 +55,16 @@ const isBox = one.matches("input[type=checkbox], input[type=radio]");
 const isComplete = window.controls.every((_, index) => window.activated.has(index));
 return [window.controls.indexOf(one), isBox, window.isTyped(one), isComplete];
 """
+# Makes Tab start at the beginning of a part of the page.
+START = """
+const part = document.querySelector(arguments[0]);
+document.activeElement.blur();
+scrollTo(0, 0);
+if (part !== document.body) {
+  part.tabIndex = -1;
+  part.focus();
+}
+"""
 SKIP = "Skip to content"
 """The link that is visible only while it has the focus."""
 DATE_STOPS = 12
@@ -108,7 +118,7 @@ def by_touch(browser: Chromium, scope: str) -> list[str]:
 def by_keyboard(browser: Chromium, scope: str) -> list[str]:
     """Press every control that Tab reaches, and return the labels of the controls that got neither click nor focus."""
     labels: list[str] = browser.driver.execute_script(WATCH, scope)
-    browser.driver.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+    browser.driver.execute_script(START, scope)
     for _ in range(browser.driver.execute_script("return window.stops") + DATE_STOPS):
         _key(browser, "Tab")
         index, is_box, is_typed, is_complete = browser.driver.execute_script(FOCUSED)

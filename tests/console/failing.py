@@ -1,4 +1,6 @@
-"""Scripts that make requests of a page fail."""
+"""Scripts and settings that make requests of a page fail."""
+
+from tests.chromium import Chromium
 
 # The server refuses the calls of a tool with a status, until `isCalm` is true.
 REFUSE = """
@@ -32,3 +34,10 @@ window.fetch = (...asked) => {
   return Promise.resolve(new Response(JSON.stringify(error), { status: 400 }));
 };
 """
+
+
+def be_offline(browser: Chromium, is_offline: bool) -> None:
+    """Take the browser off the network, or put it back."""
+    conditions = {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.driver.execute_cdp_cmd("Network.enable", {})
+    browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)

@@ -14,9 +14,9 @@ window.fetch = (...asked) => {
   window.fetch = real;
   return new Promise((done) => {
     window.release = async () => {
-      const answer = message ? new Response(JSON.stringify(error), { status: 400 }) : await real(...asked);
-      done(answer.clone());
-      await answer.json();
+      const asking = message ? Promise.resolve(new Response(JSON.stringify(error), { status: 400 })) : real(...asked);
+      done(asking.then((answer) => answer.clone()));
+      await asking.then((answer) => answer.json(), () => null);
     };
   });
 };

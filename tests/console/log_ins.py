@@ -1,13 +1,7 @@
 """Log-ins with API keys, and their end."""
 
-import json
-import subprocess
-
-from selenium.webdriver.common.by import By
-
 from tests.chromium import Chromium
-from tests.console.person import press, shows
-from tests.dev import COMMAND, DevServer
+from tests.console.person import press, shows, type_into
 
 # The server refuses the token in use, like an expired one, and accepts every other token. If the script gets the name
 # of a tool, the token expires with the first call of this tool, because the page also calls others by itself.
@@ -33,15 +27,7 @@ window.fetch = (address, asked) => {
 """
 
 
-def make_key(system: DevServer, *scopes: str, namespace: str = "default") -> str:
-    arguments = [argument for scope in scopes for argument in ("--scope", scope)]
-    command = [str(COMMAND), "keys", "create", "--name", "console", "--namespace", namespace, "--json", *arguments]
-    command += ["--data-dir", str(system.directory / "data")]
-    completed = subprocess.run(command, capture_output=True, text=True, check=True)
-    return str(json.loads(completed.stdout)["token"])
-
-
 def use_key(browser: Chromium, key: str) -> None:
     shows(browser, "API key")
-    browser.driver.find_element(By.ID, "key").send_keys(key)
+    type_into(browser, "key", key)
     press(browser, "Use the key")

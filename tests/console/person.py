@@ -1,16 +1,19 @@
 """A person's view of a console page, and actions on it."""
 
+import re
 from collections.abc import Callable
 
 from selenium.common.exceptions import ElementNotInteractableException, StaleElementReferenceException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.chromium import Chromium
+from tests.console.tab import PLAIN_TEXT
 from tests.waiting import wait_until
 
+SPECIAL_KEY = re.compile("[\ue000-\uf8ff]")
+"""Keys such as Enter, which WebDriver represents by characters for private use."""
 # Drops a file as the file manager does: https://github.com/SeleniumHQ/selenium/issues/1421 offers no way.
 DROP = """
 const [place, name, text] = arguments;
@@ -18,6 +21,27 @@ const held = new DataTransfer();
 held.items.add(new File([text], name));
 place.dispatchEvent(new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true }));
 """
+# Returns the visible elements of a CSS selector or an XPath.
+SHOWN = """
+const isShown = (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+const every = (path) => {
+  if (!path.startsWith("//")) return [...document.querySelectorAll(path)];
+  const found = document.evaluate(path, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE);
+  return Array.from({ length: found.snapshotLength }, (_, place) => found.snapshotItem(place));
+};
+const shown = (path) => every(path).filter(isShown);
+"""
+FIND = f"{SHOWN} return shown(arguments[0]).slice(0, 1);"
+# The first visible element, or null while it moves, for example because the page shows more above it.
+FIND_AT_REST = f"""
+{SHOWN}
+const [path, done] = arguments;
+const [element] = shown(path);
+const place = () => JSON.stringify(element?.getBoundingClientRect());
+const before = place();
+requestAnimationFrame(() => requestAnimationFrame(() => done(place() === before ? element : null)));
+"""
+READ = f"{SHOWN} {PLAIN_TEXT} return plainText(shown(arguments[0])[0]);"
 TITLES = """
 const read = (row) => row.querySelector(".line b, .hit-title") ?? row.querySelector(".fit");
 return [...document.querySelectorAll("main [data-id]")].map((row) => read(row).textContent.trim());
@@ -36,53 +60,48 @@ def _settled(look: Callable[[], bool]) -> bool:
         return False
 
 
-def find(browser: Chromium, selector: str) -> WebElement:
-    """Wait for the first visible element of a CSS selector, and return it."""
+def find(browser: Chromium, path: str) -> WebElement:
+    """Wait for the first visible element of a CSS selector or an XPath, and return it."""
     elements: list[WebElement] = []
 
     def is_there() -> bool:
-        elements[:] = [
-            element for element in browser.driver.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()
-        ]
+        elements[:] = browser.driver.execute_script(FIND, path)
         return bool(elements)
 
-    wait_until(lambda: _settled(is_there), f"{selector} is there", seconds=30)
+    wait_until(is_there, f"{path} is there", seconds=30)
     return elements[0]
 
 
-def click(browser: Chromium, selector: str) -> None:
-    """Click the first visible element of a CSS selector, also if the page replaces the element meanwhile."""
+def click(browser: Chromium, path: str) -> None:
+    """Click the first visible element of a CSS selector or an XPath, also if the page replaces it meanwhile."""
 
     def is_clicked() -> bool:
-        find(browser, selector).click()
-        return True
+        element: WebElement | None = browser.driver.execute_async_script(FIND_AT_REST, path)
+        if element is not None:
+            element.click()
+        return element is not None
 
-    wait_until(lambda: _settled(is_clicked), f"{selector} is clicked", seconds=30)
+    wait_until(lambda: _settled(is_clicked), f"{path} is clicked", seconds=30)
 
 
 def reads(browser: Chromium, selector: str, text: str) -> None:
     """Wait until the first visible element of a CSS selector has a text."""
-    message = f"{selector} reads {text!r}"
-    wait_until(lambda: _settled(lambda: text in find(browser, selector).text), message, seconds=30)
+    wait_until(lambda: text in browser.driver.execute_script(READ, selector), f"{selector} reads {text!r}", seconds=30)
 
 
 def type_into(browser: Chromium, id_: str, text: str) -> None:
+    """Replace the text of a field. Of the letters, only the last one is a key press, because a press takes time."""
     field = find(browser, f"#{id_}")
-    field.send_keys(Keys.CONTROL, "a")
-    field.send_keys(text)
+    browser.driver.execute_script("arguments[0].focus(); arguments[0].select()", field)
+    letters = len(SPECIAL_KEY.split(text, maxsplit=1)[0])
+    if letters > 1:
+        browser.driver.execute_cdp_cmd("Input.insertText", {"text": text[: letters - 1]})
+    field.send_keys(text[max(letters - 1, 0) :])
 
 
 def press(browser: Chromium, label: str, kind: str = "button") -> None:
     """Press the visible button with this text."""
-    path = f"//{kind}[normalize-space()='{label}']"
-
-    def is_pressed() -> bool:
-        visible = [element for element in browser.driver.find_elements(By.XPATH, path) if element.is_displayed()]
-        for element in visible[:1]:
-            element.click()
-        return bool(visible)
-
-    wait_until(lambda: _settled(is_pressed), f"{label} is pressed", seconds=30)
+    click(browser, f"//{kind}[normalize-space()='{label}']")
 
 
 def follow(browser: Chromium, label: str) -> None:

@@ -17,6 +17,7 @@ from tests.console.person import (
     type_into,
     wait_for_titles,
 )
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -105,13 +106,14 @@ def test_a_search_that_is_left_shows_nothing_on_the_next_page(site: str, browser
     shows(browser, "time_expr 'blorp' is not understood")
 
 
+@pytest.fixture(scope="module")
+def _leaves(system: ConsoleServer) -> None:
+    system.remember_all(*({"content": f"Leaf {n} of the long list.", "timestamp": "2024-05-01"} for n in range(120)))
+
+
 @pytest.mark.parametrize("way", ["history", "key", "link"])
-def test_returning_to_a_long_list_restores_the_scroll_position(
-    site: str, system: DevServer, browser: Chromium, way: str
-) -> None:
-    many = [{"content": f"Leaf {n} of the long list.", "timestamp": "2024-05-01"} for n in range(120)]
-    for start in (0, 60):
-        system.outcomes(system.call("ingest_memories", {"memories": many[start : start + 60]})["request_ids"])
+@pytest.mark.usefixtures("_leaves")
+def test_returning_to_a_long_list_restores_the_scroll_position(site: str, browser: Chromium, way: str) -> None:
     browser.open(f"{site}/?after=2024-05-01&before=2024-05-01")
     wait_until(lambda: len(titles(browser)) == 50, "the first page is there")
     assert browser.url.startswith(f"{site}/?after"), "the former address shows this page"

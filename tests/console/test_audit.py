@@ -21,7 +21,8 @@ def test_the_page_shows_a_deletion_with_its_actor(system: DevServer, site: str, 
     (newest, *_) = system.call("list_memories", {})["memories"]
     system.call("delete_memory", {"id": newest["id"]})
     browser.open(f"{site}/overview")
-    shows(browser, "This memory")
+    for heading in ("Memories by month", "Most used tags", "This memory"):
+        shows(browser, heading)
     follow(browser, "Audit trail")
     reads(browser, "main h1", "Audit trail")
     type_into(browser, "audit-action", "delete_memory")
@@ -44,10 +45,10 @@ def test_an_id_leads_to_its_memory(system: DevServer, site: str, browser: Chromi
 
 
 def test_a_name_filters_by_person_and_a_person_without_events_has_none(site: str, browser: Chromium) -> None:
-    browser.open(f"{site}/audit?action=ingest_memory")
+    browser.open(f"{site}/audit?action=ingest_memories")
     click(browser, "main tbody td a")
     wait_until(lambda: "person=local" in browser.url, "the name is a filter")
-    shows(browser, "ingest_memory")
+    shows(browser, "ingest_memories")
     type_into(browser, "audit-person", "mallory@example.com")
     press(browser, "Apply")
     shows(browser, "No event matches.")

@@ -9,6 +9,7 @@ from tests.chromium import Chromium
 from tests.console.failing import REFUSE_THE_SECOND
 from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import click, find, keys, open_page, press, reads, shows, wait_for_titles
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -20,20 +21,16 @@ TAGGED = "return document.querySelectorAll('.row .tag').length"
 
 
 @pytest.fixture
-def many(system: DevServer, site: str, browser: Chromium) -> Iterator[list[str]]:
+def many(system: ConsoleServer, site: str, browser: Chromium) -> Iterator[list[str]]:
     """The ids of COUNT memories of one day, all of which are listed."""
-    memories = [{"content": f"Bead {n}.", "timestamp": f"{DAY}T12:00:00Z"} for n in range(COUNT)]
-    parts = [memories[:100], memories[100:]]
-    requests = [id_ for part in parts for id_ in system.call("ingest_memories", {"memories": part})["request_ids"]]
-    ids = [system.outcome(id_)["memory_id"] for id_ in requests]
+    ids = system.remember_all(*({"content": f"Bead {n}.", "timestamp": f"{DAY}T12:00:00Z"} for n in range(COUNT)))
     browser.open(f"{site}/?after={DAY}&before={DAY}")
     for rows in (50, 100):
         _wait_for(browser, rows)
         press(browser, "Load more")
     _wait_for(browser, COUNT)
     yield ids
-    system.call("delete_memory", {"ids": ids[:100]})
-    system.call("delete_memory", {"ids": ids[100:]})
+    system.delete(ids)
 
 
 def _wait_for(browser: Chromium, rows: int) -> None:
@@ -65,9 +62,11 @@ def test_an_error_in_the_middle_of_tagging_says_how_many_memories_have_the_tag(
 
 
 def test_the_options_of_new_tags_do_not_cover_the_tags_to_remove(
-    system: DevServer, site: str, browser: Chromium
+    system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
-    ids = [system.remember(f"TITLE: {name}\nOf lead.", tags=["lead"]) for name in ("Sinker", "Plumb")]
+    ids = system.remember_all(
+        *({"content": f"TITLE: {name}\nOf lead.", "tags": ["lead"]} for name in ("Sinker", "Plumb"))
+    )
     browser.open(f"{site}/?tags=lead")
     wait_for_titles(browser, "Plumb", "Sinker")
     keys(browser, "j", "x", "j", "x", "t")

@@ -1,18 +1,15 @@
 """Five tasks of a new user, with the number of clicks for each. Typing is not counted."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 
-from mnemosyne.cli.open_services import open_services
-from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
 from tests.console.person import click, find, follow, keys, open_page, press, shows, titles, type_into
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -78,17 +75,9 @@ def test_two_tags_are_merged_with_three_clicks(system: DevServer, newcomer: Chro
     system.call("delete_memory", {"ids": ids})
 
 
-def test_a_failed_request_is_retried_with_two_clicks(system: DevServer, newcomer: Chromium) -> None:
+def test_a_failed_request_is_retried_with_two_clicks(system: ConsoleServer, newcomer: Chromium) -> None:
     ingest_request = request("Retried with two clicks.")
-    data, attributes = encode("default", [ingest_request], "")
-    letter = DeadLetter(
-        message_id="two", data=data, attributes=attributes, cause="away", dead_lettered_at=datetime.now(UTC)
-    )
-    with open_services(str(system.directory / "data")) as services:
-        waiting = IngestMessage("default", (ingest_request,)).waiting("away")
-        services.memories_of("default").give_up(
-            letter, waiting, contents={ingest_request.request_id: ingest_request.content_hash}
-        )
+    system.give_up([ingest_request], "away")
     open_page(newcomer, "Activity")
     click(newcomer, "[aria-label='Retry Retried with two clicks.']")
     shows(newcomer, "1 request is tried again.")

@@ -4,6 +4,7 @@ from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
 from tests.console.person import find, follow, open_page, reads, shows, wait_for_titles
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -24,9 +25,11 @@ BADGE = ".nav .badge"
 
 
 def test_a_list_and_its_filters_count_only_the_memories_that_are_shown(
-    system: DevServer, site: str, browser: Chromium
+    system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
-    ids = [system.remember(f"TITLE: Sail {n}\nSail {n}.", tags=["sail"], timestamp=f"2024-0{n}-01") for n in (1, 2, 3)]
+    ids = system.remember_all(
+        *({"content": f"TITLE: Sail {n}\nSail {n}.", "tags": ["sail"], "timestamp": f"2024-0{n}-01"} for n in (1, 2, 3))
+    )
     system.call("update_memory", {"id": ids[0], "superseded_by": ids[1]})
     browser.open(f"{site}/?tags=sail")
     wait_for_titles(browser, "Sail 3", "Sail 2")

@@ -4,24 +4,26 @@ import pytest
 
 from tests.chromium import Chromium
 from tests.console.person import click_row, shows, wait_for_titles
-from tests.dev import DevServer
+from tests.console.server import ConsoleServer
 
 pytestmark = pytest.mark.slow
 
 COME_BACK = 'document.dispatchEvent(new Event("visibilitychange"))'
 
 
-def _store(system: DevServer, tag: str) -> list[str]:
+def _store(system: ConsoleServer, tag: str) -> list[str]:
     """Store three memories with a tag, and return their ids, the oldest first."""
-    return [
-        system.outcome(
-            system.ingest(f"TITLE: Jar {n}\nThe jar {n} {tag}.", tags=[tag], timestamp=f"2026-03-0{n}T12:00:00Z")
-        )["memory_id"]
-        for n in (1, 2, 3)
-    ]
+    return system.remember_all(
+        *(
+            {"content": f"TITLE: Jar {n}\nThe jar {n} {tag}.", "tags": [tag], "timestamp": f"2026-03-0{n}T12:00:00Z"}
+            for n in (1, 2, 3)
+        )
+    )
 
 
-def test_changed_and_deleted_memories_are_updated_in_the_list(system: DevServer, site: str, browser: Chromium) -> None:
+def test_changed_and_deleted_memories_are_updated_in_the_list(
+    system: ConsoleServer, site: str, browser: Chromium
+) -> None:
     first, second, _ = _store(system, "jars")
     browser.open(f"{site}/?tags=jars")
     wait_for_titles(browser, "Jar 3", "Jar 2", "Jar 1")
@@ -31,7 +33,7 @@ def test_changed_and_deleted_memories_are_updated_in_the_list(system: DevServer,
     wait_for_titles(browser, "Jar 3", "Pot 1")
 
 
-def test_a_memory_that_was_not_found_leaves_the_list(system: DevServer, site: str, browser: Chromium) -> None:
+def test_a_memory_that_was_not_found_leaves_the_list(system: ConsoleServer, site: str, browser: Chromium) -> None:
     first, _, _ = _store(system, "lids")
     browser.open(f"{site}/?tags=lids")
     wait_for_titles(browser, "Jar 3", "Jar 2", "Jar 1")

@@ -6,6 +6,8 @@ from selenium.webdriver.common.by import By
 from tests.chromium import Chromium
 from tests.console.failing import REFUSE, REFUSE_SLOWLY
 from tests.console.person import click, find, follow, press, reads, shows, type_into
+from tests.console.server import ConsoleServer
+from tests.console.timers import retry_soon
 from tests.dev import DevServer
 
 pytestmark = pytest.mark.slow
@@ -36,13 +38,18 @@ PARTS = [
 ]
 
 
-def _open_refused(system: DevServer, site: str, browser: Chromium, path: str, script: str, *arguments: object) -> None:
+def _open_refused(
+    system: DevServer, site: str, browser: Chromium, path: str, script: str, *arguments: object, is_outage: bool = False
+) -> None:
     """Open a page whose calls a script refuses, and end the refusal when the page shows it.
 
-    The page is opened by a link on the page Connect, which calls no tool.
+    The page is opened by a link on the page Connect, which calls no tool. After an outage, the page is loaded again
+    soon.
     """
     browser.open(f"{site}/connect")
     find(browser, "h1")
+    if is_outage:
+        retry_soon(browser)
     browser.driver.execute_script(script, *arguments)
     id_ = system.call("list_memories", {"order": "oldest"})["memories"][0]["id"]
     browser.driver.execute_script(FOLLOW, path.replace("ID", id_))
@@ -67,7 +74,7 @@ def test_a_page_that_the_server_refused_is_loaded_by_a_button(
 def test_a_page_that_was_opened_in_an_outage_is_loaded_after_it_without_a_click(
     system: DevServer, site: str, browser: Chromium, path: str, tool: str, text: str
 ) -> None:
-    _open_refused(system, site, browser, path, REFUSE, "", 503)
+    _open_refused(system, site, browser, path, REFUSE, "", 503, is_outage=True)
     reads(browser, "main", text)
     assert "try again later" not in browser.text
 
@@ -76,7 +83,7 @@ def test_a_page_whose_error_arrives_after_the_end_of_the_outage_is_loaded_withou
     system: DevServer, site: str, browser: Chromium
 ) -> None:
     """The history of the memory is read meanwhile, so the outage is over before the page shows its error."""
-    _open_refused(system, site, browser, "/memories/ID", REFUSE_SLOWLY, "get_memory")
+    _open_refused(system, site, browser, "/memories/ID", REFUSE_SLOWLY, "get_memory", is_outage=True)
     reads(browser, "main", "Ada prefers oolong to coffee.")
 
 
@@ -113,7 +120,9 @@ def test_the_page_add_says_when_it_cannot_compare_the_text(site: str, browser: C
     shows(browser, "The page cannot say whether this is stored: try again later")
 
 
-def test_a_log_in_that_is_not_offered_has_a_reason_and_is_offered_later(guarded: DevServer, fresh: Chromium) -> None:
+def test_a_log_in_that_is_not_offered_has_a_reason_and_is_offered_later(
+    guarded: ConsoleServer, fresh: Chromium
+) -> None:
     refuse = """
         const real = window.fetch;
         window.fetch = (...asked) => {

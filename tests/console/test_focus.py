@@ -6,6 +6,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
 from tests.console.person import find, focused, keys, press, wait_for_titles
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -56,11 +57,13 @@ def test_escape_and_cancel_close_the_field_for_tags(system: DevServer, site: str
         assert not browser.driver.find_elements(By.ID, "side-tags")
 
 
-def test_after_a_deletion_the_focus_is_on_the_next_row(system: DevServer, site: str, browser: Chromium) -> None:
-    for name in "ABC":
-        system.outcome(
-            system.ingest(f"TITLE: {name}\nThe note {name}.", tags=["notes"], timestamp="2024-06-01T00:00:00Z")
+def test_after_a_deletion_the_focus_is_on_the_next_row(system: ConsoleServer, site: str, browser: Chromium) -> None:
+    system.remember_all(
+        *(
+            {"content": f"TITLE: {name}\nThe note {name}.", "tags": ["notes"], "timestamp": "2024-06-01T00:00:00Z"}
+            for name in "ABC"
         )
+    )
     browser.open(f"{site}/?tags=notes")
     wait_until(lambda: browser.shows("3 memories"), "the list is there")
     names = [row.text for row in browser.driver.find_elements(By.CSS_SELECTOR, ".row .line b")]

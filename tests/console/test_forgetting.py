@@ -1,13 +1,15 @@
 """The page Forget: what would go is listed, and is gone after a confirmation."""
 
-import subprocess
+from uuid import UUID
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from mnemosyne.domain.forgetting import Selection
 from tests.chromium import Chromium
 from tests.console.person import click, find, follow, keys, open_page, press, shows
-from tests.dev import COMMAND, DevServer
+from tests.console.server import ConsoleServer
+from tests.dev import DevServer
 from tests.waiting import wait_until
 
 LISTED = "return [...document.querySelectorAll('main section li a')].map((link) => link.textContent)"
@@ -79,10 +81,11 @@ def test_nothing_is_forgotten_if_a_memory_was_added_after_the_list(
 
 
 def test_the_page_of_a_held_memory_shows_the_reason_and_no_deletion(
-    site: str, browser: Chromium, system: DevServer
+    site: str, browser: Chromium, system: ConsoleServer
 ) -> None:
-    id_ = system.outcome(system.ingest("Cy keeps bees.", tags=["case 7"]))["memory_id"]
-    _hold(system, "place", "--tag", "case 7", "--reason", "<b>case 7</b> is before the court")
+    id_ = system.remember("Cy keeps bees.")
+    selection = Selection(ids=(UUID(id_),))
+    hold_id = system.owner.holds.place("default", selection, "<b>case 7</b> is before the court", "local")
     browser.open(f"{site}/memories/{id_}")
     shows(browser, "A legal hold keeps this memory, so it cannot be deleted: <b>case 7</b> is before the court")
     click(browser, "[aria-label=More]")
@@ -90,8 +93,7 @@ def test_the_page_of_a_held_memory_shows_the_reason_and_no_deletion(
     assert not browser.driver.find_elements(By.CSS_SELECTOR, ".menu-list .danger")
     keys(browser, Keys.ESCAPE, Keys.DELETE)
     assert "Closing the tab keeps it" not in browser.text
-    hold_id = system.call("get_memory", {"id": id_, "neighbours": True})["hold"]["id"]
-    _hold(system, "release", hold_id)
+    system.owner.holds.release("default", hold_id)
     system.call("delete_memory", {"id": id_})
 
 
@@ -122,8 +124,3 @@ def _tab_to(browser: Chromium, selector: str) -> None:
         if browser.driver.execute_script("return document.activeElement.matches(arguments[0])", selector):
             return
     raise AssertionError(f"{selector} is not reached with Tab")
-
-
-def _hold(system: DevServer, command: str, *arguments: str) -> None:
-    data = ("--data-dir", str(system.directory / "data"))
-    subprocess.run([COMMAND, "holds", command, "--namespace", "default", *data, *arguments], check=True)

@@ -1,16 +1,14 @@
 """Stored texts with markup and control characters: each page shows them as text."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from urllib.parse import quote
 
 import pytest
 from selenium.webdriver.common.by import By
 
-from mnemosyne.cli.open_services import open_services
-from mnemosyne.domain.dead_letter import DeadLetter
 from tests.chromium import Chromium
 from tests.console.person import click, find, press, shows
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -57,24 +55,18 @@ MADE = "body :is(img, iframe, [onerror]), main script, dialog script"
 
 
 @pytest.fixture(scope="module")
-def marked(system: DevServer) -> Iterator[str]:
+def marked(system: ConsoleServer) -> Iterator[str]:
     """A memory with markup in each of its fields, and two dead letters with markup in their cause; the memory's id."""
     fields = {"session": MARKUP, "source": MARKUP, "key": MARKUP, "metadata": {MARKUP: MARKUP}, "tags": [MARKUP]}
     request_id = system.ingest("Some text.", title=MARKUP, **fields)
     # A request with a source and a key has the state "unknown" at first.
     wait_until(lambda: system.outcome(request_id)["state"] == "stored", "the memory is stored")
     memory_id: str = system.outcome(request_id)["memory_id"]
-    now = datetime.now(UTC)
-    letters = [
-        DeadLetter(message_id=f"{MARKUP}{n}", data=b"%d" % n, attributes={}, cause=MARKUP, dead_lettered_at=now)
-        for n in range(2)
-    ]
-    with open_services(str(system.directory / "data")) as services:
-        memories = services.memories_of("default")
-        for letter in letters:
-            memories.store_dead_letter(letter)
-        yield memory_id
-        memories.drop_dead_letters([letter.message_id for letter in letters])
+    letters = [f"{MARKUP}{n}" for n in range(2)]
+    for letter in letters:
+        system.store_dead_letter(letter, MARKUP)
+    yield memory_id
+    system.memories().drop_dead_letters(letters)
     system.call("delete_memory", {"id": memory_id})
 
 

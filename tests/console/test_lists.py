@@ -25,6 +25,7 @@ from tests.console.person import (
     type_into,
     wait_for_titles,
 )
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -44,14 +45,16 @@ window.fetch = async (...asked) => {
 
 
 @pytest.fixture
-def four(system: DevServer, site: str, browser: Chromium) -> Iterator[dict[str, str]]:
+def four(system: ConsoleServer, site: str, browser: Chromium) -> Iterator[dict[str, str]]:
     """Four memories of one day, listed from D to A; their ids by title."""
-    ids = {
-        name: system.outcome(system.ingest(f"TITLE: {name}\nThe letter {name}.", timestamp=f"{DAY}T0{hour}:00:00Z"))[
-            "memory_id"
-        ]
-        for hour, name in enumerate("ABCD", 1)
-    }
+    names = "ABCD"
+    stored = system.remember_all(
+        *(
+            {"content": f"TITLE: {name}\nThe letter {name}.", "timestamp": f"{DAY}T0{hour}:00:00Z"}
+            for hour, name in enumerate(names, 1)
+        )
+    )
+    ids = dict(zip(names, stored, strict=True))
     browser.open(f"{site}/?after={DAY}&before={DAY}")
     wait_for_titles(browser, "D", "C", "B", "A")
     yield ids
@@ -189,12 +192,14 @@ def test_new_memories_appear_without_a_change_of_the_scroll_position(
 
 
 @pytest.fixture
-def tagged(system: DevServer) -> Iterator[list[str]]:
+def tagged(system: ConsoleServer) -> Iterator[list[str]]:
     """Memories with the tags how-to, how-to and howto."""
-    ids = [
-        system.outcome(system.ingest(f"Recipe {n}.", timestamp=f"2024-02-0{n}T00:00:00Z", tags=[tag]))["memory_id"]
-        for n, tag in enumerate(("how-to", "how-to", "howto"), 1)
-    ]
+    ids = system.remember_all(
+        *(
+            {"content": f"Recipe {n}.", "timestamp": f"2024-02-0{n}T00:00:00Z", "tags": [tag]}
+            for n, tag in enumerate(("how-to", "how-to", "howto"), 1)
+        )
+    )
     yield ids
     system.call("delete_memory", {"ids": ids})
 
@@ -295,14 +300,13 @@ DOTS = "const { left, right } = getComputedStyle(arguments[0], '::after'); retur
 
 
 def test_text_from_right_to_left_is_shown_and_typed_from_right_to_left(
-    site: str, browser: Chromium, system: DevServer
+    site: str, browser: Chromium, system: ConsoleServer
 ) -> None:
     hebrew = "האולונג נמצא על מדף 7. "
     content = f"English first.\n\n{hebrew.strip()}\n\n- {hebrew.strip()}"
-    stored = [
-        system.outcome(system.ingest(text, timestamp="2024-02-05T00:00:00Z"))["memory_id"]
-        for text in (hebrew * 20, content)
-    ]
+    stored = system.remember_all(
+        *({"content": text, "timestamp": "2024-02-05T00:00:00Z"} for text in (hebrew * 20, content))
+    )
     browser.open(f"{site}/?after=2024-02-05&before=2024-02-05")
     line = find(browser, f"[data-id='{stored[0]}'] .line.cut")
     assert browser.driver.execute_script(DOTS, line), "the dots are at the end of the line, on the left"

@@ -5,9 +5,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.log_ins import REFUSE_ONE_TOKEN, make_key, use_key
+from tests.console.log_ins import REFUSE_ONE_TOKEN, use_key
 from tests.console.person import click, find, follow, keys, press, reads, shows, titles, type_into, wait_for_titles
-from tests.dev import DevServer
+from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -23,8 +23,10 @@ window.fetch = (...asked) =>
 """
 
 
-def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
-    first, second = (make_key(guarded, "read", "write", namespace="fay") for _ in range(2))
+def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(
+    guarded: ConsoleServer, fresh: Chromium
+) -> None:
+    first, second = (guarded.make_key("read", "write", namespace="fay") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     id_ = guarded.outcome(guarded.ingest("TITLE: Of Fay\nHers."))["memory_id"]
     address = f"http://127.0.0.1:{guarded.port}/memories/{id_}/edit"
@@ -49,9 +51,9 @@ def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarde
 
 
 def test_what_was_typed_with_a_key_that_may_only_write_is_kept_during_a_log_in(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
-    first, second = (make_key(guarded, "write", namespace="kim") for _ in range(2))
+    first, second = (guarded.make_key("write", namespace="kim") for _ in range(2))
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     use_key(fresh, first)
     type_into(fresh, "content", "Typed for an hour")
@@ -72,9 +74,9 @@ def test_what_was_typed_with_a_key_that_may_only_write_is_kept_during_a_log_in(
     ],
 )
 def test_what_was_typed_anywhere_is_kept_during_a_log_in(
-    guarded: DevServer, fresh: Chromium, path: str, opener: str, field: str
+    guarded: ConsoleServer, fresh: Chromium, path: str, opener: str, field: str
 ) -> None:
-    first, second = (make_key(guarded, "read", "write", namespace="gus") for _ in range(2))
+    first, second = (guarded.make_key("read", "write", namespace="gus") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
     fresh.open(f"http://127.0.0.1:{guarded.port}{path}")
@@ -92,9 +94,9 @@ def test_what_was_typed_anywhere_is_kept_during_a_log_in(
 
 
 def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
-    first, second = (make_key(guarded, "read", "write", namespace="kit") for _ in range(2))
+    first, second = (guarded.make_key("read", "write", namespace="kit") for _ in range(2))
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     use_key(fresh, first)
     type_into(fresh, "content", "Typed for an hour")
@@ -110,8 +112,8 @@ def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
     assert find(fresh, "#content").get_property("value") == "Typed for an hour"
 
 
-def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: DevServer, fresh: Chromium) -> None:
-    first, second = (make_key(guarded, "read", "write", namespace="ida") for _ in range(2))
+def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: ConsoleServer, fresh: Chromium) -> None:
+    first, second = (guarded.make_key("read", "write", namespace="ida") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     id_ = guarded.outcome(guarded.ingest("A canoe."))["memory_id"]
     fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
@@ -129,8 +131,10 @@ def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: De
     shows(fresh, "Helped twice")
 
 
-def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(guarded: DevServer, fresh: Chromium) -> None:
-    first, second = (make_key(guarded, "read", "write", namespace="hal") for _ in range(2))
+def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(
+    guarded: ConsoleServer, fresh: Chromium
+) -> None:
+    first, second = (guarded.make_key("read", "write", namespace="hal") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
     fresh.open(f"http://127.0.0.1:{guarded.port}/tags")
@@ -147,9 +151,9 @@ def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(guarde
 
 
 def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
-    first, second = (make_key(guarded, "read", "write", namespace="lea") for _ in range(2))
+    first, second = (guarded.make_key("read", "write", namespace="lea") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     id_ = guarded.outcome(guarded.ingest("The boat is red."))["memory_id"]
     fresh.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
@@ -164,8 +168,10 @@ def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
     assert guarded.call("get_memory", {"id": id_})["superseded_by"] is None
 
 
-def test_a_deleted_memory_does_not_come_back_into_the_list_after_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
-    first, second = (make_key(guarded, "read", "write", namespace="mia") for _ in range(2))
+def test_a_deleted_memory_does_not_come_back_into_the_list_after_a_log_in(
+    guarded: ConsoleServer, fresh: Chromium
+) -> None:
+    first, second = (guarded.make_key("read", "write", namespace="mia") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     for name, day in (("Oar", 3), ("Sail", 2), ("Mast", 1)):
         guarded.outcome(guarded.ingest(f"TITLE: {name}\nOf a boat.", timestamp=f"2026-05-0{day}"))

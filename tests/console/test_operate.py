@@ -2,22 +2,20 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 
-from mnemosyne.cli.open_services import open_services
-from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
-from tests.console.conftest import store_notes
-from tests.console.log_ins import make_key, use_key
+from tests.console.failing import be_offline
+from tests.console.holds import hold, release, wait_until_held
+from tests.console.log_ins import use_key
 from tests.console.person import click, drop, find, open_page, press, reads, shows, wait_for_titles
-from tests.dev import COMMAND, DevServer, serving
+from tests.console.server import ConsoleServer
+from tests.dev import COMMAND, DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
 
@@ -34,17 +32,29 @@ return closes.defaultPrevented;
 """
 
 
-@pytest.fixture(scope="module")
-def system() -> Iterator[DevServer]:
-    """A system for this module alone, which stops it and stores thousands of memories."""
-    with serving() as server:
-        store_notes(server)
-        yield server
-
-
 def _downloaded(downloads: Path, name: str) -> bytes:
     wait_until(lambda: (downloads / name).exists() and not list(downloads.glob("*.crdownload")), f"{name} is saved")
     return (downloads / name).read_bytes()
+
+
+def test_the_export_has_the_same_memories_as_the_export_command(
+    system: ConsoleServer, site: str, browser: Chromium, downloads: Path
+) -> None:
+    hostile = 'a "quote", a \u2028, \u202e, 😀 and <b>'
+    id_ = system.remember(hostile, timestamp="2026-01-09T00:00:00.123456Z")
+    browser.open(f"{site}/import")
+    shows(browser, "also writes ratings")
+    find(browser, "#export")
+    browser.driver.find_element(By.XPATH, "//button[starts-with(normalize-space(), 'Export')]").click()
+    shows(browser, "the file was saved")
+    written = subprocess.run(
+        [COMMAND, "export", "--data-dir", str(system.directory / "data")], capture_output=True, check=True
+    ).stdout
+    rows = [json.loads(line) for line in written.splitlines()]
+    memories = [{k: v for k, v in row.items() if k != "mnemosyne_export"} for row in rows if "content" in row]
+    assert hostile in [memory["content"] for memory in memories]
+    assert [json.loads(line) for line in _downloaded(downloads, "memories.jsonl").splitlines()] == memories
+    system.call("delete_memory", {"id": id_})
 
 
 def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Chromium, picture: Keep) -> None:
@@ -96,7 +106,7 @@ def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, d
 
 
 def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
-    system: DevServer, site: str, browser: Chromium
+    system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
     lines = "".join(f'{{"content": "Row {n} of a long file.", "timestamp": "2025-01-01"}}\n' for n in range(20_000))
     browser.open(f"{site}/import")
@@ -120,17 +130,36 @@ def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
     assert result["memories"], "the records sent before the stop are stored"
 
 
-def test_an_import_waits_while_the_server_is_unavailable(system: DevServer, site: str, browser: Chromium) -> None:
-    lines = "".join(f'{{"content": "Kept through an outage: {n}.", "timestamp": "2025-03-01"}}\n' for n in range(3_000))
+def test_an_import_waits_while_the_browser_is_offline(site: str, browser: Chromium) -> None:
+    lines = "".join(f'{{"content": "Kept offline: {n}.", "timestamp": "2025-03-01"}}\n' for n in range(20))
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
-    drop(browser, "outage.jsonl", lines)
-    shows(browser, "Importing …")
-    system.stop()
-    shows(browser, "Waiting: The server cannot be reached.")
-    system.start()
-    wait_until(lambda: browser.shows("3,000 stored"), "all of it is imported", seconds=240)
+    hold(browser, "ingest_status")
+    drop(browser, "offline.jsonl", lines)
+    wait_until_held(browser)
+    be_offline(browser, True)
+    try:
+        release(browser)
+        shows(browser, "Waiting: The server cannot be reached.")
+    finally:
+        be_offline(browser, False)
+    shows(browser, "20 stored")
     assert "not stored" not in browser.text and "unknown" not in browser.text
+
+
+@pytest.mark.nightly
+def test_an_import_waits_while_the_server_is_unavailable(own_dev: DevServer, fresh: Chromium) -> None:
+    lines = "".join(f'{{"content": "Kept through an outage: {n}.", "timestamp": "2025-03-01"}}\n' for n in range(3_000))
+    own_dev.start()
+    fresh.open(f"http://127.0.0.1:{own_dev.port}/import")
+    shows(fresh, "Drop files or a folder")
+    drop(fresh, "outage.jsonl", lines)
+    shows(fresh, "Importing …")
+    own_dev.stop()
+    shows(fresh, "Waiting: The server cannot be reached.")
+    own_dev.start()
+    wait_until(lambda: fresh.shows("3,000 stored"), "all of it is imported", seconds=240)
+    assert "not stored" not in fresh.text and "unknown" not in fresh.text
 
 
 def test_a_corrected_file_can_be_chosen_again(site: str, browser: Chromium, tmp_path: Path) -> None:
@@ -163,42 +192,14 @@ def test_the_format_of_an_imported_file_comes_from_its_extension(
     wait_until(lambda: message in browser.text, f"{message} of {browser.text}", seconds=60)
 
 
-def test_the_export_has_the_same_memories_as_the_export_command(
-    system: DevServer, site: str, browser: Chromium, downloads: Path
-) -> None:
-    hostile = 'a "quote", a \u2028, \u202e, 😀 and <b>'
-    system.outcome(system.ingest(hostile, timestamp="2026-01-09T00:00:00.123456Z"))
-    browser.open(f"{site}/import")
-    shows(browser, "also writes ratings")
-    find(browser, "#export")
-    browser.driver.find_element(By.XPATH, "//button[starts-with(normalize-space(), 'Export')]").click()
-    shows(browser, "the file was saved")
-    written = subprocess.run(
-        [COMMAND, "export", "--data-dir", str(system.directory / "data")], capture_output=True, check=True
-    ).stdout
-    rows = [json.loads(line) for line in written.splitlines()]
-    memories = [{k: v for k, v in row.items() if k != "mnemosyne_export"} for row in rows if "content" in row]
-    assert hostile in [memory["content"] for memory in memories]
-    assert [json.loads(line) for line in _downloaded(downloads, "memories.jsonl").splitlines()] == memories
-
-
 def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
-    system: DevServer, site: str, browser: Chromium, picture: Keep
+    system: ConsoleServer, site: str, browser: Chromium, picture: Keep
 ) -> None:
     ingest_request = request("Dana sings in a choir.")
-    data, attributes = encode("default", [ingest_request], "")
-    with open_services(str(system.directory / "data")) as services:
-        services.memories_of("default").give_up(
-            DeadLetter(
-                message_id="4711", data=data, attributes=attributes, cause="the embedder was away for a day",
-                dead_lettered_at=datetime.now(UTC),
-            ),
-            IngestMessage("default", (ingest_request,)).waiting("the embedder was away for a day"),
-            contents={ingest_request.request_id: ingest_request.content_hash},
-        )  # fmt: skip
+    cause = "the embedder was away for a day"
+    system.give_up([ingest_request], cause, message_id="4711")
     browser.open(f"{site}/activity?state=dead_lettered")
     shows(browser, "Message 4711")
-    cause = "the embedder was away for a day"
     wait_until(lambda: browser.text.count(cause) == 2, "the letter and the request have the cause")
     picture(browser, "outcomes")
     shows(browser, "1 given up after several attempts")
@@ -220,91 +221,56 @@ def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
 
 
 def test_requests_whose_message_was_deleted_are_not_said_to_be_tried_again(
-    system: DevServer, site: str, browser: Chromium
+    system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
     several = [request(f"Given up {n}.") for n in range(2)]
-    data, attributes = encode("default", several, "")
-    with open_services(str(system.directory / "data")) as services:
-        memories = services.memories_of("default")
-        memories.give_up(
-            DeadLetter(
-                message_id="4712", data=data, attributes=attributes, cause="a bad day",
-                dead_lettered_at=datetime.now(UTC),
-            ),
-            IngestMessage("default", tuple(several)).waiting("a bad day"),
-            contents={one.request_id: one.content_hash for one in several},
-        )  # fmt: skip
-        letter = memories.dead_letters(1)[0]
-        memories.drop_dead_letters(["4712"])
-        browser.open(f"{site}/activity")
-        press(browser, "Retry the 2")
-        shows(browser, "Not retried: their messages have been deleted.")
-        memories.give_up(
-            letter, IngestMessage("default", tuple(several)).waiting("a bad day"),
-            contents={one.request_id: one.content_hash for one in several},
-        )  # fmt: skip
-        browser.open(f"{site}/activity")
-        press(browser, "Retry the 2")
-        shows(browser, "2 requests are tried again.")
-        assert {one["state"] for one in system.outcomes([str(one.request_id) for one in several])} == {"stored"}
+    system.give_up(several, "a bad day", message_id="4712")
+    system.memories().drop_dead_letters(["4712"])
+    browser.open(f"{site}/activity")
+    press(browser, "Retry the 2")
+    shows(browser, "Not retried: their messages have been deleted.")
+    system.give_up(several, "a bad day", message_id="4712")
+    browser.open(f"{site}/activity")
+    press(browser, "Retry the 2")
+    shows(browser, "2 requests are tried again.")
+    assert {one["state"] for one in system.outcomes([str(one.request_id) for one in several])} == {"stored"}
 
 
 @pytest.mark.parametrize("causes", [["another cause"], []])
 def test_the_dead_letters_of_a_cause_are_deleted_together(
-    system: DevServer, site: str, browser: Chromium, causes: list[str]
+    system: ConsoleServer, site: str, browser: Chromium, causes: list[str]
 ) -> None:
-    with open_services(str(system.directory / "data")) as services:
-        for number, cause in enumerate(("a quota of 10", "a quota of 20", *causes)):
-            letter = DeadLetter(
-                message_id=f"{number}",
-                data=b"%d" % number,
-                attributes={},
-                cause=cause,
-                dead_lettered_at=datetime.now(UTC),
-            )
-            services.memories_of("default").store_dead_letter(letter)
-        browser.open(f"{site}/activity")
-        find(browser, "tbody tr")  # the requests above the dead letters move the button when they are loaded
-        shows(browser, "2 dead letters, 0 in flight")
-        click(browser, "[aria-label='Delete all of the cause a quota of #']")
-        assert find(browser, "dialog h2").text == "Delete 2 dead letters?"
-        press(browser, "Delete permanently")
-        shows(browser, "Deleted 2 dead letters.")
-        assert [dead_letter.cause for dead_letter in services.memories_of("default").dead_letters(10)] == causes
-        services.memories_of("default").drop_dead_letters(["2"])
+    for number, cause in enumerate(("a quota of 10", "a quota of 20", *causes)):
+        system.store_dead_letter(f"{number}", cause)
+    browser.open(f"{site}/activity")
+    find(browser, "tbody tr")  # the requests above the dead letters move the button when they are loaded
+    shows(browser, "2 dead letters, 0 in flight")
+    click(browser, "[aria-label='Delete all of the cause a quota of #']")
+    assert find(browser, "dialog h2").text == "Delete 2 dead letters?"
+    press(browser, "Delete permanently")
+    shows(browser, "Deleted 2 dead letters.")
+    assert [dead_letter.cause for dead_letter in system.memories().dead_letters(10)] == causes
+    system.memories().drop_dead_letters(["2"])
 
 
-def test_the_overview_counts_a_dead_letter_without_a_request(guarded: DevServer, fresh: Chromium) -> None:
+def test_the_overview_counts_a_dead_letter_without_a_request(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/overview")
-    use_key(fresh, make_key(guarded, "read", "operate", namespace="unread"))
+    use_key(fresh, guarded.make_key("read", "operate", namespace="unread"))
     shows(fresh, "nothing failed")
-    letter = DeadLetter(
-        message_id="unread", data=b"{", attributes={}, cause="not JSON", dead_lettered_at=datetime.now(UTC)
-    )
-    with open_services(str(guarded.directory / "data")) as services:
-        services.memories_of("unread").store_dead_letter(letter)
-        open_page(fresh, "Memories")
-        open_page(fresh, "Overview")
-        shows(fresh, "Some requests need a look")
-        reads(fresh, ".tile:nth-child(3) .big", "1")
-        services.memories_of("unread").drop_dead_letters(["unread"])
+    guarded.store_dead_letter("unread", "not JSON", "unread")
+    open_page(fresh, "Memories")
+    open_page(fresh, "Overview")
+    shows(fresh, "Some requests need a look")
+    reads(fresh, ".tile:nth-child(3) .big", "1")
+    guarded.memories("unread").drop_dead_letters(["unread"])
 
 
 def test_all_dead_letters_are_retried_also_more_than_one_call_lists(
-    system: DevServer, site: str, browser: Chromium
+    system: ConsoleServer, site: str, browser: Chromium
 ) -> None:
     waiting = [request(f"Retried {n}.") for n in range(105)]
-    with open_services(str(system.directory / "data")) as services:
-        for number, one in enumerate(waiting):
-            data, attributes = encode("default", [one], "")
-            services.memories_of("default").give_up(
-                DeadLetter(
-                    message_id=f"many-{number}", data=data, attributes=attributes, cause="a long outage",
-                    dead_lettered_at=datetime.now(UTC) - timedelta(days=2),
-                ),
-                IngestMessage("default", (one,)).waiting("a long outage"),
-                contents={one.request_id: one.content_hash},
-            )  # fmt: skip
+    for number, one in enumerate(waiting):
+        system.give_up([one], "a long outage", message_id=f"many-{number}", days_ago=2)
     browser.open(f"{site}/activity")
     press(browser, "Retry the 105")
     shows(browser, "105 requests are tried again.")
@@ -313,7 +279,7 @@ def test_all_dead_letters_are_retried_also_more_than_one_call_lists(
     assert {outcome["state"] for outcome in outcomes} == {"stored"}
 
 
-def test_requests_of_a_state_are_shown_in_pages(system: DevServer, site: str, browser: Chromium) -> None:
+def test_requests_of_a_state_are_shown_in_pages(system: ConsoleServer, site: str, browser: Chromium) -> None:
     memories = [{"content": f"One of many: {n}.", "timestamp": "2026-01-02T00:00:00Z"} for n in range(60)]
     system.outcomes(system.call("ingest_memories", {"memories": memories})["request_ids"])
     browser.open(f"{site}/activity?state=stored")
@@ -324,7 +290,7 @@ def test_requests_of_a_state_are_shown_in_pages(system: DevServer, site: str, br
     wait_until(lambda: len(browser.driver.find_elements(*stored_state)) > 50, "there are more")
 
 
-def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chromium, system: DevServer) -> None:
+def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chromium, system: ConsoleServer) -> None:
     lines = ["not json", *(json.dumps({"content": f"Seen {n}.", "timestamp": "2024-08-01"}) for n in range(2))]
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
@@ -341,7 +307,7 @@ def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chr
     system.call("delete_memory", {"ids": [hit["id"] for hit in memories]})
 
 
-def test_more_results_can_be_loaded(system: DevServer, site: str, browser: Chromium) -> None:
+def test_more_results_can_be_loaded(system: ConsoleServer, site: str, browser: Chromium) -> None:
     numbered = [{"content": f"Parcel {n} is blue.", "timestamp": "2025-02-01"} for n in range(30)]
     system.outcomes(system.call("ingest_memories", {"memories": numbered})["request_ids"])
     browser.open(f"{site}/?q=is+blue.&mode=exact")

@@ -4,8 +4,9 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
+from tests.console.failing import be_offline
 from tests.console.person import click, find, press, shows, wait_for_titles
-from tests.dev import DevServer
+from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -18,16 +19,10 @@ import(address).then(({ call }) => call("memory_stats")).catch(() => null);
 NOTE = "The server is not responding; this page may be out of date."
 
 
-def _is_offline(browser: Chromium, is_offline: bool) -> None:
-    conditions = {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    browser.driver.execute_cdp_cmd("Network.enable", {})
-    browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
-
-
 def test_an_outage_is_shown_on_the_page_and_the_page_retries(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
-    _is_offline(browser, True)
+    be_offline(browser, True)
     try:
         press(browser, "Oldest first" if "Oldest first" in browser.text else "Newest first")
         shows(browser, NOTE)
@@ -36,7 +31,7 @@ def test_an_outage_is_shown_on_the_page_and_the_page_retries(site: str, browser:
         press(browser, "Try now")
         shows(browser, "Trying again in 4 s.")
     finally:
-        _is_offline(browser, False)
+        be_offline(browser, False)
     press(browser, "Try now")
     wait_until(lambda: NOTE not in browser.text, "the note is gone")
     assert "No connection" not in browser.text
@@ -45,25 +40,25 @@ def test_an_outage_is_shown_on_the_page_and_the_page_retries(site: str, browser:
 def test_the_page_recovers_from_an_outage_without_a_click(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/overview")
     shows(browser, "Memories by month")
-    _is_offline(browser, True)
+    be_offline(browser, True)
     try:
         click(browser, ".nav [href='/tags']")
         shows(browser, NOTE)
     finally:
-        _is_offline(browser, False)
+        be_offline(browser, False)
     wait_until(lambda: NOTE not in browser.text, "the note is gone", seconds=60)
 
 
 def test_the_overview_claims_neither_health_nor_failed_requests_in_an_outage(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/overview")
     shows(browser, "No failed requests")
-    _is_offline(browser, True)
+    be_offline(browser, True)
     try:
         browser.driver.execute_script(CALL)
         shows(browser, NOTE)
         assert find(browser, ".page-head").text == "Overview"
     finally:
-        _is_offline(browser, False)
+        be_offline(browser, False)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +69,7 @@ def test_the_overview_claims_neither_health_nor_failed_requests_in_an_outage(sit
     ],
     ids=["unknown", "cut"],
 )
-def test_a_wrong_key_is_reported_at_its_field(guarded: DevServer, fresh: Chromium, key: str, message: str) -> None:
+def test_a_wrong_key_is_reported_at_its_field(guarded: ConsoleServer, fresh: Chromium, key: str, message: str) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     find(fresh, "#key").send_keys(key)
     press(fresh, "Use the key")

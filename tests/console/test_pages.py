@@ -21,6 +21,8 @@ from tests.console.person import (
     type_into,
     wait_for_titles,
 )
+from tests.console.server import ConsoleServer
+from tests.console.timers import end_message, keep_messages
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -78,11 +80,8 @@ def test_if_nothing_close_is_found_the_page_offers_to_add_the_text(site: str, br
     type_into(browser, "content", Keys.DELETE)
 
 
-def test_a_search_names_the_memories_that_it_leaves_out(site: str, browser: Chromium, system: DevServer) -> None:
-    ids = [
-        system.outcome(system.ingest(text))["memory_id"]
-        for text in ("Ida mends the weir today.", "Ida mends the weir today")
-    ]
+def test_a_search_names_the_memories_that_it_leaves_out(site: str, browser: Chromium, system: ConsoleServer) -> None:
+    ids = system.remember_all({"content": "Ida mends the weir today."}, {"content": "Ida mends the weir today"})
     browser.open(f"{site}/?q=weir")
     shows(browser, "Nearly the same:")
     links = [element.get_attribute("href") or "" for element in browser.driver.find_elements(By.CSS_SELECTOR, ".hit a")]
@@ -150,9 +149,13 @@ def test_a_memory_is_added_read_edited_rated_and_deleted(
     assert system.call("get_memory", {"id": id_})["title"] == "Bees"
     browser.open(f"{site}/memories/{id_}")
     shows(browser, "Bees")
+    keep_messages(browser)
     keys(browser, Keys.DELETE)
     shows(browser, "deleted. Closing the tab keeps it.")
-    wait_until(lambda: "no memory has the id" in _read(system, id_), "it is deleted after ten seconds", seconds=30)
+    end_message(browser)
+    wait_until(
+        lambda: "no memory has the id" in _read(system, id_), "it is deleted when the message has ended", seconds=30
+    )
 
 
 def _read(system: DevServer, id_: str) -> str:
@@ -203,14 +206,14 @@ def test_one_key_shows_the_source_text(system: DevServer, site: str, browser: Ch
 
 
 def test_a_memory_is_replaced_by_one_found_in_a_search(
-    system: DevServer, site: str, browser: Chromium, picture: Keep
+    system: ConsoleServer, site: str, browser: Chromium, picture: Keep
 ) -> None:
-    ids = [
-        system.outcome(system.ingest(f"TITLE: {title}\n{content}", timestamp=f"2026-04-0{day}T12:00:00Z"))["memory_id"]
-        for day, (title, content) in enumerate(
-            [("First", "The standup is at nine."), ("Second", "The standup is at ten."), ("Third", "At eleven now.")], 1
-        )
-    ]
+    texts = (
+        "TITLE: First\nThe standup is at nine.", "TITLE: Second\nThe standup is at ten.", "TITLE: Third\nAt eleven now."
+    )  # fmt: skip
+    ids = system.remember_all(
+        *({"content": text, "timestamp": f"2026-04-0{day}T12:00:00Z"} for day, text in enumerate(texts, 1))
+    )
     system.call("update_memory", {"id": ids[0], "superseded_by": ids[1]})
     browser.open(f"{site}/memories/{ids[1]}")
     shows(browser, "Replaces First")
@@ -233,13 +236,15 @@ def test_a_memory_is_replaced_by_one_found_in_a_search(
     system.call("delete_memory", {"ids": ids})
 
 
-def test_a_memory_is_shown_with_its_neighbours_in_the_session(system: DevServer, site: str, browser: Chromium) -> None:
-    ids = [
-        system.outcome(
-            system.ingest(f"TITLE: Step {n}\nDone.{n}", timestamp=f"2026-04-0{n}T12:00:00Z", session="desk")
-        )["memory_id"]
-        for n in (1, 2, 3)
-    ]
+def test_a_memory_is_shown_with_its_neighbours_in_the_session(
+    system: ConsoleServer, site: str, browser: Chromium
+) -> None:
+    ids = system.remember_all(
+        *(
+            {"content": f"TITLE: Step {n}\nDone.{n}", "timestamp": f"2026-04-0{n}T12:00:00Z", "session": "desk"}
+            for n in (1, 2, 3)
+        )
+    )
     browser.open(f"{site}/memories/{ids[1]}")
     shows(browser, "In the same session")
     names = [element.text.split("\n")[0] for element in browser.driver.find_elements(By.CSS_SELECTOR, ".around li")]

@@ -1,19 +1,16 @@
 """Several requests on the page Activity are selected, and retried or deleted together."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
 from selenium.webdriver.common.by import By
 
-from mnemosyne.cli.open_services import open_services
-from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestRequest
-from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
 from tests.console.holds import hold, release, wait_until_held
 from tests.console.person import click, find, open_page, press, shows
+from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -54,26 +51,17 @@ release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => don
 
 
 @pytest.fixture
-def given_up(system: DevServer, site: str, browser: Chromium) -> Iterator[list[IngestRequest]]:
+def given_up(system: ConsoleServer, site: str, browser: Chromium) -> Iterator[list[IngestRequest]]:
     """Three dead-lettered requests, shown on the page Activity."""
     browser.driver.set_window_size(*DESKTOP)
     requests = [request(f"Picked request {n}.") for n in range(3)]
-    with open_services(str(system.directory / "data")) as services:
-        for ingest_request in requests:
-            data, attributes = encode("default", [ingest_request], "")
-            services.memories_of("default").give_up(
-                DeadLetter(
-                    message_id=str(ingest_request.request_id), data=data, attributes=attributes, cause=CAUSE,
-                    dead_lettered_at=datetime.now(UTC),
-                ),
-                IngestMessage("default", (ingest_request,)).waiting(CAUSE),
-                contents={ingest_request.request_id: ingest_request.content_hash},
-            )  # fmt: skip
-        browser.open(f"{site}/activity?state=dead_lettered")
-        for n in range(3):
-            _box(browser, f"Picked request {n}.")
-        yield requests
-        services.memories_of("default").drop_dead_letters([str(request.request_id) for request in requests])
+    for ingest_request in requests:
+        system.give_up([ingest_request], CAUSE)
+    browser.open(f"{site}/activity?state=dead_lettered")
+    for n in range(3):
+        _box(browser, f"Picked request {n}.")
+    yield requests
+    system.memories().drop_dead_letters([str(request.request_id) for request in requests])
     rows = [
         system.call("ingest_status", {"request_ids": [str(request.request_id)]})["requests"][0] for request in requests
     ]
@@ -178,6 +166,7 @@ def test_no_row_moves_while_the_pointer_moves_over_the_list(
     assert _shown_states(browser) == before
     assert browser.driver.execute_script(ASK) == 0
     browser.driver.execute_script("window.isResting = true")
+    wait_until(lambda: browser.driver.execute_script(ASK) > 0, "the page asks again after the pointer has rested")
     shows(browser, "Stored while the pointer moves.")
     system.call("delete_memory", {"id": id_})
 

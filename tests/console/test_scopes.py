@@ -1,9 +1,9 @@
 """The page Add for a key that may only write."""
 
 from tests.chromium import Chromium
-from tests.console.log_ins import make_key, use_key
+from tests.console.log_ins import use_key
 from tests.console.person import find, press, shows, type_into
-from tests.dev import DevServer
+from tests.console.server import ConsoleServer
 
 # Records the names of the tools whose calls the server refuses.
 WATCH_REFUSALS = """
@@ -18,10 +18,10 @@ window.fetch = async (...asked) => {
 
 
 def test_with_only_the_write_scope_the_page_add_calls_only_tools_that_the_key_may_call(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, make_key(guarded, "write", namespace="lee"))
+    use_key(fresh, guarded.make_key("write", namespace="lee"))
     find(fresh, "#content")
     fresh.driver.execute_script(WATCH_REFUSALS)
     type_into(fresh, "content", "The hinges of the gate are of brass.")

@@ -1,13 +1,11 @@
 """Long lists are rendered in slices: a frame adds a bounded number of rows, unchanged rows stay."""
 
-from collections.abc import Iterator
-
 import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
 from tests.console.person import click, keys, shows
-from tests.dev import DevServer
+from tests.console.server import ConsoleServer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -36,25 +34,22 @@ new MutationObserver((changes) => {
 """
 
 
+@pytest.fixture(scope="module")
+def _rows(system: ConsoleServer) -> None:
+    system.remember_all(
+        *({"content": f"Row {n}.", "timestamp": f"{DAY}T{n // 60:02}:{n % 60:02}:00Z"} for n in range(ROWS))
+    )
+
+
 @pytest.fixture
-def many(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
+def many(_rows: None, site: str, browser: Chromium) -> Chromium:
     """A list with more rows than a slice, page by page."""
-    requests = []
-    for start in range(0, ROWS, 50):
-        memories = [
-            {"content": f"Row {n}.", "timestamp": f"{DAY}T{n // 60:02}:{n % 60:02}:00Z"}
-            for n in range(start, start + 50)
-        ]
-        requests += system.call("ingest_memories", {"memories": memories})["request_ids"]
-    ids = [system.outcome(id_)["memory_id"] for id_ in requests]
     browser.open(f"{site}/?after={DAY}&before={DAY}")
     for row_count in range(50, ROWS, 50):
         _wait_for(browser, row_count)
         click(browser, ".list-end button")
     _wait_for(browser, ROWS)
-    yield browser
-    for start in range(0, ROWS, 100):
-        system.call("delete_memory", {"ids": ids[start : start + 100]})
+    return browser
 
 
 def _wait_for(browser: Chromium, rows: int) -> None:

@@ -1,18 +1,15 @@
 """The actions of every page by touch, on a phone."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from mnemosyne.cli.open_services import open_services
-from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.person import find, shows, titles, wait_for_titles
+from tests.console.server import ConsoleServer
 from tests.console.touch import phone, swipe, tap
 from tests.dev import DevServer
 from tests.fakes import request
@@ -31,14 +28,20 @@ def finger(browser: Chromium) -> Iterator[Chromium]:
 
 
 @pytest.fixture
-def stored_ids(system: DevServer) -> Iterator[dict[str, str]]:
+def stored_ids(system: ConsoleServer) -> Iterator[dict[str, str]]:
     """Three memories of one day; their ids by title."""
-    ids = {
-        name: system.outcome(
-            system.ingest(f"TITLE: {name}\nThe letter {name}.", timestamp=f"{DAY}T0{hour}:00:00Z", tags=["letter"])
-        )["memory_id"]
-        for hour, name in enumerate("ABC", 1)
-    }
+    names = "ABC"
+    stored = system.remember_all(
+        *(
+            {
+                "content": f"TITLE: {name}\nThe letter {name}.",
+                "timestamp": f"{DAY}T0{hour}:00:00Z",
+                "tags": ["letter"],
+            }
+            for hour, name in enumerate(names, 1)
+        )
+    )
+    ids = dict(zip(names, stored, strict=True))
     yield ids
     system.call("delete_memory", {"ids": [*ids.values()]})
 
@@ -181,17 +184,9 @@ def _tags(system: DevServer, stored_ids: dict[str, str]) -> set[str]:
     return {tag for id_ in stored_ids.values() for tag in system.call("get_memory", {"id": id_})["tags"]}
 
 
-def test_requests_are_filtered_selected_and_retried(system: DevServer, site: str, finger: Chromium) -> None:
+def test_requests_are_filtered_selected_and_retried(system: ConsoleServer, site: str, finger: Chromium) -> None:
     ingest_request = request("Retried by touch.")
-    data, attributes = encode("default", [ingest_request], "")
-    letter = DeadLetter(
-        message_id="touch", data=data, attributes=attributes, cause="away", dead_lettered_at=datetime.now(UTC)
-    )
-    with open_services(str(system.directory / "data")) as services:
-        waiting = IngestMessage("default", (ingest_request,)).waiting("away")
-        services.memories_of("default").give_up(
-            letter, waiting, contents={ingest_request.request_id: ingest_request.content_hash}
-        )
+    system.give_up([ingest_request], "away")
     finger.open(f"{site}/")
     tap(finger, ".tabbar [href='/activity']")
     # The counts in the tabs move the tabs, so a tap before they are shown may touch another place.

@@ -10,8 +10,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.log_ins import REFUSE_ONE_TOKEN, make_key, use_key
+from tests.console.log_ins import REFUSE_ONE_TOKEN, use_key
 from tests.console.person import click, drop, find, keys, open_page, press, reads, shows, type_into
+from tests.console.server import ConsoleServer
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -26,8 +27,8 @@ def _stored_by_browser(browser: Chromium) -> str:
     return str(browser.driver.execute_script(script))
 
 
-def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: DevServer, fresh: Chromium) -> None:
-    key = make_key(guarded, "read")
+def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: ConsoleServer, fresh: Chromium) -> None:
+    key = guarded.make_key("read")
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     use_key(fresh, key)
     shows(fresh, "No memories yet")
@@ -40,8 +41,10 @@ def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: 
     assert key.rsplit("_", 1)[1] not in logs
 
 
-def test_the_console_says_what_a_key_with_only_the_scope_write_cannot_do(guarded: DevServer, fresh: Chromium) -> None:
-    reader, writer = make_key(guarded, "read", "write"), make_key(guarded, "write")
+def test_the_console_says_what_a_key_with_only_the_scope_write_cannot_do(
+    guarded: ConsoleServer, fresh: Chromium
+) -> None:
+    reader, writer = guarded.make_key("read", "write"), guarded.make_key("write")
     guarded.client.headers["Authorization"] = f"Bearer {reader}"
     id_ = guarded.remember("The gate is green.")
     fresh.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
@@ -61,7 +64,7 @@ def test_the_console_says_what_a_key_with_only_the_scope_write_cannot_do(guarded
     guarded.call("delete_memory", {"ids": [memory["id"] for memory in guarded.call("list_memories", {})["memories"]]})
 
 
-def _log_in(guarded: DevServer, fresh: Chromium) -> None:
+def _log_in(guarded: ConsoleServer, fresh: Chromium) -> None:
     """Log in from the open page, in the window that it opens, and return to the page."""
     terminal = Terminal(guarded)
     wait_until(lambda: bool(fresh.driver.find_elements(By.XPATH, "//button[.='Log in']")), "a log-in is offered")
@@ -82,7 +85,7 @@ def _store(browser: Chromium) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
 
 
-def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevServer, fresh: Chromium) -> None:
+def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     _log_in(guarded, fresh)
     type_into(fresh, "content", "Dee logged in.")
@@ -93,11 +96,7 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevS
     click(fresh, "[aria-label='Account and appearance']")
     press(fresh, "Log out")
     shows(fresh, "API key")
-    command: list[str | Path] = [COMMAND, "grants", "list", "--json", "--data-dir", guarded.directory / "data"]
-    wait_until(
-        lambda: json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == [],
-        "what was granted has ended",
-    )
+    wait_until(lambda: not guarded.owner.grants.every(None), "what was granted has ended")
 
 
 # The server ends the log-in, but its answer is an error.
@@ -110,7 +109,7 @@ window.fetch = async (address, ...asked) => {
 """
 
 
-def test_a_log_out_that_the_server_has_not_confirmed_says_so(guarded: DevServer, fresh: Chromium) -> None:
+def test_a_log_out_that_the_server_has_not_confirmed_says_so(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     _log_in(guarded, fresh)
     find(fresh, "#content")
@@ -124,13 +123,8 @@ def test_a_log_out_that_the_server_has_not_confirmed_says_so(guarded: DevServer,
     shows(fresh, "API key")
 
 
-def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_page(
-    guarded: DevServer, fresh: Chromium
-) -> None:
-    key = make_key(guarded, "read", "write")
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, key)
-    type_into(fresh, "content", "Eve typed for an hour.")
+def _revoke(guarded: ConsoleServer, key: str) -> None:
+    """Revoke a key, and wait until the server refuses it, which takes up to 30 seconds."""
     revoke: list[str | Path] = [COMMAND, "keys", "revoke", key.split("_")[1], "--data-dir", guarded.directory / "data"]
     subprocess.run(revoke, check=True, capture_output=True)
 
@@ -139,20 +133,34 @@ def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_p
         return call.status_code == 401
 
     wait_until(is_refused, "the key is no longer taken")
+
+
+@pytest.mark.parametrize("way", ["expired", pytest.param("revoked", marks=pytest.mark.nightly)])
+def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_page(
+    guarded: ConsoleServer, fresh: Chromium, way: str
+) -> None:
+    key, other = (guarded.make_key("read", "write") for _ in range(2))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(fresh, key)
+    type_into(fresh, "content", f"Eve typed for an hour, until her key was {way}.")
+    if way == "revoked":
+        _revoke(guarded, key)
+    else:
+        fresh.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
     press(fresh, "Add")
     shows(fresh, "You have been logged out.")
     assert not fresh.driver.find_element(By.ID, "content").is_displayed()
     use_key(fresh, "mnk_wrong")
     shows(fresh, "the key is unknown, expired or revoked")
-    use_key(fresh, make_key(guarded, "read", "write"))
-    assert find(fresh, "#content").get_property("value") == "Eve typed for an hour."
+    use_key(fresh, other)
+    assert find(fresh, "#content").get_property("value") == f"Eve typed for an hour, until her key was {way}."
     assert "Added just now" not in fresh.text, "another person may have logged in"
     press(fresh, "Add")
     _store(fresh)
 
 
-def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevServer, fresh: Chromium) -> None:
-    eve, dan = (make_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
+def test_an_import_does_not_continue_when_another_person_logs_in(guarded: ConsoleServer, fresh: Chromium) -> None:
+    eve, dan = (guarded.make_key("read", "write", namespace=name) for name in ("eve", "dan"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/import")
     use_key(fresh, eve)
     shows(fresh, "Drop files or a folder")
@@ -168,8 +176,10 @@ def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevSer
     assert guarded.call("list_memories", {})["memories"] == []
 
 
-def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarded: DevServer, fresh: Chromium) -> None:
-    ann, ben = (make_key(guarded, "read", "write", namespace=name) for name in ("ann", "ben"))
+def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(
+    guarded: ConsoleServer, fresh: Chromium
+) -> None:
+    ann, ben = (guarded.make_key("read", "write", namespace=name) for name in ("ann", "ben"))
     guarded.client.headers["Authorization"] = f"Bearer {ann}"
     guarded.outcome(guarded.ingest("TITLE: Of Ann\nHers alone."))
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
@@ -186,9 +196,9 @@ def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarde
 
 
 def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
-    amy, bea = (make_key(guarded, "read", "write", namespace=name) for name in ("amy", "bea"))
+    amy, bea = (guarded.make_key("read", "write", namespace=name) for name in ("amy", "bea"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     use_key(fresh, amy)
     type_into(fresh, "content", "Amy's secret.")
@@ -205,9 +215,9 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
 
 
 def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_typed(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
-    cat, deb = (make_key(guarded, "read", "write", namespace=name) for name in ("cat", "deb"))
+    cat, deb = (guarded.make_key("read", "write", namespace=name) for name in ("cat", "deb"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     use_key(fresh, cat)
     type_into(fresh, "content", "Cat's secret.")
@@ -219,9 +229,9 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_typed(
 
 
 def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_searched_and_deleted(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
-    ivy, jan = (make_key(guarded, "read", "write", namespace=name) for name in ("ivy", "jan"))
+    ivy, jan = (guarded.make_key("read", "write", namespace=name) for name in ("ivy", "jan"))
     guarded.client.headers["Authorization"] = f"Bearer {ivy}"
     id_ = guarded.outcome(guarded.ingest("TITLE: Of Ivy\nHer secret harbour."))["memory_id"]
     fresh.open(f"http://127.0.0.1:{guarded.port}/?q=secret+harbour")
@@ -243,17 +253,17 @@ def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_searched_a
     assert guarded.call("get_memory", {"id": id_})["title"] == "Of Ivy", "the deletion did not happen"
 
 
-def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:
+def test_after_a_wrong_key_another_one_can_be_typed(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     use_key(fresh, "mnk_wrong")
     shows(fresh, "the key is unknown")
-    use_key(fresh, make_key(guarded, "read"))
+    use_key(fresh, guarded.make_key("read"))
     find(fresh, "#query")
 
 
-def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: DevServer, fresh: Chromium) -> None:
+def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    use_key(fresh, make_key(guarded, "write"))
+    use_key(fresh, guarded.make_key("write"))
     find(fresh, "#content")
     tabs = fresh.driver.find_elements(By.CSS_SELECTOR, ".tabbar > *")
     assert [tab.get_attribute("href") for tab in tabs] == [f"http://127.0.0.1:{guarded.port}/add"]
@@ -261,7 +271,7 @@ def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: DevS
     shows(fresh, "Your key does not have the scope for this page.")
 
 
-def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh: Chromium) -> None:
+def test_an_expired_token_is_renewed_without_a_notice(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _log_in(guarded, fresh)
     find(fresh, "#query")
@@ -274,9 +284,9 @@ def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh:
 
 
 def test_the_address_of_another_namespace_s_memory_shows_the_page_for_an_unknown_memory(
-    guarded: DevServer, fresh: Chromium
+    guarded: ConsoleServer, fresh: Chromium
 ) -> None:
-    theirs, own = (make_key(guarded, "read", "write", namespace=name) for name in ("theirs", "own"))
+    theirs, own = (guarded.make_key("read", "write", namespace=name) for name in ("theirs", "own"))
     guarded.client.headers["Authorization"] = f"Bearer {theirs}"
     outcome = guarded.outcome(guarded.ingest("The vault is behind the oak."))
     never = "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"

@@ -3,29 +3,34 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from selenium.common.exceptions import StaleElementReferenceException
-from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
-
 from tests.chromium import Chromium
+from tests.console.person import SHOWN
 from tests.waiting import wait_until
 
 PHONE = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-# The point of a visible element that a finger would touch; null if another element covers it.
-POINT = """
-const element = arguments[0];
-element.scrollIntoView({ block: "center" });
-const { left, top, width, height } = (element.closest("label") ?? element).getBoundingClientRect();
-const [x, y] = [left + width / 2, top + height / 2];
-const there = document.elementFromPoint(x, y);
-return there && (element.closest("label") ?? element).contains(there) ? [x, y] : null;
-"""
-# Notes whether the next touch reaches an element.
-WATCH = """
-const target = arguments[0].closest("label") ?? arguments[0];
-window.isReached = false;
-const note = ({ target: touched }) => { window.isReached = target.contains(touched); };
-document.addEventListener("pointerdown", note, { once: true, capture: true });
+# Scrolls to the first visible element that no other element covers, and returns the point that a finger would touch.
+# Returns null if there is none, or if the element is still moving, for example in a list that is being loaded. Notes
+# whether the next touch reaches the element.
+REACH = f"""
+{SHOWN}
+const [path, done] = arguments;
+const touched = (one) => one.closest("label") ?? one;
+const pointOf = (one) => {{
+  one.scrollIntoView({{ block: "center" }});
+  const {{ left, top, width, height }} = touched(one).getBoundingClientRect();
+  const [x, y] = [left + width / 2, top + height / 2];
+  return touched(one).contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+}};
+const element = shown(path).find(pointOf);
+const before = element && pointOf(element);
+requestAnimationFrame(() => requestAnimationFrame(() => {{
+  const point = element && pointOf(element);
+  if (String(point) !== String(before)) return done(null);
+  window.isReached = false;
+  const note = ({{ target }}) => {{ window.isReached = touched(element).contains(target); }};
+  document.addEventListener("pointerdown", note, {{ once: true, capture: true }});
+  return done(point);
+}}));
 """
 
 
@@ -51,18 +56,11 @@ def tap(browser: Chromium, target: str) -> None:
     is_selector = target[0] in "#.[" or target.startswith("main ")
     quoted = f'"{target}"'
     kinds = " or ".join(f"self::{name}" for name in ("button", "a", "label", "summary"))
-    path = f"//*[{kinds}][normalize-space()={quoted} or text()[normalize-space()={quoted}]]"
+    named = f"//*[{kinds}][normalize-space()={quoted} or text()[normalize-space()={quoted}]]"
 
     def is_tapped() -> bool:
-        by = (By.CSS_SELECTOR, target) if is_selector else (By.XPATH, path)
-        try:
-            elements = [element for element in browser.driver.find_elements(*by) if element.is_displayed()]
-            element, point = next((each, point) for each in elements if (point := _point(browser, each)))
-            # An element that is still moving, for example in a list that is being loaded, would be missed.
-            if point != _point(browser, element):
-                return False
-            browser.driver.execute_script(WATCH, element)
-        except (StaleElementReferenceException, StopIteration):
+        point = browser.driver.execute_async_script(REACH, target if is_selector else named)
+        if point is None:
             return False
         _touch(browser, "touchStart", point)
         _touch(browser, "touchEnd")
@@ -70,12 +68,6 @@ def tap(browser: Chromium, target: str) -> None:
         return bool(browser.driver.execute_script("return window.isReached ?? true"))
 
     wait_until(is_tapped, f"{target} is tapped", seconds=30)
-
-
-def _point(browser: Chromium, element: WebElement) -> tuple[float, float] | None:
-    """Scroll to an element, and return the point where a finger would touch it."""
-    point = browser.driver.execute_script(POINT, element)
-    return (point[0], point[1]) if point else None
 
 
 def swipe(browser: Chromium, start: tuple[float, float], end: tuple[float, float]) -> None:
