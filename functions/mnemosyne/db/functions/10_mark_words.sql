@@ -18,16 +18,21 @@ BEGIN
 END
 $$;
 
--- Return p_text with U+E002 where a word ends although a letter or digit follows: between the parts of a CamelCase word,
--- before the dotted number in a word such as "v1.2.3", and around characters of scripts without spaces, as in "便名はNH469".
-CREATE OR REPLACE FUNCTION split_parts(p_text text) RETURNS text
+-- Return p_text with U+E002 between characters of scripts without spaces and other letters or digits, as in "便名はNH469".
+CREATE OR REPLACE FUNCTION split_scripts(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(regexp_replace(
-    regexp_replace(p_text, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', U&'\005C1\005C2\E002', 'g'),
-    '\m([[:alpha:]]+)(?=\d+(?:\.\d+)+)', U&'\005C1\E002', 'g'),
+RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(p_text,
     '(' || unspaced_character() || ')(?=(?!' || unspaced_character() || ')[[:alnum:]])'
         '|(?!' || unspaced_character() || ')([[:alnum:]])(?=' || unspaced_character() || ')',
-    U&'\005C1\005C2\E002', 'g');
+    U&'\005C1\005C2\E002', 'g') END;
+
+-- Return p_text with U+E002 between the parts of each CamelCase word, and before the dotted number in a word such as
+-- "v1.2.3".
+CREATE OR REPLACE FUNCTION split_parts(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(
+    regexp_replace(p_text, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', U&'\005C1\005C2\E002', 'g'),
+    '\m([[:alpha:]]+)(?=\d+(?:\.\d+)+)', U&'\005C1\E002', 'g');
 
 -- Return p_text with each accented letter replaced by its letter without the accent. Unlike without_accents, the
 -- function replaces only single characters by single characters, so that each character keeps its position.
@@ -141,7 +146,7 @@ CREATE OR REPLACE FUNCTION marked_copies(p_text text, p_language text, p_words j
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    plain text := translate(p_text, U&'\E000\E001\E002', '   ');
+    plain text := split_scripts(translate(p_text, U&'\E000\E001\E002', '   '));
     split text := split_parts(plain);
     matching tsvector := matching_words(CASE WHEN split = plain THEN plain ELSE plain || ' ' || split END, p_language, p_lexemes);
 BEGIN
