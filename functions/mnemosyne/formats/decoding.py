@@ -1,4 +1,4 @@
-"""Decode text in UTF-8, UTF-16, UTF-32 or Windows-1252. Pure."""
+"""Decode text in UTF-8, UTF-16, UTF-32, Windows-1252 or its Turkish variant Windows-1254. Pure."""
 
 import codecs
 import io
@@ -28,6 +28,9 @@ _MARK_OF_NOTE = re.compile(r"[^\W\d_][¹†][a-zß-öø-ÿœšž]")
 """A mark of a footnote between letters. Text in Windows-1252 rarely has one. Several are letters of other encodings."""
 _MAX_MISPLACED = 0.05
 """Maximum share of misplaced characters, of all characters beyond ASCII, in a text that is taken for Windows-1252."""
+# Windows-1254 has six Turkish letters (Ğ, İ, Ş, ğ, ı, ş) in the places of these letters.
+_ICELANDIC = re.compile("[ÐÝÞðýþ]")
+_ICELANDIC_VOWELS = re.compile("[ÁÆÉÍÓÚáæéíóú]")
 SAMPLE_BYTES = 4_000
 
 
@@ -67,7 +70,19 @@ def text_of(data: bytes) -> tuple[str, str]:
     is_of_other_encoding = "\ufffd" in text or _has_misplaced(text) or _is_of_other_script(text)
     if encoding != "utf-8-sig" or _CONTROL.search(text) or _is_mostly_utf_8(data) or is_of_other_encoding:
         raise ValueError(f"it is not text in UTF-8, UTF-16 or Windows-1252: {problem}; save it as UTF-8")
+    turkish = data.decode("cp1254", errors="replace")
+    if _is_turkish(text) and "\ufffd" not in turkish:
+        return turkish, "Windows-1254, because it is not UTF-8"
     return text, "Windows-1252, because it is not UTF-8"
+
+
+def _is_turkish(text: str) -> bool:
+    """Whether a text that was decoded as Windows-1252 is probably Turkish.
+
+    Only Icelandic and Faroese have the letters that it shows instead of Turkish ones, together with accented vowels.
+    """
+    letters = set(_ICELANDIC.findall(text))
+    return (len(letters) > 1 or (bool(letters) and "ç" in text.lower())) and not _ICELANDIC_VOWELS.search(text)
 
 
 def _is_mostly_utf_8(data: bytes) -> bool:

@@ -329,6 +329,23 @@ def test_a_note_in_windows_1252_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "İstanbul'da güzel bir gün, çığ ve şişe.",
+        "kış",
+        "Iğdır",
+        "çay içtim, sıcak",
+        "ŞİŞLİ'DE TOPLANTI",
+        "“Ayşe” yazdı – 5 €",
+    ],
+)
+def test_a_note_in_turkish_is_read_in_windows_1254(text: str) -> None:
+    (item,) = _items(text.encode("cp1254"))
+    assert _request(item).content == text
+    assert item.left_out == ("Note.md (read as Windows-1254, because it is not UTF-8)",)
+
+
+@pytest.mark.parametrize(
     ("text", "encoding"),
     [
         ("会议记录：我们决定使用新的数据库。PR https://example.com/a", "gbk"),
