@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  bodyOf, codeSegments, quantity, markSegments, memories, passageOf, plain, shorten, unitRanges,
+  bodyOf, characters, codeSegments, quantity, markSegments, memories, passageOf, plain, shorten, unitRanges,
 } from "../../functions/mnemosyne/http/console/static/text.js";
 
 const BODIES = [
@@ -36,6 +36,11 @@ test("code and text in a line are separate segments", () => {
   assert.deepEqual(codeSegments("set `A=1`, then `go"), [
     { text: "set ", isCode: false }, { text: "A=1", isCode: true }, { text: ", then `go", isCode: false },
   ]);
+});
+
+test("characters are counted in code points", () => {
+  assert.equal(characters("a😀𠮷e\u0301"), 5);
+  assert.equal(characters(""), 0);
 });
 
 test("ranges in code points are converted, sorted and freed of overlaps", () => {

@@ -10,7 +10,7 @@ import { call, client } from "./mcp.js";
 import { parseMetadata } from "./metadata.js";
 import { observable, useValue } from "./observable.js";
 import { TagField } from "./tag_field.js";
-import { quantity, memories as countMemories, number, plain, shorten } from "./text.js";
+import { characters, quantity, memories as countMemories, number, plain, shorten } from "./text.js";
 import { ZONE } from "./time.js";
 import { showToast } from "./toast.js";
 import { askBeforeLeaving } from "./unsaved.js";
@@ -118,7 +118,7 @@ export function Add({ address, may }) {
           ? `Add ${countMemories(parts.length)}` : "Add"}</>
         <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span><span class="grow"></span>
         <span class="help num">
-          ${number(form.content.length)} of ${number(MOST_CHARACTERS)} characters</span></div></form>
+          ${number(characters(form.content))} of ${number(MOST_CHARACTERS)} characters</span></div></form>
     <${Additions} may=${may} /></div>`;
 }
 

@@ -124,6 +124,9 @@ export function shorten(text, most) {
   return `${cut.length > most ? beginning(text, most) : cut}…`;
 }
 
+// The number of characters of a text, as the server counts them: in Unicode code points.
+export const characters = (text) => text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
+
 const NUMBER = new Intl.NumberFormat();
 export const number = (value) => NUMBER.format(value);
 
