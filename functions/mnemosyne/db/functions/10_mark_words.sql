@@ -115,8 +115,8 @@ END
 $$;
 
 -- Return p_text with marks (see mark_words) around each compound and each number in several parts that matches a query as
--- one word, such as "Wi-Fi" for the query "wifi". The result is null if there are none. The other parameters are those of
--- matching_words.
+-- one word, such as "Wi-Fi" for the query "wifi". The result is null if there are none. The parameters have the same
+-- meaning as in matching_words.
 CREATE OR REPLACE FUNCTION mark_joined(p_text text, p_language text, p_lexemes jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -140,8 +140,8 @@ $$;
 
 -- Return an array of marked copies of a text (see mark_words): the text itself, and if they differ from it, the text with
 -- split words (see split_parts) and the text with marked compounds (see mark_joined). A copy without marks is left out.
--- The keys of p_words are the lexemes of the query's words (see lexemes_of), and those of p_lexemes also the lexemes of
--- their other spellings.
+-- The keys of p_words are the lexemes of the query's words (see lexemes_of). p_lexemes also has the lexemes of their other
+-- spellings.
 CREATE OR REPLACE FUNCTION marked_copies(p_text text, p_language text, p_words jsonb, p_lexemes jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
