@@ -52,7 +52,7 @@ def _fail_during_the_import(cloud: Cloud, faults: list[tuple[int, Callable[[], N
     cloud.gemini.fault = strike
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(3_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [400, pytest.param(3_000, marks=pytest.mark.nightly)])
 def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud, count: int) -> None:
     cloud.watch_bucket()
     name = f"{count}.jsonl.gz"
@@ -107,8 +107,9 @@ def test_notes_with_their_properties_and_chronicles_are_read(cloud: Cloud) -> No
 def test_an_object_that_cannot_be_imported_is_reported_and_not_retried_for_ever(cloud: Cloud) -> None:
     cloud.watch_bucket()
     cloud.storage.put(BUCKET, "picture.png", b"\x89PNG")
-    cloud.storage.put(BUCKET, "cut.jsonl.gz", gzip.compress((_line("kept") + "\n").encode() * 5_000)[:-100])
+    lines = "".join(f"{_line(f'kept {n}')}\n" for n in range(200))
+    cloud.storage.put(BUCKET, "cut.jsonl.gz", gzip.compress(lines.encode())[:-100])
     assert _report(cloud, "picture.png")[0]["error"].startswith("picture.png must end in .jsonl")
     summary, *outcomes = _report(cloud, "cut.jsonl.gz")
     assert "must be a complete gzip file" in summary["error"]
-    assert summary["memories"] == len(outcomes)
+    assert summary["memories"] == len(outcomes) > 0

@@ -39,7 +39,7 @@ class Hurried(PubSubDestination):
 @pytest.mark.parametrize(
     ("count", "calls_per_failure", "kills", "restarts"),
     [
-        (800, 2, (100, 500), (250,)),
+        (600, 2, (75, 375), (190,)),
         pytest.param(10_000, 20, (500, 3_500, 7_000), (2_000, 5_000), marks=pytest.mark.nightly),
     ],
 )

@@ -21,9 +21,9 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
 
 
-def _push(cloud: Cloud, *requests: IngestRequest) -> int:
+def _push(cloud: Cloud, *requests: IngestRequest, namespace: str = "") -> int:
     """Push a message to the function directly, like Pub/Sub, and return the HTTP status."""
-    data, attributes = encode(cloud.namespace, requests, "")
+    data, attributes = encode(namespace or cloud.namespace, requests, "")
     message = QueuedMessage(message_id=1, data=data, attributes=attributes, publish_time="", attempts=0)
     return httpx.post(cloud.push.url, json=push_envelope(message), timeout=60).status_code
 
@@ -71,15 +71,24 @@ def test_a_message_that_always_fails_is_dead_lettered_with_its_cause_and_stored_
     wait_until(lambda: not cloud.system.memories_of(cloud.namespace).dead_letters(100), "its letter is deleted")
 
 
-def test_a_call_of_the_embedder_that_hangs_delays_only_its_own_memory(cloud: Cloud) -> None:
+# A call of the embedder times out after twelve seconds.
+@pytest.mark.parametrize("times_out", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_a_call_of_the_embedder_that_hangs_delays_no_memory_of_another_namespace(cloud: Cloud, times_out: bool) -> None:
+    continues = threading.Event()
+
     def hangs_once(server: GeminiServer) -> None:
         if server.calls == 1:
-            server.released.wait(60)
+            continues.wait(60)
 
     cloud.gemini.fault = hangs_once
-    (request_id,) = _publish(cloud, request("waited for"))
-    wait_until(lambda: cloud.gemini.calls > 0, "the embedder hangs")
-    (other,) = _publish(cloud, request("not held up by it"))
-    assert cloud.wait_final([other])[other].state is IngestState.STORED
-    assert cloud.wait_final([request_id])[request_id].state is IngestState.STORED
-    assert cloud.count() == 2
+    delayed = request("waited for")
+    with ThreadPoolExecutor(1) as pool:  # the emulator would push the second message after the first is acknowledged
+        pushed = pool.submit(_push, cloud, delayed)
+        wait_until(lambda: cloud.gemini.calls > 0, "the embedder hangs")
+        assert _push(cloud, request("not held up by it"), namespace=f"{cloud.namespace}-other") == 204
+        assert not pushed.done()
+        if not times_out:
+            continues.set()
+        assert pushed.result(60) == 204
+    assert cloud.statuses([delayed.request_id])[delayed.request_id].state is IngestState.STORED
+    assert cloud.count() == 1
