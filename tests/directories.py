@@ -11,12 +11,16 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 * 1024**3
 # A shell script that waits until its standard input ends, then ends the server of the folder and removes the folder.
 # The input is a pipe from the test process, so it ends in every case, even if the test process is killed.
+#
+# The first line of the input names the folder. A test that counts the processes of the folder would count one with the
+# folder in its command line.
 _CLEAN = """
+read -r folder
 cat
-for file in "$0"/*/postmaster.pid "$0"/*/*/postmaster.pid; do
+for file in "$folder"/*/postmaster.pid "$folder"/*/*/postmaster.pid; do
     if [ -e "$file" ]; then kill -QUIT "$(head -n 1 "$file")"; fi
 done
-rm -rf "$0" 2>/dev/null || { sleep 1; rm -rf "$0"; }
+rm -rf "$folder" 2>/dev/null || { sleep 1; rm -rf "$folder"; }
 """
 
 
@@ -30,12 +34,16 @@ def server_directory() -> Iterator[Path]:
     room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
     directory = tempfile.mkdtemp(prefix="mnemosyne-test-", dir=MEMORY if room else None)
     cleaner = subprocess.Popen(
-        ["sh", "-c", _CLEAN, directory],
+        ["sh", "-c", _CLEAN],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        text=True,
     )
+    assert cleaner.stdin
+    cleaner.stdin.write(f"{directory}\n")
+    cleaner.stdin.flush()
     try:
         yield Path(directory)
     finally:

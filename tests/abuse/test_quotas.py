@@ -219,7 +219,7 @@ def test_messages_of_a_newer_schema_version_do_not_fill_the_disk_and_report_that
     services, ada = FakeServices(store), store_of(store, "ada")
 
     def give_up(number: int) -> None:
-        data = b'{"schema_version": 2, "request_id": "%s"}' % str(UUID(int=number)).encode()
+        data = b'{"schema_version": 2, "request_id": "%s"}' % str(UUID(int=number + 1)).encode()
         message = Published(message_id=str(number), data=data, attributes={"namespace": "ada"}, publish_time="")
         for _ in range(2):  # the first attempt records the error, and the second finds it again
             with suppress(ItemUnavailable):
@@ -228,11 +228,11 @@ def test_messages_of_a_newer_schema_version_do_not_fill_the_disk_and_report_that
     for number in (0, 1, 2, 1):
         give_up(number)
     assert sorted(letter.message_id for letter in ada.dead_letters(10)) == ["0", "1"]
-    statuses = ada.statuses([UUID(int=number) for number in range(3)])
-    assert [statuses[UUID(int=number)].state for number in range(3)] == ["dead_lettered", "dead_lettered", "failed"]
+    statuses = ada.statuses([UUID(int=number) for number in (1, 2, 3)])
+    assert [statuses[UUID(int=number)].state for number in (1, 2, 3)] == ["dead_lettered", "dead_lettered", "failed"]
     newer = "schema_version 2 is newer than 1, the newest version that this release of Mnemosyne reads"
     kept_nothing = "the message is not kept, because the namespace has too many dead letters: publish it again"
-    assert statuses[UUID(int=2)].error == f"{newer}; {kept_nothing}"
+    assert statuses[UUID(int=3)].error == f"{newer}; {kept_nothing}"
     logged = [vars(record)["fields"] for record in caplog.records if record.msg == "dead_lettered"]
     assert {(fields["message_id"], fields["kept"]) for fields in logged} == {("0", True), ("1", True), ("2", False)}
 
