@@ -2,9 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "functions"
@@ -76,9 +78,12 @@ def _imported_modules(node: ast.AST, package: str) -> Iterator[str]:
             yield text.rstrip(".")
 
 
-def _imports(source: str, package: str = "mnemosyne") -> set[str]:
-    """Return the modules of this project that a source imports in any way; `package` is the source's package."""
-    named = {name for node in ast.walk(ast.parse(source)) for name in _imported_modules(node, package)}
+def _imports(nodes: Iterable[ast.AST], package: str = "mnemosyne") -> set[str]:
+    """Return the modules of this project that the nodes of a source import in any way.
+
+    `package` is the source's package.
+    """
+    named = {name for node in nodes for name in _imported_modules(node, package)}
     return {name.removeprefix("mnemosyne").removeprefix(".") for name in named if f"{name}.".startswith("mnemosyne.")}
 
 
@@ -93,8 +98,21 @@ def _layer(module: str) -> str:
     )
 
 
-def _sources() -> dict[str, str]:
-    return {_module(path): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+def _parsed(path: Path) -> list[ast.AST]:
+    """Return the nodes of a file's syntax tree, of which the first is the module."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+@pytest.fixture(scope="module")
+def sources() -> dict[str, list[ast.AST]]:
+    """The syntax tree of each module, as the list of its nodes."""
+    return {_module(path): _parsed(path) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def _body(nodes: list[ast.AST]) -> list[ast.stmt]:
+    (module, *_) = nodes
+    assert isinstance(module, ast.Module)
+    return module.body
 
 
 def _package(module: str) -> str:
@@ -102,25 +120,25 @@ def _package(module: str) -> str:
     return at if (SOURCES / at.replace(".", "/")).is_dir() else at.rpartition(".")[0]
 
 
-def _reads_environment(source: str) -> bool:
+def _reads_environment(nodes: list[ast.AST]) -> bool:
     return any(
         (isinstance(node, ast.Attribute) and node.attr in ENVIRONMENT)
         or (isinstance(node, ast.ImportFrom) and any(alias.name in ENVIRONMENT for alias in node.names))
         or (isinstance(node, ast.Constant) and node.value in ENVIRONMENT)
-        for node in ast.walk(ast.parse(source))
+        for node in nodes
     )
 
 
-def test_a_module_imports_only_the_layers_that_its_layer_may_import() -> None:
+def test_a_module_imports_only_the_layers_that_its_layer_may_import(sources: dict[str, list[ast.AST]]) -> None:
     upward = {}
-    for module, source in _sources().items():
-        if source.count("\n") <= 1:  # a module with nothing but a docstring
+    for module, nodes in sources.items():
+        if all(isinstance(node, ast.Expr) for node in _body(nodes)):  # a module with nothing but a docstring
             continue
         layer = _layer(module)
         allowed = LEAVES if layer in LEAVES else LEAVES | ALLOWED.get(layer, set()) | {layer}
         wrong = {
             name
-            for name in _imports(source, _package(module))
+            for name in _imports(nodes, _package(module))
             if not any(_is_in(name, permitted) for permitted in allowed)
         }
         if wrong:
@@ -128,14 +146,17 @@ def test_a_module_imports_only_the_layers_that_its_layer_may_import() -> None:
     assert upward == {}
 
 
-def test_only_app_cli_and_adapters_import_adapters_at_run_time() -> None:
+def test_only_app_cli_and_adapters_import_adapters_at_run_time(sources: dict[str, list[ast.AST]]) -> None:
     """Other packages name stores in annotations only: the database driver would make a cold start longer."""
-    for module, source in _sources().items():
+    for module, nodes in sources.items():
         if not any(_is_in(module, layer) for layer in ("app", "cli", "adapters")):
-            tree = ast.parse(source)
-            tree.body = [node for node in tree.body if not ast.unparse(node).startswith("if TYPE_CHECKING:")]
-            imported = _imports(ast.unparse(tree), _package(module))
+            run = [node for statement in _body(nodes) if not _is_for_types(statement) for node in ast.walk(statement)]
+            imported = _imports(run, _package(module))
             assert not [name for name in imported if _is_in(name, "adapters")], module
+
+
+def _is_for_types(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
 
 
 def test_the_allowed_imports_between_layers_have_no_cycle() -> None:
@@ -148,22 +169,20 @@ def test_the_allowed_imports_between_layers_have_no_cycle() -> None:
 
 
 def test_main_py_imports_only_the_entry_points() -> None:
-    assert _imports((SOURCES / "main.py").read_text()) == {"app.functions"}
+    assert _imports(_parsed(SOURCES / "main.py")) == {"app.functions"}
 
 
-def test_only_settings_reads_the_environment() -> None:
+def test_only_settings_reads_the_environment(sources: dict[str, list[ast.AST]]) -> None:
     """The command line is an exception: it passes its environment to the programs that it starts."""
-    functions = {module: source for module, source in _sources().items() if not _is_in(module, "cli")}
-    assert [module for module, source in functions.items() if _reads_environment(source)] == ["settings"]
+    functions = {module: nodes for module, nodes in sources.items() if not _is_in(module, "cli")}
+    assert [module for module, nodes in functions.items() if _reads_environment(nodes)] == ["settings"]
 
 
-def test_each_module_has_a_docstring() -> None:
-    assert [module for module, source in _sources().items() if not ast.get_docstring(ast.parse(source))] == []
+def test_each_module_has_a_docstring(sources: dict[str, list[ast.AST]]) -> None:
+    assert [module for module, (tree, *_) in sources.items() if not ast.get_docstring(tree)] == []  # type: ignore[arg-type]
 
 
 def test_the_development_tools_do_not_import_http_or_mcp() -> None:
     for path in (ROOT / "infra").rglob("*.py"):
         if "benchmarks" not in path.parts:
-            assert not {name for name in _imports(path.read_text()) if _is_in(name, "http") or _is_in(name, "mcp")}, (
-                path
-            )
+            assert not {name for name in _imports(_parsed(path)) if _is_in(name, "http") or _is_in(name, "mcp")}, path

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import pytest
 
 from mnemosyne.adapters.service_error_tables import TABLES
 from mnemosyne.adapters.service_errors import Kind
@@ -45,6 +46,13 @@ def _sources() -> list[Source]:
         Source(str(file.relative_to(CODE)), list(ast.walk(ast.parse(file.read_text()))))
         for file in sorted(CODE.rglob("*.py"))
     ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_sources() -> Iterator[None]:
+    """Free the syntax trees after the last test of this file: they slow down each collection of garbage."""
+    yield
+    _sources.cache_clear()
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
