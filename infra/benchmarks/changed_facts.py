@@ -63,7 +63,10 @@ def held_out() -> frozenset[str]:
 
 
 def pair_figures(pairs: Sequence[dict[str, object]]) -> Figures:
-    """Compute the hint for each hand-written pair of texts, and return the counts."""
+    """Ask for each hand-written pair of texts whether the later text gets a hint that it replaces the earlier one.
+
+    Return how many pairs have a hint, and how many of the hints are right.
+    """
     figures = Figures()
     for pair in pairs:
         is_hinted = bool(changed_facts.replaced_ids(str(pair["later"]), [(0, str(pair["earlier"]))]))

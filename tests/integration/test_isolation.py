@@ -279,5 +279,9 @@ def test_every_tool_was_tried(request: pytest.FixtureRequest) -> None:
 
 
 def _publishes(name: str) -> bool:
-    """Return whether a tool only publishes. Such a tool has no id argument; other tests check its namespace."""
+    """Return whether a tool only publishes memories to Pub/Sub.
+
+    The tests of this file pass ids of another namespace, but such a tool takes no id of a memory. Other tests check
+    the namespace of the published messages.
+    """
     return name in ("ingest_memory", "ingest_memories", "import_memories")

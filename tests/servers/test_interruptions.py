@@ -49,7 +49,7 @@ def _is_interrupted(server: Server, database: str, scripts: int, other: Connecti
 
 @pytest.fixture
 def full_schema(cluster: Server) -> tuple[list[str], list[str]]:
-    """Return the objects and the listing of a schema that was applied without an interruption."""
+    """Return what `catalog.objects` and `catalog.listing` return for a schema applied without an interruption."""
     with cluster.connection(postgres.OWNER, postgres.DATABASE) as owner:
         return catalog.objects(owner), catalog.listing(owner)
 

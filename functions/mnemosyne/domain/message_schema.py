@@ -36,7 +36,10 @@ def _date_pattern(hyphen: str) -> str:
 
 
 def _numbers(bound: str, *, larger: bool) -> str:
-    """Return a pattern of the numbers with as many digits as `bound`: `bound` and the larger or the smaller numbers."""
+    """Return a regular expression for numbers that have as many digits as `bound`.
+
+    The numbers are at least `bound` if `larger` is true, and at most `bound` otherwise.
+    """
     forms = [bound]
     for place, digit in enumerate(map(int, bound)):
         lowest, highest = (digit + 1, 9) if larger else (int(place == 0), digit - 1)

@@ -61,8 +61,9 @@ def _store(
     message_id, is_new = memories.store_dead_letter(
         dead_letter, forgettings=forgettings, unless=limit, has_unreported_part=has_unreported_part
     )
-    # If `message_id` is not the id of the given message, an existing dead letter was updated, and has the message now.
-    # A look-up cannot always find this dead letter, because `memories` cannot read a dead letter in the namespace ''.
+    # If the returned `message_id` differs from the id of the dead letter passed in, an older dead letter of the same
+    # message was updated. A look-up would not always find the older one: it may be in the namespace '', which
+    # `memories` cannot read.
     is_kept = is_new or limit is None or message_id != dead_letter.message_id or bool(memories.dead_letter(message_id))
     return message_id, is_new, is_kept
 

@@ -107,7 +107,10 @@ class ListLockouts(Operation, action="lockout_list"):
 
 
 class LockOut(Operation, action="lock_out", changes_as_owner=True):
-    """Lock out a person, a client or a known key, in all namespaces, and revoke the grants of the person or client."""
+    """Lock out a person, an OAuth client or an API key in all namespaces.
+
+    The grants (OAuth log-ins) of the person or client are revoked.
+    """
 
     kind: LockoutKind
     who: Annotated[Text, Field(max_length=1_000)]
