@@ -1,5 +1,7 @@
 """Positions of matched words in hits, which clients highlight."""
 
+import itertools
+
 import pytest
 
 from tests.fakes import FakeServices
@@ -105,6 +107,12 @@ def test_words_that_are_apart_in_the_content_are_marked_as_a_whole(
     services: FakeServices, query: str, content: str, marked: list[str]
 ) -> None:
     assert _marked(services, query, content) == marked
+
+
+def test_at_most_fifty_spellings_of_a_word_are_marked_in_a_text(services: FakeServices) -> None:
+    """Each spelling needs a scan of the text."""
+    separators = ["".join(three) for three in itertools.product("-./=", repeat=3)]
+    assert len(_marked(services, "wifi", " ".join(f"wi{between}fi" for between in separators))) == 50
 
 
 def test_a_query_with_a_very_long_word_is_marked(services: FakeServices) -> None:

@@ -115,8 +115,9 @@ END
 $$;
 
 -- Return p_text with marks (see mark_words) around each compound and each number in several parts that matches a query as
--- one word, such as "Wi-Fi" for the query "wifi". The result is null if there are none. The parameters have the same
--- meaning as in matching_words.
+-- one word, such as "Wi-Fi" for the query "wifi". The result is null if there are none. If the text has more than 50 of
+-- them that are written differently, only 50 are marked, because each one needs a scan of the text. The parameters have
+-- the same meaning as in matching_words.
 CREATE OR REPLACE FUNCTION mark_joined(p_text text, p_language text, p_lexemes jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -130,6 +131,7 @@ BEGIN
         WHERE p_lexemes ?| ts_lexize(dictionary, joined(without_accents(compound)))
         UNION
         SELECT n.parts FROM numbers_in_parts(p_text) AS n WHERE p_lexemes ? n.joined
+        ORDER BY 1 LIMIT 50
     LOOP
         marked := regexp_replace(coalesce(marked, p_text), CASE WHEN part ~ '^\w' THEN '\m' ELSE '' END
             || replace(regexp_replace(part, '(\W)', '\\\1', 'g'), '\ ', '[ ()./-]+'), U&'\E000\005C&\E001', 'gi');
