@@ -14,9 +14,9 @@ from typing import Any
 
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.memory_input import Defaults, read
-from mnemosyne.domain.parsing import excerpt, read_json
+from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.domain.text_checks import storable
+from mnemosyne.domain.text_checks import excerpt, storable
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import new_id
 

@@ -233,7 +233,7 @@ def test_an_ordinary_import_reads_the_memories_of_a_complete_export(archive: Arc
         ({"title": None}, "title must be"),
         ({"tags": "a, b"}, "tags must be"),
         ({"timestamp": "yesterday"}, "timestamp must be RFC 3339"),
-        ({"metadata": {"n": float("nan")}}, "metadata must contain finite numbers"),
+        ({"metadata": {"n": float("nan")}}, 'metadata field "n" must be a finite number'),
     ],
 )
 def test_a_changed_line_of_an_export_is_refused(archive: Archives, change: dict[str, Any], error: str) -> None:

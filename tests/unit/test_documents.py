@@ -15,7 +15,8 @@ from mnemosyne.cli.main import cli
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, SESSION_LIMIT, SOURCE_LIMIT
+from mnemosyne.domain.metadata import METADATA_BYTES
+from mnemosyne.domain.parsing import KEY_LIMIT, SESSION_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import Conflict, InvalidRequest, Misconfigured, NotFound, OverBudget, OverQuota, Unauthorized
 from mnemosyne.http.console.site import PAGES

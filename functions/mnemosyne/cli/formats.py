@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
 from mnemosyne.domain.memory_input import object_of_text
 from mnemosyne.domain.nesting import check_depth
-from mnemosyne.domain.parsing import excerpt
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import FAILURE, Item, left_out, valid_unicode

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.rfc3339 import split_leap_second
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.errors import InvalidRequest
 
 DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"

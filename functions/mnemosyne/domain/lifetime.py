@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from mnemosyne.domain.parsing import excerpt
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.errors import InvalidRequest
 
 LONGEST: Final = timedelta(days=36_500)

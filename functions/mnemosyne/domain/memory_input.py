@@ -32,10 +32,10 @@ from mnemosyne.domain.parsing import (
     Tags,
     Text,
     Title,
-    excerpt,
     json_of_text,
     parse,
 )
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, version_id
 

@@ -14,9 +14,9 @@ from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRe
 from mnemosyne.domain.memory_input import IS_NEWER, SCHEMA_VERSION, Defaults, MemoryInput, read, schema_version
 from mnemosyne.domain.message_body import MessageBody, is_batch, unwrap
 from mnemosyne.domain.message_mistakes import fix_of_fields, fix_of_text, with_fix
-from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.provenance import Publisher, read_provenance
 from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.message_mistakes import fix_of_bytes, fix_of_value, with_fix
 from mnemosyne.domain.names import namespace_name, namespace_problem
-from mnemosyne.domain.parsing import KEY_LIMIT, excerpt, parse, read_json
+from mnemosyne.domain.parsing import KEY_LIMIT, parse, read_json
 from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.errors import InvalidRequest
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from mnemosyne.domain.argument_rules import closest_name
-from mnemosyne.domain.parsing import excerpt
+from mnemosyne.domain.text_checks import excerpt
 
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"{\x00", b"\x00{")

@@ -8,8 +8,9 @@ from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.message import FIELDS_OF_EACH
+from mnemosyne.domain.metadata import METADATA_BYTES, METADATA_DEPTH, METADATA_PATHS
 from mnemosyne.domain.names import NAMESPACE_CHARACTERS
-from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, METADATA_DEPTH, METADATA_PATHS
+from mnemosyne.domain.parsing import KEY_LIMIT
 from mnemosyne.domain.rfc3339 import LEAP_SECOND
 
 # The characters that `str.strip` removes. `\s` differs between regular expression engines.

@@ -1,7 +1,6 @@
 """Names in messages: namespaces, sources and keys, which a message can give as texts or numbers. Pure."""
 
-from mnemosyne.domain.parsing import excerpt
-from mnemosyne.domain.text_checks import marks_problem, surrogate_problem
+from mnemosyne.domain.text_checks import excerpt, marks_problem, surrogate_problem
 from mnemosyne.domain.visible import first_invisible
 
 NAMESPACE_CHARACTERS = 200

@@ -30,72 +30,31 @@ from mnemosyne.domain.argument_rules import (
 )
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
+from mnemosyne.domain.metadata import check_metadata
 from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.domain.text_checks import (
     check_normal_form,
     check_not_blank,
     check_not_empty,
     check_visible_line,
+    excerpt,
     storable,
     surrogate_problem,
 )
 from mnemosyne.errors import InvalidRequest
 
-METADATA_BYTES = 65_536
-METADATA_DEPTH = 20
-METADATA_PATHS = 5_000_000
-"""Maximum bytes of the paths of all values. The path of a value has the names of all fields that contain the value. The
-database copies the path of an array for each element of the array."""
 SESSION_LIMIT = 200
 SOURCE_LIMIT = 1500
 """Maximum characters of a source. Names of Cloud Storage objects have up to 1,024 bytes."""
 KEY_LIMIT = 300
 """Maximum characters of a key. Key and namespace must fit into an index entry of 2,704 bytes."""
 
-_EXCERPT_CHARACTERS = 80
 PROBLEMS = 5
 """Maximum problems that one error lists."""
 # The pattern is stricter than UUID(), which also accepts underscores and digits of other scripts. In an id, such
 # characters are probably mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
-
-
-def _check_metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    paths = _check_json(value, depth=1)
-    size = len(json.dumps(value, ensure_ascii=False).encode())
-    if size > METADATA_BYTES:
-        raise ValueError(f"must be at most {METADATA_BYTES:,} bytes of JSON, got {size:,}")
-    if paths > METADATA_PATHS:
-        rule = f"must have at most {METADATA_PATHS:,} bytes of field names, counted for each value in a field"
-        raise ValueError(f"{rule}, got {paths:,}: shorten the names or the arrays")
-    return value
-
-
-def _check_json(value: object, depth: int, path: int = 0) -> int:
-    """Return the bytes of the paths of the value and of all values in it. `path` is the bytes of the value's path."""
-    paths = path
-    if depth > METADATA_DEPTH:
-        raise ValueError(f"must be nested at most {METADATA_DEPTH} levels deep")
-    if isinstance(value, str):
-        storable(value)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise ValueError(f"must have strings as its keys, got {excerpt(key)}")
-            paths += _check_json(item, depth + 1, path + len(storable(key).encode()))
-    elif isinstance(value, list):
-        for item in value:
-            paths += _check_json(item, depth + 1, path)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"must contain finite numbers, got {value}")
-    elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
-        # Also reject floats that are larger than any 64-bit integer. PostgreSQL would return such a float, for example
-        # 1e30, as an integer with all its digits, and not as a float.
-        raise ValueError(f"must contain numbers from -2**63 to 2**64 - 1, got {excerpt(value)}: send it as a string")
-    elif value is not None and not isinstance(value, int | float):
-        raise ValueError(f"must be a JSON value, got {excerpt(value)}")
-    return paths
 
 
 def uuid(value: object) -> object:
@@ -130,7 +89,7 @@ Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValid
 Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(check_visible_line)]
 Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(check_not_empty)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
-JsonObject = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(check_metadata)]
 Id = Annotated[UUID, BeforeValidator(uuid, json_schema_input_type=str)]
 IDS_LIMIT = 100
 Ids = Annotated[
@@ -286,12 +245,3 @@ def _accepted_names(location: Location, model: type[BaseModel]) -> str:
     inner = model_at(model, location[:-1])
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
     return f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
-
-
-def excerpt(value: object) -> str:
-    """Return the value as JSON for an error message, truncated to 80 characters."""
-    try:
-        text = json.dumps(value, ensure_ascii=True, default=str)
-    except (TypeError, ValueError, RecursionError):
-        text = type(value).__name__
-    return text if len(text) <= _EXCERPT_CHARACTERS else text[:_EXCERPT_CHARACTERS] + "…"

@@ -1,5 +1,6 @@
-"""Validate texts: each function returns its argument, or raises ValueError with the reason. Pure."""
+"""Validate texts: a function `check_...` returns its argument, or raises ValueError with the reason. Pure."""
 
+import json
 import re
 import unicodedata
 from itertools import takewhile
@@ -11,6 +12,7 @@ NORMAL_LIMIT = 2 * CONTENT_LIMIT
 """Maximum characters of a content in the Unicode normal form NFKC, in which the database indexes it. NFKC makes few
 texts longer, but one character, such as U+FDFA, can become eighteen."""
 
+EXCERPT_CHARACTERS = 80
 MOST_MARKS = 100
 """Maximum combining marks in a row. Unicode's normal forms sort the marks in a row, and the time of Python's and
 PostgreSQL's implementations is quadratic in their number."""
@@ -88,3 +90,12 @@ def check_not_empty(tag: str) -> str:
     if not tag.strip():
         raise ValueError("must not be empty")
     return tag
+
+
+def excerpt(value: object) -> str:
+    """Return the value as JSON for an error message, truncated to 80 characters."""
+    try:
+        text = json.dumps(value, ensure_ascii=True, default=str)
+    except (TypeError, ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= EXCERPT_CHARACTERS else text[:EXCERPT_CHARACTERS] + "…"

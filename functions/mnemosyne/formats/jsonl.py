@@ -6,7 +6,8 @@ from typing import BinaryIO
 from mnemosyne.domain.archive import EXTRAS
 from mnemosyne.domain.message_mistakes import with_fix
 from mnemosyne.domain.nesting import check_depth
-from mnemosyne.domain.parsing import excerpt, read_json
+from mnemosyne.domain.parsing import read_json
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES, Item, item_of
 

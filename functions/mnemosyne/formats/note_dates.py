@@ -8,7 +8,7 @@ from typing import Any
 
 from mnemosyne.domain.absent_fields import ZERO_TIME
 from mnemosyne.domain.event_time import event_time
-from mnemosyne.domain.parsing import excerpt
+from mnemosyne.domain.text_checks import excerpt
 
 # Properties of a note that may have its date, the preferred one first. Names are compared without case, spaces, hyphens
 # and underscores.

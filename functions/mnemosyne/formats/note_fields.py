@@ -17,7 +17,8 @@ from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, tag_ke
 from mnemosyne.domain.event_time import event_time, zone
 from mnemosyne.domain.lifetime import lifetime
 from mnemosyne.domain.memory import CONTENT_LIMIT
-from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, Source
+from mnemosyne.domain.metadata import METADATA_BYTES
+from mnemosyne.domain.parsing import JsonObject, Key, Session, Source
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.note_values import (

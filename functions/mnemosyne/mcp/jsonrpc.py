@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from mnemosyne.domain.nesting import check_values, is_too_deep
-from mnemosyne.domain.parsing import excerpt, parse_integer
-from mnemosyne.domain.text_checks import surrogate_problem
+from mnemosyne.domain.parsing import parse_integer
+from mnemosyne.domain.text_checks import excerpt, surrogate_problem
 from mnemosyne.errors import InvalidRequest
 
 _REQUIRED_PARAMS = {

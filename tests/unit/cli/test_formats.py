@@ -19,7 +19,7 @@ from mnemosyne.cli.listing import format_by_name
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import Deletion, ExportedMemory, ExternalId, FailedRequest, IngestRequest, content_hash
 from mnemosyne.domain.memory_input import Defaults
-from mnemosyne.domain.parsing import METADATA_BYTES
+from mnemosyne.domain.metadata import METADATA_BYTES
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest

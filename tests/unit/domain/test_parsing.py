@@ -69,19 +69,19 @@ def test_valid_input_becomes_a_value() -> None:
         ({"tags": ["  "]}, "tags[0] must not be empty"),
         ({"tags": ["a"] * 51}, "tags must have at most 50 items, got 51"),
         ({"metadata": []}, 'metadata must be an object such as {"name": "value"}, got []'),
-        ({"metadata": {"a": ["\x00"]}}, "metadata must not contain NUL (U+0000), found at character 0"),
+        ({"metadata": {"a": ["\x00"]}}, 'metadata field "a[0]" must not contain NUL (U+0000), found at character 0'),
         (
             {"metadata": {"a": 2**64}},
-            "metadata must contain numbers from -2**63 to 2**64 - 1, got 18446744073709551616: send it as a string",
+            'metadata field "a" must be from -2**63 to 2**64 - 1, got 18446744073709551616: send it as a string',
         ),
         (
-            {"metadata": {"a": 1e22}},
-            "metadata must contain numbers from -2**63 to 2**64 - 1, got 1e+22: send it as a string",
+            {"metadata": {"a": {"b c": [0, {"d": 1e22}]}}},
+            'metadata field "a.b c[1].d" must be from -2**63 to 2**64 - 1, got 1e+22: send it as a string',
         ),
-        ({"metadata": {"a": [date(2026, 5, 20)]}}, 'metadata must be a JSON value, got "2026-05-20"'),
-        ({"metadata": {"a": {1: 2}}}, "metadata must have strings as its keys, got 1"),
-        ({"metadata": {"a": float("nan")}}, "metadata must contain finite numbers, got nan"),
-        ({"metadata": NESTED}, "metadata must be nested at most 20 levels deep"),
+        ({"metadata": {"a": [date(2026, 5, 20)]}}, 'metadata field "a[0]" must be a JSON value, got "2026-05-20"'),
+        ({"metadata": {"a": {1: 2}}}, 'metadata field "a" must have strings as its keys, got 1'),
+        ({"metadata": {"a": float("nan")}}, 'metadata field "a" must be a finite number, got nan'),
+        ({"metadata": NESTED}, f'metadata field "{".".join("k" * 20)}" must be nested at most 20 levels deep'),
         (
             {"metadata": {"é" * 200: {"b": [{"c" * 99: [0] * 10_000}]}}},
             "metadata must have at most 5,000,000 bytes of field names, counted for each value in a field, got "

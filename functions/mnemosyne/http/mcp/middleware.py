@@ -18,8 +18,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.body import BODY_BYTES, BODY_SECONDS

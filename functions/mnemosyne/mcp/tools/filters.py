@@ -11,9 +11,10 @@ from pydantic import BeforeValidator, Field, model_validator
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
-from mnemosyne.domain.parsing import Input, Session, Tags, Text, excerpt
+from mnemosyne.domain.parsing import Input, Session, Tags, Text
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import MAXIMUM_LIMIT, Filters
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, is_all_time, resolve
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.hits import NOTHING_FOUND

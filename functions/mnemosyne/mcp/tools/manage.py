@@ -10,8 +10,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.embedding_space import REMEDY, language_warning
 from mnemosyne.domain.memory_changes import GivenRating
-from mnemosyne.domain.parsing import Id, Input, Text, excerpt
+from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.mcp.tool import Reply, Result, tool
 from mnemosyne.mcp.tools.read import no_memory
 from mnemosyne.mcp.tools.update import is_none

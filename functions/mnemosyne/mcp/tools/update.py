@@ -13,9 +13,10 @@ from mnemosyne.domain.chronicle import TAG_COUNT, unite_tags
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange, removes_tags
-from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Text, Title, excerpt, uuid
+from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Text, Title, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.text_checks import excerpt
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
