@@ -1,5 +1,5 @@
--- Store each new row of a table as a memory. Run this as a continuous query, with --continuous=true and a service account
--- that may publish to the publisher's topic. IFNULL is necessary, because a tag must not be null.
+-- Store each new row of a table as a memory. Run this as a continuous query: `bq query` with --continuous=true and a
+-- service account that may publish to the publisher's topic. IFNULL is necessary, because a tag must not be null.
 EXPORT DATA OPTIONS (
   format = 'CLOUD_PUBSUB',
   uri = 'https://pubsub.googleapis.com/projects/MY-PROJECT/topics/mnemosyne-publisher-crm'

@@ -1,5 +1,6 @@
 -- Set the storage parameters `fillfactor` and `toast_tuple_target` of the table `memories`, so that the new version of
--- an updated row fits on the page of the old version. Both depend on the dimension of the embeddings (p_dimension).
+-- an updated row fits on the page of the old version. The values of both parameters depend on the dimension of the
+-- embeddings (p_dimension).
 --
 -- PostgreSQL updates a row by writing a new version of the row. Rows are updated often, for example when the same
 -- content is sent again or a memory is rated. If the page of the old version has room for the new version, PostgreSQL

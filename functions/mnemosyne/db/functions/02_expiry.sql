@@ -1,6 +1,6 @@
 -- The expiry of memories. A memory becomes invisible at the moment of its expiry, because the policy of row-level
--- security on `memories` hides expired memories. SQL functions with SECURITY DEFINER bypass this policy, so they
--- compare `expires_at` themselves.
+-- security on `memories` hides expired memories. SQL functions with SECURITY DEFINER bypass this policy. Therefore they
+-- compare `expires_at` with the present time themselves.
 --
 -- The row of an expired memory stays in the table until a function removes it. remove_expired removes such rows in
 -- batches. remove_expired_for removes the rows that must not wait for a batch, for example the row of an expired memory
@@ -52,11 +52,11 @@ $$;
 -- p_sent has one object for each ingest request that sent a content again. The field `expires_at` is the expiry that
 -- the publisher gave, or null: [{"content_hash": …, "expires_at": …, "pinned": …}, …].
 --
--- A request that is pinned and gives no expiry also pins the stored memory, and clears the expiry that a publisher gave
--- for the memory earlier. Then the default lifetime of the namespace does not apply to the memory. The request pins the
--- memory even if the namespace has no default lifetime now, because the namespace can get one later.
+-- A pinned memory is a memory to which the default lifetime of the namespace does not apply. A request that is pinned
+-- and gives no expiry also makes the stored memory pinned, and removes the expiry that a publisher gave for this memory
+-- earlier. This also happens if the namespace has no default lifetime now, because the namespace can get one later.
 --
--- A stored memory that is already pinned and has no expiry from a publisher stays pinned. The function then ignores an
+-- If the stored memory is already pinned and has no expiry from a publisher, it stays so: the function ignores the
 -- expiry that a request gives.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -79,8 +79,8 @@ BEGIN
         ORDER BY m.id, outlasts DESC, expires_at DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
         -- Choose the memories that get a later expiry, and the memories that become pinned. The new expiry is compared
-        -- with the present one, `expires_at`. For a memory under a legal hold, `expires_at` is null, so the new expiry
-        -- is compared with given_expiry, the expiry that the publisher gave before.
+        -- with the memory's present expiry, `expires_at`. A memory under a legal hold has no `expires_at`. For such a
+        -- memory, the new expiry is compared with the expiry that the publisher gave earlier, `given_expiry`.
         SELECT longest.*, coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity') AS is_later
         FROM longest JOIN memories m ON m.id = longest.id
         WHERE coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity')
@@ -96,8 +96,8 @@ $$;
 
 -- Remove the rows of expired memories that would prevent the ingest requests in p_requests from being stored as new
 -- memories. Such a memory has the same content as a request, or is the current version of a record that a request
--- names. The row of an expired memory under a legal hold is not removed. Instead, the expiry of this memory is cleared,
--- because a memory under a hold does not expire.
+-- names. A record is a text that a publisher has named by source and key. If a legal hold is on the expired memory, its
+-- row is not removed. Instead, the expiry of this memory is cleared, because a memory under a hold does not expire.
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -122,8 +122,9 @@ BEGIN
     IF concerned IS NULL THEN
         RETURN;
     END IF;
-    -- Take this lock before the locks of the rows below. The caller takes it, too, and if it waited for this lock while
-    -- it has the locks of the rows, it could deadlock.
+    -- Take the advisory lock of lock_supersession before the row locks below. The caller also takes this advisory lock,
+    -- later in the same transaction. If the transaction waited for the advisory lock while it already has the row
+    -- locks, it could deadlock with a transaction that has the advisory lock and waits for one of these rows.
     PERFORM lock_supersession(p_namespace);
     WITH chosen AS MATERIALIZED (
         SELECT m.id, is_held(m) AS held FROM memories m

@@ -1,7 +1,8 @@
 -- Words by which the language of a text is detected (see 02_languages.sql).
 
 -- Return, for each language (ISO 639-1 code), its function words, such as "the", and letters that few languages have,
--- such as "ß". language_of_words counts those that occur in a text, to detect the language of the text.
+-- such as "ß". To detect the language of a text, language_of_words counts which of these words and letters occur in the
+-- text.
 --
 -- A word in the column `sure` counts twice for its language. A word in the column `maybe` counts once, because it is
 -- also used in other ways: as a word of another language (bin, plus), as a name or a part of a name (Kim, Los Angeles),
@@ -115,9 +116,9 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
--- Return, for ten languages, frequent words that are not function words, such as verbs and words for times.
--- language_of_words counts each of them once. They help to detect the language of short texts, which have few function
--- words. Unlike function words, they are not stop words.
+-- Return, for ten languages, frequent words that are not function words, such as verbs and words for times. Each of
+-- these words that occurs in a text counts once for its language (see language_of_words). The words help to detect the
+-- language of short texts, which have few function words. Unlike function words, they are not stop words.
 CREATE OR REPLACE FUNCTION frequent_words() RETURNS TABLE (language text, words text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

@@ -1,10 +1,10 @@
 -- Detect the language of a text from its script and its function words, such as "the" and "and". The language
 -- determines how the words of the text are stemmed.
 
--- Return the words of language_evidence() as a JSON object that maps each function word or letter to an array of
--- languages. The array has a language twice if the word is in the language's column `sure`, and once if the word is in
--- the language's column `maybe`. If p_frequent is true, the object also has the words of frequent_words(), each with its
--- language once.
+-- Return a JSON object whose keys are the words and letters of language_evidence(). Each key has an array of the
+-- languages to which the word or letter points. A language is in this array twice if the word is in the column `sure`
+-- of the language, and once if the word is in the column `maybe`. If p_frequent is true, the object also has the words
+-- of frequent_words(), each with its language once.
 CREATE OR REPLACE FUNCTION evidence_by_word(p_frequent boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -19,18 +19,21 @@ RETURN (
     ) AS counted
 );
 
--- Return the function words that indicate English (p_english is true), or all other function words (p_english is
--- false). A word that indicates English and another language counts as English. The words are the keys of a JSON
--- object.
+-- Return the words and letters of evidence_by_word(true) as the keys of a JSON object: if p_english is true, those that
+-- indicate English, and otherwise all others. A word that indicates both English and another language counts as
+-- English.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word(true)) AS e WHERE (e.value ? 'en') = p_english);
 
--- Return the language of a text, chosen from the languages in p_languages. Each function word, frequent word or special
--- letter of a language (see language_evidence and frequent_words) that occurs in the text counts once for this language,
--- or twice if it is a word in the column `sure`. The number of its occurrences does not matter. Only one special letter
--- of a word counts, and no letter of a function word, so that one foreign name does not decide the language of an
--- English text. Of several special letters in a word, one that only one language has is preferred.
+-- Return the language of a text, chosen from the languages in p_languages. The function counts the function words, the
+-- frequent words and the special letters (letters that few languages have) of each language that occur in the text; see
+-- language_evidence and frequent_words. Each of them counts once for its language, or twice if it is in the column
+-- `sure`. How often it occurs in the text does not matter.
+--
+-- A function word or frequent word counts as a word, and its letters do not count. Of any other word, only one special
+-- letter counts, so that one foreign name does not decide the language of an English text. If such a word has several
+-- special letters, a letter that only one language has is preferred.
 --
 -- English is preferred: the result is English if the text has English words and no language has more than 1.5 times the
 -- count of English. Otherwise the result is the language with the highest count. The result is null if the highest
@@ -140,8 +143,9 @@ RETURN CASE coalesce(p_language, 'en')
     WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
     WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
 
--- Return the dictionary that stems the words of a language, or `simple` if PostgreSQL has no stemmer for the language. The
--- dictionaries are constants, because looking up a dictionary by its name takes 20 times as long.
+-- Return the dictionary that stems the words of a language, or `simple` if PostgreSQL has no stemmer for the language.
+-- The dictionaries are constants in the code, because looking up a dictionary by its name takes 20 times as long as a
+-- constant.
 CREATE OR REPLACE FUNCTION stem_dictionary(p_language text) RETURNS regdictionary
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE coalesce(p_language, 'en')

@@ -48,12 +48,17 @@ RETURN '\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D
 
 -- Return the text in the Unicode normal form NFKC, with a space on both sides of each character of a script that has no
 -- spaces between words (see unspaced_character). Each such character then counts as a word.
+--
 -- Soft hyphens, zero width spaces and marks of the direction of writing are removed. They are invisible, but for
--- PostgreSQL's parser they are letters. A space before a fraction or superscript keeps "3½" from becoming "31". A no-break
--- space between thousands is removed. Unicode's hyphens and its minus sign become "-", and Arabic, Persian and Devanagari
--- digits become 0 to 9, with the Arabic separators of decimals and thousands as "." and ",". The Persian letters ی and ک
--- become the Arabic letters ي and ك, because people mix them, and ß becomes ss, which is written in its place in
--- Switzerland and on keyboards without ß.
+-- PostgreSQL's parser they are letters. A no-break space between thousands is removed, too.
+--
+-- Before the conversion to NFKC, a space is added between a digit and a fraction or superscript that follows it,
+-- because NFKC replaces "½" by "1⁄2", and "3½" would become "31⁄2".
+--
+-- Unicode's hyphens and its minus sign become "-", and Arabic, Persian and Devanagari digits become 0 to 9, with the
+-- Arabic separators of decimals and thousands as "." and ",". The Persian letters ی and ک become the Arabic letters ي
+-- and ك, because people mix them. "ß" becomes "ss", because "ss" is written instead of "ß" in Switzerland and on
+-- keyboards without "ß".
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(
@@ -89,14 +94,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(p_compound, '([[:alpha:]])[-./\\@:+#&=~|_]+', '\1', 'g'),
     '[-./\\@:+#&=~|_]+(?=[[:alpha:]])', '', 'g');
 
--- Return the numbers of a text that people write both in one and in several parts. `joined` is the number in one part, and
--- `parts` the parts as they are written, in lower case and with spaces between them. `kind` is one of:
+-- Return the numbers of a text that some people write in one part and other people in several parts. `joined` is the
+-- number in one part. `parts` has the parts as they are written in the text, in lower case and with spaces between
+-- them. `kind` is one of:
 --   phone  a telephone number: "491701234567" for "+49 170 1234567", or another number in at least three groups
 --   group  a number with spaces between the thousands: "1250.75" for "1 250,75"
---   unit   a number and a word of at most four letters: "6kg" for "6 kg"
+--   unit   a number and a word of at most four letters after it: "6kg" for "6 kg"
 --   Name   a number and the word before it, which has a capital letter: "rtx4090" for "RTX 4090"
---   name   the same without a capital letter
--- A unit or a name is not an English stop word.
+--   name   a number and the word before it, which has no capital letter
+--
+-- For the kinds unit, Name and name, the word must not be an English stop word. Three stop words are nevertheless
+-- units: am, m and s.
 CREATE OR REPLACE FUNCTION numbers_in_parts(p_text text) RETURNS TABLE (kind text, joined text, parts text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -123,7 +131,8 @@ BEGIN
 END
 $$;
 
--- Return the joined numbers of a text (see numbers_in_parts). A number and a word without a capital letter are not joined.
+-- Return the joined numbers of a text (see numbers_in_parts). A number is not joined to a word before it that has no
+-- capital letter.
 CREATE OR REPLACE FUNCTION joined_numbers(p_text text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -132,8 +141,9 @@ BEGIN
 END
 $$;
 
--- Return the words that people write both in one and in several parts, in one part: the joined numbers of a text, and its
--- compounds without separators (see joined), stemmed in the language p_language.
+-- Return the words of a text that some people write in one part and other people in several parts, all written in one
+-- part. These are the joined numbers of the text (see numbers_in_parts), and its compounds without separators (see
+-- joined), which are stemmed in the language p_language.
 CREATE OR REPLACE FUNCTION joined_words(p_text text, p_language text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -199,8 +209,9 @@ BEGIN
 END
 $$;
 
--- Return the stem of a spelling (see spellings), or nothing if it is a stop word or the stem has lost the accents of the
--- spelling. Without accents, "pöt", a spelling of "poet", would be "pot".
+-- Return the stem of a spelling (see spellings). The result is an empty array if the spelling is a stop word, or if the
+-- stem has lost the accents of the spelling. Such a stem would find another word: "pöt", a spelling of "poet", would
+-- become "pot".
 CREATE OR REPLACE FUNCTION stem_of_spelling(p_spelling text, p_dictionary regdictionary) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_spelling) = char_length(p_spelling)

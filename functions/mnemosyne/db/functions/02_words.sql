@@ -58,8 +58,8 @@ CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
 
--- Return the stems that only function words of a text have. p_words are the words of the text in the language p_language, not
--- stemmed.
+-- Return the stems of the function words in a text. A stem is left out if another word of the text has the same stem.
+-- p_words are the words of the text, not stemmed, and p_language is the language of the text.
 CREATE OR REPLACE FUNCTION stems_of_function_words(p_words tsvector, p_language text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -74,8 +74,9 @@ BEGIN
 END
 $$;
 
--- Whether PostgreSQL has a stemmer but no stop words for a language. Its function words are then left out of the words of a
--- text. Otherwise the Arabic name "علي" would find each text with "على" (on), which has the same stem.
+-- Whether PostgreSQL has a stemmer but no stop words for a language. For such a language, words_in_language leaves out
+-- the function words of a text. Otherwise the Arabic name "علي" would find each text with "على" (on), which has the
+-- same stem.
 CREATE OR REPLACE FUNCTION lacks_stop_words(p_language text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_language IN ('ar', 'el', 'hi');

@@ -1,5 +1,5 @@
--- Read memories as they were at an earlier time. A search with the filter `as_of` and the tools that take `as_of` call
--- these SQL functions.
+-- Read memories as they were at an earlier time. The filter `as_of` of a search and the argument `as_of` of a tool name
+-- this earlier time. Searches and tools with `as_of` call these SQL functions.
 --
 -- Before each change of a memory, the trigger keep_earlier_state writes the memory's title, tags, metadata, timestamp
 -- and successor (the memory that supersedes it) to the table earlier_states. These values are an earlier state of the
@@ -27,8 +27,8 @@ LANGUAGE sql STABLE
 RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
 -- Record a period of a namespace for which searches with `as_of` are refused. Overlapping periods are merged into one
--- row. A row that another transaction is changing at the moment is not merged, because the function would have to wait
--- for that transaction. Periods that still overlap do no harm.
+-- row. But a row that another transaction is changing at the moment is not merged, because the function would have to
+-- wait for that transaction. So two rows can have overlapping periods, which does no harm.
 CREATE OR REPLACE FUNCTION note_incomplete_period(p_namespace text, p_since timestamptz, p_until timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -78,8 +78,9 @@ $$;
 -- raises an error if the table earlier_states does not have the state at p_at, for example because the state has been
 -- removed (see keep_earlier_state).
 --
--- A search calls this function for each memory that has changed since p_at. With the plan_cache_mode of a connection,
--- PostgreSQL would plan the SELECT below at each call, which takes four times as long as the rest of the call.
+-- A search calls this function for each memory that has changed since p_at. The function forces a generic plan, because
+-- the services' connections force custom plans: PostgreSQL would then plan the SELECT below again at each call, which
+-- takes four times as long as the rest of the call.
 CREATE OR REPLACE FUNCTION memory_as_of(m memories, p_at timestamptz) RETURNS memories
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$

@@ -24,9 +24,10 @@ BEGIN
     ), summed AS (
         SELECT page.id, page.place, sum(page.bytes) OVER (ORDER BY page.place) - page.bytes AS bytes_before FROM page
     )
-    -- The export has the expiry that the publisher gave. The lifetimes of the namespace are not a part of the memory, and
-    -- the importing namespace may have others. If a legal hold keeps a memory whose given expiry has passed, the export
-    -- has no expiry, because an import would leave out the memory.
+    -- The export has the expiry that the publisher gave, and not the expiry that was computed from the lifetimes of the
+    -- namespace, because the namespace that imports the memory may have other lifetimes. A legal hold can keep a memory
+    -- whose given expiry has passed. For such a memory, the export has no expiry, because an import leaves out expired
+    -- memories.
     SELECT memory_record(m) || jsonb_build_object('expires_at', CASE WHEN is_unexpired(m.given_expiry) THEN m.given_expiry END),
         -- The export names the successor of a memory (the memory that supersedes it) by the successor's content hash.
         -- If the successor was deleted, its content hash is unknown, and the export has the hash of the successor's id

@@ -1,7 +1,7 @@
--- Legal holds. A memory that a hold selects cannot be deleted and does not expire. A change of its labels (tags,
--- metadata, session or timestamp) is refused if no hold would select the memory after the change. The triggers
--- keep_held_rows, suspend_expiry and keep_held_labels on `memories` enforce these rules for every statement. A refused
--- statement raises an error with the SQLSTATE MH001.
+-- Legal holds. A hold has a selection of memories (see 04_selections.sql). A memory that a hold selects cannot be
+-- deleted and does not expire. A change of its labels (tags, metadata, session or timestamp) is refused if no hold
+-- would select the memory after the change. The triggers keep_held_rows, suspend_expiry and keep_held_labels on
+-- `memories` enforce these rules for every statement. A refused statement raises an error with the SQLSTATE MH001.
 
 -- Return the hold that selects a memory, or null if there is none. If several holds select the memory, return the hold
 -- that was placed first. In a namespace without holds, a call costs one lookup in an index.
@@ -27,8 +27,9 @@ CREATE OR REPLACE FUNCTION held_reason(p_memory_id uuid, p_hold holds) RETURNS t
 LANGUAGE sql STABLE
 RETURN format('memory %s is under the legal hold %s (%s) and must be kept', p_memory_id, (p_hold).id, (p_hold).reason);
 
--- Return the message of the error about a memory under a hold. A forgetting (a deletion of selected memories) may have
--- deleted other memories in earlier transactions, so its message does not say that nothing was changed.
+-- Return the message of the error about a memory under a hold. The message ends with "nothing was changed", except
+-- during a forgetting. A forgetting (a deletion of selected memories) may have deleted other memories in earlier
+-- transactions.
 CREATE OR REPLACE FUNCTION held_error(p_memory_id uuid, p_hold holds) RETURNS text
 LANGUAGE sql STABLE
 RETURN held_reason(p_memory_id, p_hold)

@@ -9,16 +9,16 @@ BEGIN
 END
 $$;
 
--- Return the words of a query in several languages. query_terms calls this function for a namespace that has memories in
--- several languages.
+-- Return the words of a query, each stemmed in several languages. query_terms calls this function for a namespace that
+-- has memories in several languages.
 --
--- Stop words of the query's language, such as "the", are left out. If the query has only stop words, they are kept. Each
--- remaining word is stemmed in the query's language, in English and in the languages of the namespace, because the
+-- Stop words of the query's language, such as "the", are left out. If the query has only stop words, they are kept.
+-- Each remaining word is stemmed in the query's language, in English and in the languages of the namespace, because the
 -- language of a short query often cannot be detected. Each row is one variant of a word:
 --   number   the number of the word in the query; all variants of the word have the same number
 --   word     the stem in one of the languages, the unstemmed word, or a joined compound (for example "inc4821")
---   factor   1 for a stem; 0.25 for an unstemmed word, a word with accents and a compound, because the stems of the same
---            word also count
+--   factor   the factor by which the weight of the variant is multiplied: 1 for a stem; 0.25 for an unstemmed word, a
+--            word with accents and a compound, because the stems of the same word also count
 --   is_stop  true if the query has only stop words
 CREATE OR REPLACE FUNCTION query_in_languages(p_query text, p_language text, p_languages text[])
 RETURNS TABLE (number bigint, word text, factor double precision, is_stop boolean)
@@ -51,9 +51,10 @@ BEGIN
 END
 $$;
 
--- Return other spellings of words of a query (see spellings), stemmed in the languages p_languages. A spelling counts for
--- each word that it stands for: p_words has the query's words, and p_numbers their numbers. A spelling that stands for
--- several words has a row for each of them. `factor` is divided among these rows.
+-- Return other spellings of words of a query (see spellings), stemmed in the languages p_languages. p_words has the
+-- words of the query, and p_numbers has the number of each of these words (see query_in_languages). A spelling has one
+-- row for each word that it stands for, with the number of this word. The `factor` of a spelling is 1. If the spelling
+-- has several rows, the factor is divided equally among them.
 CREATE OR REPLACE FUNCTION spelled_words(p_query text, p_languages text[], p_words text[], p_numbers bigint[])
 RETURNS TABLE (number bigint, word text, factor double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -96,9 +97,9 @@ $$;
 --   key          the hash of the word or form (see term_key)
 --   weight       its weight in the lexical score
 --   share        the part of the namespace's memories that contain the word, from 0 to 1; null for a form
---   place        the place of the word among the query's words, the rarest first; null for a form. If the namespace has
---                memories in several languages, a word has a row for each of its variants (see query_in_languages), with
---                the same place.
+--   place        the rank of the word among the query's words: 1 for the rarest word; null for a form. If the namespace
+--                has memories in several languages, a word has a row for each of its variants (see query_in_languages).
+--                All these rows have the same place.
 --   word_weight  the weight of the word, its forms and its variants together; null for a form
 --   name         the number of the name that the word belongs to, counted from 1 in the order of p_names; null for
 --                other words and for forms
@@ -116,16 +117,18 @@ $$;
 --
 -- Words are stemmed. Stop words and question words are left out. If a word has accents, the word with its accents is
 -- added. For a compound such as "INC-4821", the joined compound "inc4821" is added. An added word has a quarter of the
--- weight of a stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query and
--- the memories are in English, a stemmed word passes half of its weight on to its forms. Languages that fewer than 1% of
--- the sampled memories have are ignored.
+-- weight of a stemmed word, because the stem of the word, or the stems of the compound's parts, count too. If the query
+-- and the memories are in English, a stemmed word passes half of its weight on to its forms. A language is ignored if
+-- fewer than 1% of the sampled memories are written in it.
 --
--- Other spellings are looked up for the words that they stand for (see spellings): for "6 kg", the key of "6kg" has a row
--- with the place of "6" and a row with the place of "kg".
+-- Other spellings of the query's words are added, too (see spellings). A spelling has a row for each word that it
+-- stands for, with the place of this word: for "6 kg", the spelling "6kg" has a row with the place of "6" and a row
+-- with the place of "kg".
 --
 -- p_names has words of the query that look like names (see the Python module query_names.py). Names without digits are
--- ignored and not counted if the query is in German, because German capitalises every noun. They are also ignored if
--- the language of the query is not detected, and at least 1% of the sampled memories are in German.
+-- left out if the query is in German, because German capitalises every noun. They are also left out if the language of
+-- the query is not detected, and at least 1% of the sampled memories are in German. The numbers in the column `name`
+-- count only the names that are not left out.
 CREATE OR REPLACE FUNCTION query_terms(p_namespace text, p_query text, p_names text[])
 RETURNS TABLE (
     key integer, share double precision, weight double precision, place bigint, word_weight double precision, name integer
@@ -194,8 +197,9 @@ BEGIN
                 coalesce(max(t.sampled_share) OVER (PARTITION BY t.number), unknown.share) AS word_share,
                 max(t.factor) OVER (PARTITION BY t.number) AS word_factor
             FROM term_share t CROSS JOIN (SELECT 0.5 / greatest(sample.sampled, 1)) AS unknown (share)  -- ignores null
-            -- The stop words of a memory's language are not indexed. So if the query has only stop words, look up only
-            -- the words that occur in the sample.
+            -- The words of a memory are stored without the stop words of the memory's language. So if the query has
+            -- only stop words, most of them occur in no memory. Then look up only the words that occur in the sampled
+            -- memories.
             WHERE only_stop_words IS NOT TRUE OR t.sampled_share IS NOT NULL
         ) AS w
     ), rarest AS MATERIALIZED (
@@ -255,13 +259,13 @@ LANGUAGE sql IMMUTABLE
 RETURN - ((w).weights <#> p_terms) * 2.2
     / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
--- Normalize the share of a query's words that a memory contains by the length of the memory. p_share is the share
--- before the normalization; null counts as 0. The result is at most 1. p_length is the number of distinct words of the
--- memory, and p_mean_length the mean of this number in the namespace.
+-- Return the share of a query's words that a memory contains, normalized by the length of the memory. p_share is the
+-- share before the normalization; null counts as 0. The result is at most 1. p_length is the number of distinct words
+-- of the memory, and p_mean_length the mean of this number in the namespace.
 --
--- The share differs from a lexical score (see lexical_score) in two ways. It does not matter for the share how often a
--- word occurs in the memory. The length of the memory matters about 1.7 times as much, because a long memory contains
--- many words by chance.
+-- The result differs from a lexical score (see lexical_score) in two ways. It does not depend on how often a word
+-- occurs in the memory. And the length of the memory matters about 1.7 times as much as in a lexical score, because a
+-- long memory contains many words by chance.
 CREATE OR REPLACE FUNCTION share_by_length(p_share double precision, p_length integer, p_mean_length double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE

@@ -38,22 +38,24 @@ $$;
 --   p_word_keys    the keys (see term_key) of the eight rarest words of the query. A word can have several keys: its
 --                  variants in several languages (see query_terms).
 --   p_word_shares  for each key: the weight of the word, divided by the total weight of these words
---   p_word_names   for each key: the index of the name in the query (such as "Ada Lovelace") that contains the word, or
---                  null; the array is null if the query has no names
---   p_word_places  for each key: the place of the word (see query_terms). A word counts once for a memory that contains
---                  several of its variants. The array is null if each word has one key; a hybrid search then takes 4 %
---                  less time.
+--   p_word_names   for each key: the number of the name (such as "Lovelace") that the word belongs to, or null if the
+--                  word belongs to no name. The array is null if the query has no names.
+--   p_word_places  for each key: the place of the word (see query_terms). All variants of a word have the same place.
+--                  By the place, the function recognises that a memory contains several variants of one word, and
+--                  counts this word only once. The array is null if each word has one key. A hybrid search then takes
+--                  4% less time.
 --
 -- The rows of the result are first the memories in p_ids, then the neighbours. The JSON object has three fields:
 --   columns     an array with one array of values for each column of the rows
 --   listed      the number of rows for the memories in p_ids
---   neighbours  three arrays: `head`, `place` and `row`. Together, entry i of each array describes one neighbour: the
---               row of its head, its place relative to the head, and its own row.
+--   neighbours  three arrays: `head`, `place` and `row`. Together, the entries of these arrays with the same index
+--               describe one neighbour: the index of its head's row, its place relative to the head, and the index of
+--               its own row.
 --
 -- Some of the columns:
 --   words_share    the share of the query's words that the memory contains (see share_by_length)
---   lacks_name     true if the query has a name of which the memory contains no word. A name can have several words,
---                  for example its stems in several languages. One of these words in the memory is enough.
+--   lacks_name     true if the query has a name that the memory does not contain. A name can have several keys, for
+--                  example the keys of its stems in several languages. One of these keys in the memory is enough.
 --   eligible       true if the memory can be a result: a memory in p_ids, or a neighbour at the place -1 or 1 that
 --                  matches the filters. All other neighbours only add to the scores of other memories.
 --   statement_key  a hash that is equal for near-duplicates. It is computed only for eligible memories that have the

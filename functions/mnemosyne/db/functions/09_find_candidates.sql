@@ -8,7 +8,7 @@
 --
 -- Further parameters:
 --   p_query       the text to search for; if it is null, the candidates are the newest memories
---   p_names       the words of the query that name a person or thing
+--   p_names       the words of the query that look like names of people or things
 --   p_limit       the number of results that the search will show
 --   p_candidates  the maximum length of each list of candidates
 --
@@ -74,10 +74,11 @@ DECLARE
     terms sparsevec;
     word_keys integer[];  -- keys of the query's eight rarest words, because no memory has most words of a long query
     word_shares double precision[];  -- for each key of word_keys: the word's share of the words' total weight
-    -- For each key of word_keys: the index of the query's name that contains the word, or null. The array is null if
-    -- the query has no names.
+    -- For each key of word_keys: the number of the name in the query that the word belongs to (see query_terms), or
+    -- null if the word belongs to no name. The array is null if the query has no names.
     word_names integer[];
-    -- For each key of word_keys: the rank of the word, the rarest first. The array is null if each word has one key.
+    -- For each key of word_keys: the rank of the word among the words of the query, the rarest first. The array is null
+    -- if each word has only one key.
     word_places bigint[];
     mean_length double precision;
     ids uuid[];
@@ -175,8 +176,8 @@ BEGIN
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
         mean_length := coalesce(mean_length, 16);
-        -- If few memories match the filters, compare the words of all these memories. If even the rarest word of the
-        -- query is common, compare the words of the newest memories.
+        -- If few memories match the filters, compare the query with the words of all these memories. If even the rarest
+        -- word of the query is common, compare the query with the words of the newest matching memories.
         few_match := matching < least(own_memories, lexical_rows);
         SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores FROM (
             SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, p_candidates, 2 * lexical_rows)

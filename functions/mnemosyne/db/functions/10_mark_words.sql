@@ -64,8 +64,8 @@ BEGIN
 END
 $$;
 
--- Return the stems of words in the languages p_languages, and the words themselves, with and without accents, as the keys
--- of a JSON object.
+-- Return a JSON object whose keys are the stems of the words p_words in each of the languages p_languages, and the
+-- words themselves, with and without accents. The values are true.
 CREATE OR REPLACE FUNCTION lexemes_of(p_words text[], p_languages text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -88,9 +88,11 @@ BEGIN
 END
 $$;
 
--- Return the words of a text that match a query, as they are written. p_language is the language of the text, and
--- the keys of p_lexemes are the stems and spellings of the query's words. As in the index of a memory (see words_and_forms), a word
--- of the text matches by its stem, and as it is written, with and without accents. A stop word does not match.
+-- Return the words of a text that match a query, as they are written in the text. p_language is the language of the
+-- text. The keys of p_lexemes are the stems and spellings of the query's words.
+--
+-- A word of the text matches if p_lexemes has its stem, or the word as it is written, with or without accents. A search
+-- looks up the same forms of a word in the index of a memory (see words_and_forms). A stop word does not match.
 CREATE OR REPLACE FUNCTION matching_words(p_text text, p_language text, p_lexemes jsonb) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -114,10 +116,10 @@ BEGIN
 END
 $$;
 
--- Return p_text with marks (see mark_words) around each compound and each number in several parts that matches a query as
--- one word, such as "Wi-Fi" for the query "wifi". The result is null if there are none. If the text has more than 50 of
--- them that are written differently, only 50 are marked, because each one needs a scan of the text. The parameters have
--- the same meaning as in matching_words.
+-- Mark the parts of p_text that match a query as one word although they are written in several parts, such as "Wi-Fi"
+-- for the query "wifi". Such a part is a compound or a number in several parts. Return the marked text (see
+-- mark_words), or null if the text has no such part. If the text has more than 50 different such parts, only 50 of them
+-- are marked, because each one needs a scan of the text. The parameters have the same meaning as in matching_words.
 CREATE OR REPLACE FUNCTION mark_joined(p_text text, p_language text, p_lexemes jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -140,10 +142,10 @@ BEGIN
 END
 $$;
 
--- Return an array of marked copies of a text (see mark_words): the text itself, and if they differ from it, the text with
--- split words (see split_parts) and the text with marked compounds (see mark_joined). A copy without marks is left out.
--- The keys of p_words are the lexemes of the query's words (see lexemes_of). p_lexemes also has the lexemes of their other
--- spellings.
+-- Return an array of marked copies of a text (see mark_words). There are up to three copies: the text itself, the text
+-- with split words (see split_parts), if a word can be split, and the text with marked compounds (see mark_joined). A
+-- copy in which no word is marked is left out. The keys of p_words are the lexemes of the query's words (see
+-- lexemes_of). p_lexemes also has the lexemes of other spellings of these words.
 CREATE OR REPLACE FUNCTION marked_copies(p_text text, p_language text, p_words jsonb, p_lexemes jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$

@@ -3,9 +3,9 @@ CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '[^\w' || marks_in_words() || ']+'), '');
 
--- Return parts of a query to look for in a content, each with a regular expression, the longest part first. A part is the
--- stem of a word, or another spelling of a word (see spellings). In scripts without spaces, the parts are all substrings of
--- two to ten characters of the query's first 40 characters.
+-- Return the parts of a query that the function `snippet` looks for in a content, the longest part first. `pattern` is
+-- a regular expression for the part. A part is the stem of a word, or another spelling of a word (see spellings). In
+-- scripts without spaces, the parts are all substrings of two to ten characters of the query's first 40 characters.
 CREATE OR REPLACE FUNCTION snippet_patterns(p_query text) RETURNS TABLE (part text, pattern text)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$

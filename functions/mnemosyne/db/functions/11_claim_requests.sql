@@ -3,12 +3,14 @@
 --
 -- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]. A publisher can name a
 -- text by source and key; the named text is called a record, and each content of the record is a version. A request for
--- a version also has "source", "key", "key_id", "version_at", "published" and "immutable". The result has three lists:
+-- a version also has "source", "key", "key_id" (the id of the record, derived from source and key), "version_at" (the
+-- timestamp of the version), "published" (the time of its publication) and "immutable" (true if the record must not
+-- change). The result has three lists:
 --
 --   {"busy": [request_id, …], "already_final": [{request_id, state, memory_id, attempts, error, note}, …],
 --    "conflicting": [request_id, …]}
 --
---   busy           requests that another delivery has locked or has just stored
+--   busy           requests that another delivery has locked or has just stored; the caller must try again later
 --   already_final  requests in a final state (stored, duplicate or deleted), and requests whose outcome this call has
 --                  recorded
 --   conflicting    requests whose id was used earlier for another content or record (see is_same_request)
@@ -124,8 +126,10 @@ BEGIN
         SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- A request is also busy if its content is stored but the request is not in already_final. In this case,
-        -- another delivery has stored the content or recorded the outcome of the request during this call.
+        -- A request whose content is stored needs no storing, and is normally in already_final. If it is not, another
+        -- delivery has stored the content, or recorded the outcome of the request, while this function was running.
+        -- Return such a request as busy, as if the other delivery had locked it. The next attempt then finds the
+        -- outcome.
         'busy', to_jsonb(busy || ARRAY(
             SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)

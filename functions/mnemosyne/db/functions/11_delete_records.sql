@@ -10,9 +10,11 @@
 -- not stored.
 --
 -- If the memory of the current version was deleted, the outcome has the id of this memory. A note in the outcome has
--- the ids of up to five memories that are kept because they are the current version of another record. If a legal hold
--- selects a memory that would be deleted, the deletion has the outcome `failed` and deletes nothing. If an earlier call
--- has already deleted some memories, the latest visible version that is left becomes the current version again.
+-- the ids of up to five memories that are kept because they are the current version of another record.
+--
+-- If a legal hold selects a memory that would be deleted, the deletion has the outcome `failed`, and nothing is
+-- deleted. But if an earlier call has already deleted some memories of the record, these memories stay deleted. Of the
+-- versions that are left, the latest one whose memory is not superseded then becomes the current version again.
 --
 -- One call deletes at most p_limit memories, so that no transaction is long. The caller commits, and calls the function
 -- again with the deletions that are not finished. The result has five fields:
@@ -20,10 +22,11 @@
 --   deleted      the ids of the memories that this call has deleted
 --   busy         the ids of requests that another delivery has locked
 --   conflicting  the ids of requests that are not carried out, because the id was used earlier for another request
---   unfinished   an object with the deletion that has begun and is not finished, or an empty object. The object maps
---                the id of the request to an object with two fields, which the caller must add to the deletion in
---                p_deletions in the next call: "memory_id", the id of the memory of the current version before the
---                deletion, which source_keys no longer has, and "deleted", the number of deleted memories so far.
+--   unfinished   an object about the deletion that has begun and is not finished; empty if there is none. The object
+--                maps the id of the deletion's request to an object with two fields. The caller must add both fields to
+--                this deletion in p_deletions in the next call. "memory_id" is the memory of the version that was
+--                current before the deletion, because source_keys no longer has it. "deleted" is the number of memories
+--                deleted so far.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -173,8 +176,9 @@ $$;
 -- and p_key describe the delivered request.
 --
 -- There are three cases:
---   * The delivered request stores a content: the result is true if p_request has the content hash p_content_hash, and
---     the same source and key (or none). The source and key of a request that was forgotten may be unknown.
+--   * The delivered request stores a content: the result is true if p_request has the same content hash, and the same
+--     source and key. Both requests may have no source and key. If the memory of p_request was forgotten, its source
+--     and key may be unknown, and are then not compared.
 --   * The delivered request deletes a record (p_content_hash is empty): the result is true if p_request is a deletion
 --     of the same record.
 --   * The delivered content could not be read (p_content_hash is null): the result is true, because there is no content
@@ -203,15 +207,17 @@ WHERE i.namespace = p_namespace AND md5(i.source) = md5(p_source) AND i.source =
     AND i.version_at IS NOT NULL AND i.state IN ('stored', 'duplicate')
 $$;
 
--- Trigger function: when the memory of a record's current version is deleted, clear the current version in source_keys.
+-- Trigger function: when the memory of a record's current version is deleted, remove the current version from the
+-- record's row in source_keys.
 --
--- The record then counts as deleted at the timestamp of this version. Therefore earlier versions stay superseded, and
--- an earlier version that arrives later is not stored.
+-- In general, the record then counts as deleted at the timestamp of the removed version. Therefore earlier versions
+-- that are stored stay superseded, and an earlier version that arrives later is not stored.
 --
--- There is one exception: if a forgetting deletes the memory, the record does not count as deleted. A forgetting is a
--- deletion of selected memories (see 15_forgetting.sql). After a forgetting, the SQL function forgotten_requests
--- decides which versions are not stored. The record keeps the times of the forgotten version, so that an earlier version
--- that arrives later is stored as superseded. A forgetting sets mnemosyne.removal to 'forgotten' while it deletes memories.
+-- This is different if a forgetting (a deletion of selected memories, see 15_forgetting.sql) deletes the memory. The
+-- trigger recognises a forgetting by the setting mnemosyne.removal, which is 'forgotten' while a forgetting deletes
+-- memories. The record then does not count as deleted, because the function forgotten_requests decides which versions
+-- must not be stored. The row in source_keys keeps version_at and version_published of the forgotten version. By these
+-- times, an earlier version that arrives later and may be stored is recognised as earlier, and is stored as superseded.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -32,9 +32,12 @@ CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_pub
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Return the row of a record, p_key, as it is after the removal of the memory of its current version, if this memory has
--- expired. The row in source_keys changes only when the row of the memory is removed (see forget_versions). After a
--- restore of an export, source_keys can also name a memory that expired before the restore and was not stored.
+-- Return p_key, the row of a record in source_keys, without the current version if the memory of this version has
+-- expired. In the returned row, the record then counts as deleted at the timestamp of this version. The row in the table
+-- gets the same values only when the row of the memory is removed (see forget_versions).
+--
+-- After a restore of an export, the row can also name a memory that does not exist, because the memory expired before
+-- the restore and was not stored. The function treats it as an expired memory.
 CREATE OR REPLACE FUNCTION without_expired(p_key source_keys) RETURNS source_keys
 LANGUAGE sql STABLE
 AS $$
@@ -48,8 +51,8 @@ $$;
 -- state are left out. Each version in the result has the fields of its request, `memory_id` (the id of the stored
 -- memory with the same content, or null) and `event`, the reason why the version need not be stored:
 --   deleted    a deletion of the record covers the version
---   failed     the record is immutable and already has another content: the content of its current memory or, if there
---              is no current memory, the content of its earliest version in p_requests
+--   failed     the record is immutable (it must not change) and already has another content: the content of its current
+--              memory or, if there is no current memory, the content of its earliest version in p_requests
 --   duplicate  the content is stored already
 --   expired    the given expiry of the version has passed
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb

@@ -1,9 +1,11 @@
--- Return the memories that the deletion of a record must delete. Several versions, also of different records, have the
--- same memory if they have the same content. A memory is in the result if the deletion covers all of the record's
--- versions with this memory (see is_covered), and if the memory is not the current version of another record.
+-- Return the memories that the deletion of a record must delete. Versions with the same content have the same memory,
+-- even if they are versions of different records. A memory is in the result if two conditions are true: the deletion
+-- covers all versions of this record that have the memory (see is_covered), and the memory is not the current version
+-- of another record.
 --
--- p_record is the row of source_keys for the record, with the times of the deletion. The deletion changes the record's
--- current version in this row, but the result does not depend on the current version.
+-- p_record is the record's row of source_keys. Its columns deleted_at and deleted_published must have the timestamp and
+-- the time of publication of the deletion. The function does not read the current version in p_record, so it does not
+-- matter whether the caller has already changed it.
 CREATE OR REPLACE FUNCTION covered_memories(p_namespace text, p_source text, p_key text, p_record source_keys)
 RETURNS TABLE (memory_id uuid)
 LANGUAGE sql STABLE

@@ -1,6 +1,6 @@
 -- Return the polarity words of a text. These are words that may reverse its meaning, such as "not" or "before". Two
--- memories are similar only if they have the same polarity words. Without this comparison, a negated statement would be
--- similar, because "not" is a stop word in most languages.
+-- memories count as similar only if they have the same polarity words. Without this condition, a statement and its
+-- negation would count as similar, because "not" is a stop word in most languages.
 --
 -- The list has words of the languages with a stemmer, and of Polish, Czech, Ukrainian and Vietnamese. For Korean, Hindi
 -- and scripts without spaces between words, the regular expression at the end looks for parts of words.

@@ -142,7 +142,7 @@ BEGIN
         'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids)),
         'earlier_states', (SELECT count(*) FROM earlier_states e WHERE e.memory_id = ANY (p_ids))
     ) INTO counted;
-    -- The successor of a deleted memory now supersedes up to 50 of its older memories, as after delete_memory.
+    -- Up to 50 memories that a deleted memory superseded get its successor as their successor, as in delete_memory.
     FOR successor IN
         SELECT m.id FROM memories m
         WHERE m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
