@@ -61,9 +61,11 @@ LIMIT CAST(:limit AS integer)
 _BEGIN: Final = """
 SELECT CAST(pg_current_snapshot() AS text) AS snapshot, memories FROM usage_and_quota()
 """
-# Whether memories were stored, deleted or superseded by a publisher since the state that _BEGIN returned. A store and a
-# deletion by source and key also change an ingest request. All other deletions reduce the number of memories. Requests
-# restored from a dump of another server may have transaction ids that this server has not reached yet.
+# Whether memories were stored, deleted or superseded by a publisher since _BEGIN read the state. There are two signs of
+# this. Storing a memory, and deleting memories by source and key, also changes an ingest request. Any other deletion
+# reduces the number of memories. The condition with pg_snapshot_xmax leaves out requests that were restored from a dump
+# of another server. Such requests may have transaction ids that this server has not reached yet, so no snapshot shows
+# them.
 _HAS_CHANGED: Final = """
 SELECT memories <> CAST(:memories AS bigint) OR EXISTS (
     SELECT FROM ingest_requests i

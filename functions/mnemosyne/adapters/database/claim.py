@@ -74,9 +74,9 @@ class _LookUp:
     conflicting: frozenset[UUID] = frozenset()
     """Request ids that were used earlier for another content or record."""
     quota: Quota = field(default_factory=Quota)
-    """Usage and limits of the namespace. Only set if the claim stores memories."""
+    """Usage and limits of the namespace. Only set if the look-up also locks the requests to store."""
     forgettings: int = 0
-    """Number of forgettings (deletions of selected memories). Only set if the claim stores memories."""
+    """Number of forgettings (deletions of selected memories). Only set if the look-up also locks the requests."""
     forgotten_before: datetime | None = None
     """Time at which the latest forgetting of the namespace began."""
 
@@ -84,7 +84,7 @@ class _LookUp:
 def _prepare_to_store(connection: Connection) -> None:
     """Create the staging table for COPY, and let the connection reuse query plans.
 
-    This is done outside a transaction, because a rollback would undo both.
+    The caller must not have begun a transaction, because its rollback would undo both changes.
     """
     if not connection.has_incoming:
         connection.script(ingest_sql.CREATE_INCOMING)

@@ -111,9 +111,10 @@ class ConsoleQueries(NamespaceStore):
         """Mark the words of memories that a search by words would match with the query.
 
         `texts` has a list of texts for each memory. The result has the same form, but each text is replaced by a list
-        of marked copies: the text and, if they differ from it, a copy without accents and a copy in which compound
-        words such as CamelCase are split. This list is empty if the query has no words. `domain.matches` defines the
-        characters that are put around a marked word.
+        of up to three marked copies of the text. In one copy, words such as CamelCase are split. In another copy,
+        compounds such as "Wi-Fi" are marked that match a word of the query, such as "wifi". A copy in which nothing is
+        marked is left out, so the list may be empty. `domain.matches` defines the characters that are put around a
+        marked word.
         """
         return [*self._call_one(console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts))["marked"]]
 

@@ -26,8 +26,8 @@ DROPPED_AT_ONCE: Final = 100
 """Maximum number of dead letters that one transaction deletes. The number is low, because a dead letter may have ten
 megabytes."""
 LETTERS_BYTES: Final = 2_000_000_000
-"""If the data of a namespace's dead letters have this size in bytes, further messages whose number has a limit are not
-stored. Two hundred of the largest messages have this size."""
+"""Maximum size in bytes of the data of all dead letters of a namespace together. Like the maximum number `unless`, it
+applies only to messages that are stored with `unless`. Two hundred of the largest messages have this size."""
 
 
 class DeadLetters(NamespaceStore):

@@ -192,7 +192,7 @@ class Reembedding:
 
     @contextmanager
     def _without_time_limits(self) -> Iterator[None]:
-        """Within the context, lift the time limits of statements and locks.
+        """Within the `with` block, lift the time limits of statements and locks.
 
         Creating an index takes minutes, and first waits for open transactions. If a time limit stopped the creation, an
         invalid index would remain, which the next run would have to drop and build again.

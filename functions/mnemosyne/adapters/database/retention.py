@@ -27,7 +27,8 @@ FULL JOIN expiring e USING (namespace)
 LEFT JOIN (SELECT default_lifetime, maximum_lifetime FROM retention WHERE namespace = '') AS everybody ON true
 ORDER BY namespace
 """
-# In every collation, the empty name sorts first.
+# Return the lifetimes of the namespace or, if it has no own lifetimes, the lifetimes of the namespace ''. The namespace
+# '' is last in the descending order, because every collation sorts an empty text before all other texts.
 _CURRENT: Final = """
 SELECT default_lifetime AS "default", maximum_lifetime AS maximum FROM retention
 WHERE namespace IN (:namespace, '') ORDER BY namespace DESC LIMIT 1

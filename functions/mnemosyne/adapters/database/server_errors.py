@@ -46,7 +46,7 @@ def server_message(fields: Mapping[str, str], sql: str = "") -> str:
 
 @contextmanager
 def migrating(file: str, sql: str = "") -> Iterator[None]:
-    """Within the context, replace an error of PostgreSQL by MigrationFailed, which names the file.
+    """In a `with` block or decorated function, replace an error of PostgreSQL by MigrationFailed, which names the file.
 
     `file` is the name of the schema file, and `sql` is its text.
     """
