@@ -35,7 +35,8 @@ PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
 """Timeout in seconds of one read from the socket while a connection is opened."""
 ATTEMPTS = 2
-"""Number of attempts. After a failover, the first attempt may fail with an old address or certificate. Then the
+"""Maximum number of attempts to open a connection. For the first connection of an instance, see
+FIRST_CONNECTION_SECONDS. After a failover, the first attempt may fail with an old address or certificate. Then the
 Connector renews both."""
 LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001 - google-auth's times have no zone
 

@@ -28,7 +28,8 @@ _REFUSALS: dict[str, type[Exception]] = {
     "MT001": errors.InvalidRequest,
 }
 """Errors for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
-04_earlier_states.sql in db/functions). Unlike other messages of PostgreSQL, these may be shown to the caller."""
+04_earlier_states.sql in db/functions). Unlike other messages of PostgreSQL, their messages may be shown to the
+caller."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
 """Idle time in seconds up to which a connection is reused without a check. A check costs a round trip."""

@@ -39,10 +39,11 @@ FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:
 # republished from a dead letter, update this dead letter instead. If all requests are already stored with the same
 # content, store no dead letter.
 #
-# The dead letter gets the error of the last attempt as its cause, because this error tells why the requests could not
-# be stored. Pub/Sub reports only that it has delivered the message too often. If :has_latest_error is true, the last
-# attempt is this delivery, and its error is the `error` in :requests. The row of a request may have an older error,
-# because a crash is not recorded as an attempt, and because attempts do not change requests that failed before.
+# The cause of the dead letter is the error of the last attempt, because this error tells why the requests could not be
+# stored. Pub/Sub reports only that it has delivered the message too often. If :has_latest_error is true, the last
+# attempt is this delivery, and its error is the `error` in :requests. Then the error in the row of a request is
+# replaced, because it may be older: a crash is not recorded as an attempt, and attempts do not change requests that
+# failed before. If :has_latest_error is false, the row of a request keeps its error, if it has one.
 #
 # The column `provenance` of each request names the dead letter by the message id under which the dead letter is stored.
 # This id is longer than the id of the message if another dead letter has the message's id.

@@ -138,8 +138,8 @@ WHERE next_request_state(i.state, :event) IS NOT NULL
 # if the memory of a stored request was deleted or has expired.
 #
 # Some callers ask for the id of a memory instead of the id of a request. For such an id, the result has the state
-# "unknown" and an explanation. Without this row, such an id would be reported as "queued" for days, like the id of a new
-# request. An id can belong to both a memory and a request, because publishers choose the ids of requests. Then the
+# "unknown" and an explanation. Without this row, such an id would be reported as "queued" for days, like the id of a
+# new request. An id can belong to both a memory and a request, because publishers choose the ids of requests. Then the
 # result is about the request.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key,

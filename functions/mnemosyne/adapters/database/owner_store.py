@@ -30,7 +30,8 @@ class OwnerStore:
         return row
 
 
-# Return all namespaces that have memories or a row in `quotas`. The default limits are first.
+# Return all namespaces that have memories or a row in `quotas`. The row with the default limits is first, because its
+# namespace is the empty text.
 _LIST_QUOTAS: Final = """
 SELECT namespace, CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories,
     CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,

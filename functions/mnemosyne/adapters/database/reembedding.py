@@ -23,8 +23,8 @@ from mnemosyne.ports.embedder import Embedder
 log = EventLog(__name__)
 
 STRAGGLERS = 50
-"""Maximum number of memories that the switch to the new embeddings still has to embed, while searches wait. If more are
-missing, another batch is embedded before the switch is tried again."""
+"""Maximum number of memories that the switch to the new embeddings still has to embed, while searches wait. If more
+memories have no new embedding, another batch is embedded before the switch is tried again."""
 
 _UNDER_WAY: Final = "SELECT next_provider, next_model, next_dimension FROM embedding_space FOR UPDATE"
 _BEGIN: Final = """

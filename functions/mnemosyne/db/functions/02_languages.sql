@@ -37,8 +37,8 @@ RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word(tr
 --
 -- English is preferred: the result is English if the text has English words and no language has more than 1.5 times the
 -- count of English. Otherwise the result is the language with the highest count. The result is null if the highest
--- count is below 2, and 'und' (undetermined) if two languages have the highest count. If these two are Spanish and Catalan,
--- the result is Spanish, which has many more speakers.
+-- count is below 2, and 'und' (undetermined) if two languages have the highest count. If these two are Spanish and
+-- Catalan, the result is Spanish, which has many more speakers.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -84,8 +84,9 @@ DECLARE
     beginning text := left(p_text, 1000);
     -- Remove paths, URLs and names of files, because their parts are not words of a language: "/usr/bin" does not have
     -- the German word "bin". If the text has lower-case letters, also remove words of two or three capital letters,
-    -- because they are abbreviations: "MIT" is not the German word "mit". Also remove words with a capital letter and a
-    -- Vietnamese letter, because they are names: "Đà Nẵng trip" is not in Vietnamese.
+    -- because they are abbreviations: "MIT" is not the German word "mit". In this case, also remove words that begin
+    -- with a capital letter and have a Vietnamese letter, because they are names: the text "Đà Nẵng trip" is not in
+    -- Vietnamese.
     prose text := regexp_replace(beginning, '[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*'
         || CASE WHEN beginning ~ '[[:lower:]]' THEN '|\m[A-Z]{2,3}\M|\m[[:upper:]]\w*[\u1EA0-\u1EF9]\w*\M' ELSE '' END, ' ', 'g');
     -- Replace punctuation by spaces. An apostrophe separates words, too: "l'eau" becomes "l eau".
@@ -123,7 +124,8 @@ BEGIN
             ELSE coalesce(nullif(language_of_words(words, '{ru,bg}'), 'und'), 'ru') END
         WHEN 'arabic' THEN CASE WHEN words ~ '[ٹڈڑںے]' THEN 'ur' WHEN words ~ '[پچژگکی]' THEN 'fa' ELSE 'ar' END
         WHEN 'ideographs' THEN CASE WHEN words ~ '[\u3041-\u30FF]' THEN 'ja' ELSE 'zh' END
-        -- ळ and these function words are Marathi or Nepali.
+        -- A text with the letter ळ or one of these function words is in Marathi or Nepali, which the function does not
+        -- distinguish.
         WHEN 'devanagari' THEN CASE
             WHEN ' ' || words || ' ' ~ 'ळ| (आहे|आहेत|आणि|मला|माझा|माझी|माझे|नाही|छ|छन्|छु|छैन|हुन्छ|भयो|मेरो|तिमी) ' THEN 'und'
             ELSE 'hi' END

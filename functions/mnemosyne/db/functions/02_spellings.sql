@@ -10,9 +10,9 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
         '[\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0640\u064B-\u0655\u0670]', '', 'g'), NFC),
         'łŁøØđĐðÐħĦŧŦıς', 'lLoOdDdDhHtTiσ'), 'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE') END;
 
--- Return the text with numbers in one spelling: without separators of thousands, and with a decimal point. "1,299" becomes
--- "1299", "12,34,567" becomes "1234567", "1.299,50" becomes "1299.50", and "3,5" becomes "3.5". "1.299" is unchanged,
--- because it can have three decimals.
+-- Return the text with numbers in one spelling: without separators of thousands, and with a decimal point. "1,299"
+-- becomes "1299", "12,34,567" becomes "1234567", "1.299,50" becomes "1299.50", and "3,5" becomes "3.5". "1.299" is
+-- unchanged, because it can have three decimals.
 CREATE OR REPLACE FUNCTION plain_numbers(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_text !~ '\d[.,''’]\d' THEN p_text ELSE regexp_replace(regexp_replace(regexp_replace(p_text,
@@ -25,22 +25,23 @@ RETURN CASE WHEN p_text !~ '\d[.,''’]\d' THEN p_text ELSE regexp_replace(regex
 -- for a host, and the end of "INC-4821" for a negative number.
 --
 -- A dot between digits is kept. If a dotted number follows letters, the number without the letters is added: "v1.2.3"
--- becomes "v1.2.3 1.2.3". Numbers have one spelling (see plain_numbers). The regular expressions use no lookbehind, because
--- the time of a lookbehind is quadratic in the length of the text.
+-- becomes "v1.2.3 1.2.3". Numbers have one spelling (see plain_numbers). The regular expressions use no lookbehind,
+-- because the time of a lookbehind is quadratic in the length of the text.
 CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(translate(plain_numbers(p_text), '_/\@:#', '      '),
     '(\w)[-+&=~|](?=\w)|([[:alpha:]])\.(?=\w)|(\d)\.(?=[[:alpha:]])', '\1\2\3 ', 'g'),
     '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g');
 
--- Return a regular expression for a character of a script that has no spaces between words (Thai, Lao, Burmese, Khmer, kana,
--- Han).
+-- Return a regular expression for a character of a script that has no spaces between words (Thai, Lao, Burmese, Khmer,
+-- kana, Han).
 CREATE OR REPLACE FUNCTION unspaced_character() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF]';
 
--- Return the marks that are within words although the regular expression \w does not match them: the marks of Indic
--- scripts that remove a vowel or change a consonant, and the tone marks of Thai and Lao.
+-- Return, for the inside of a bracket expression, the marks that are within words although the regular expression \w
+-- does not match them. These are the marks of Indic scripts that remove a vowel or change a consonant, and the tone
+-- marks of Thai and Lao.
 CREATE OR REPLACE FUNCTION marks_in_words() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '\u093C\u094D\u09BC\u09CD\u0A3C\u0A4D\u0ABC\u0ACD\u0B3C\u0B4D\u0BCD\u0C4D\u0CBC\u0CCD\u0D4D\u0DCA'
@@ -155,7 +156,8 @@ BEGIN
 END
 $$;
 
--- Return whether words of a text may have other spellings (see spellings).
+-- Whether words of a text may have other spellings (see spellings). This is a quick check. If the result is true, the
+-- function `spellings` may still find none.
 CREATE OR REPLACE FUNCTION may_have_spellings(p_text text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN octet_length(p_text) <> char_length(p_text)

@@ -99,10 +99,10 @@ RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_acc
 -- Return the words of a text in the language p_language. A search finds a text only by its `words`. The `forms`
 -- increase the score of a text that was found by its words.
 --
--- `words` contains the stemmed words without accents, and the joined words (see joined_words), for example "inc4821" for
--- "INC-4821". If a word has accents, `words` also contains the word with its accents. If the language is known and not English,
--- `words` also contains the unstemmed words. A query for an unstemmed word then finds the text even if the query is too
--- short for detecting its language.
+-- `words` contains the stemmed words without accents, and the joined words (see joined_words), for example "inc4821"
+-- for "INC-4821". If a word has accents, `words` also contains the word with its accents. If the language is known and
+-- not English, `words` also contains the unstemmed words. A query for an unstemmed word then finds the text even if the
+-- query is too short for detecting its language.
 --
 -- `forms` contains the unstemmed words of an English text, without accents. For other languages, `forms` is empty.
 CREATE OR REPLACE FUNCTION words_and_forms(p_text text, p_language text, OUT words tsvector, OUT forms tsvector)

@@ -1,5 +1,5 @@
--- Whether a memory matches the filters, even if the memory has expired. A null filter matches all memories. The planner
--- inlines this function.
+-- Whether a memory matches the filters. The expiry of the memory is not checked. A null filter matches all memories.
+-- The planner inlines this function.
 CREATE OR REPLACE FUNCTION matches_conditions(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)

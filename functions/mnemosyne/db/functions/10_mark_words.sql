@@ -1,5 +1,6 @@
--- Return p_text with marks around each word whose lexeme in the configuration p_stemmer is in p_lexemes. The mark before
--- the word is U+E000, and the mark after it is U+E001. In the result, separators such as / and _ are replaced by spaces.
+-- Return p_text with marks around each word whose lexeme in the configuration p_stemmer is in p_lexemes. The mark
+-- before the word is U+E000, and the mark after it is U+E001. In the result, separators such as / and _ are replaced by
+-- spaces.
 --
 -- Apart from the marks, the result has the same length as p_text. Therefore the caller can compute the position of a
 -- marked word in p_text.
@@ -47,8 +48,8 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
     WHERE char_length(base) = 1 AND base <> letter
 ) END;
 
--- Return the words of a query as they are written, in lower case and without stop words. In scripts without spaces, each
--- character is a word. These words are left out, because a single character occurs in too many words.
+-- Return the words of a query as they are written, in lower case and without stop words. In scripts without spaces,
+-- each character is a word. These words are left out, because a single character occurs in too many words.
 CREATE OR REPLACE FUNCTION written_words(p_query text, p_language text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

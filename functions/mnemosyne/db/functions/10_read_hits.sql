@@ -25,10 +25,10 @@ END
 $$;
 
 -- Return a snippet of a content: 240 characters around the first occurrence of a query word. If the content contains
--- several query words, the function chooses the longest of these words. In scripts without spaces, each part of the query
--- counts as a word (see snippet_patterns). The result is null if the first occurrence of the chosen word is within the
--- first p_shown characters, because the caller shows these characters anyway. The result is also null if the content
--- contains no query word.
+-- several query words, the function chooses the longest of these words. In scripts without spaces, each part of the
+-- query counts as a word (see snippet_patterns). The result is null if the first occurrence of the chosen word is
+-- within the first p_shown characters, because the caller shows these characters anyway. The result is also null if the
+-- content contains no query word.
 --
 -- Each word of the content that begins with the stem of a query word is an occurrence of the query word. If a stem ends
 -- with i, a word with y in this place also matches, because the English stemmer replaces a final y by i. Accents are

@@ -33,8 +33,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
 -- Return p_key, the row of a record in source_keys, without the current version if the memory of this version has
--- expired. In the returned row, the record then counts as deleted at the timestamp of this version. The row in the table
--- gets the same values only when the row of the memory is removed (see forget_versions).
+-- expired. In the returned row, the record then counts as deleted at the timestamp of this version. The row in the
+-- table gets the same values only when the row of the memory is removed (see forget_versions).
 --
 -- After a restore of an export, the row can also name a memory that does not exist, because the memory expired before
 -- the restore and was not stored. The function treats it as an expired memory.

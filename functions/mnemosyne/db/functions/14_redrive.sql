@@ -76,9 +76,9 @@ $$;
 --   p_namespace  the namespace of the dead letter; it must be equal to the setting mnemosyne.namespace of the session
 --   p_into       the namespace of the requests in the message; if p_namespace is not empty, p_into must be equal to it
 --
--- The dead letter of a message without a namespace has the empty namespace, and its requests can belong to any
--- namespace. The setting is then empty, too. require_session_namespace cannot do this check, because it refuses the
--- empty namespace.
+-- The dead letter of a message without a namespace has the empty namespace, and the setting is then empty, too. A
+-- redrive of such a dead letter chooses the namespace p_into for the requests in the message. require_session_namespace
+-- cannot do this check, because it refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$

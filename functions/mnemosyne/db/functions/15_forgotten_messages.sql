@@ -38,8 +38,8 @@ BEGIN
 END
 $$;
 
--- Delete the memories with the same contents as the requests p_requests that an unfinished forgetting must delete, but
--- has not deleted yet. A forgetting is a deletion of selected memories. A memory under a legal hold is kept.
+-- Delete the memories that an unfinished forgetting (a deletion of selected memories) must still delete, if they have
+-- the same content as a request in p_requests. A memory under a legal hold is kept.
 --
 -- A request that was published after the forgetting began must store its content again. Without this function, the
 -- request would become a duplicate of a memory that the forgetting is about to delete.
