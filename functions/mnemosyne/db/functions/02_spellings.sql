@@ -166,7 +166,7 @@ RETURN octet_length(p_text) <> char_length(p_text)
 -- Return other spellings of words of a query, at most ten. Each `spelling` stands for the words in `parts`, which have
 -- spaces between them. For example, "oncall" stands for "on call" in the query "on-call", "6kg" for "6 kg", "mueller"
 -- for "müller", and "1299" for "1.299". An Arabic word that ends with ى can also end with ي. If there are more than ten
--- spellings, those that are needed most often are returned.
+-- spellings, the result has the kinds of spellings that searches need most often.
 CREATE OR REPLACE FUNCTION spellings(p_query text) RETURNS TABLE (spelling text, parts text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

@@ -148,14 +148,15 @@ DECLARE
     factors double precision[];
     numbers bigint[];
     only_stop_words boolean := false;
-    -- Copies of the arrays in `sample`, because PostgreSQL would decompress these arrays again for each word.
+    -- Copies of the arrays in the row `sample`. Without these copies, PostgreSQL would decompress the arrays again for
+    -- each word of the query.
     sampled_keys integer[];
     sampled_shares real[];
 BEGIN
     SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
     sampled_keys := sample.keys;
     sampled_shares := sample.shares;
-    -- Leave out languages that fewer than 1% of the sampled memories have. A rare language was often detected by
+    -- Leave out a language if fewer than 1% of the sampled memories are in it. A rare language was often detected by
     -- mistake, and stemming in all rare languages would double the cost of this function.
     languages := ARRAY(
         SELECT e.key FROM jsonb_each_text(sample.languages) AS e WHERE 100 * CAST(e.value AS integer) >= sample.sampled

@@ -5,9 +5,9 @@ CREATE OR REPLACE FUNCTION caseless(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN replace(literal_form(p_text), 'ς', 'σ');
 
--- Return trigrams of a text, from its first 200 characters. Every content that contains the text has these trigrams in
--- the index memories_trigrams. Trigrams that include σ or ς are left out, because the content may have the other of the
--- two letters. The result may be empty.
+-- Return trigrams (sequences of three bytes) of the first 200 characters of a text. The index memories_trigrams has all
+-- these trigrams for every content that contains the text. Trigrams that include σ or ς are left out, because the
+-- content may have the other of the two letters. The result may be empty.
 CREATE OR REPLACE FUNCTION required_trigrams(p_namespace text, p_text text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE
 AS $$

@@ -98,9 +98,9 @@ END
 $$;
 
 -- Return the memories that contain any of the words with the keys p_keys, with their lexical scores. The result has at
--- most p_rows memories, because the query would otherwise be slow if a word has become frequent, but is still rare in
--- outdated word statistics. Plain index scans are disabled, so that the planner uses the GIN index memory_words_keys
--- even if the planner's estimates are wrong.
+-- most p_rows memories, because the word statistics may be outdated: a word that is rare in the statistics may have
+-- become frequent, and without the maximum the query would be slow. Plain index scans are disabled, so that the planner
+-- uses the GIN index memory_words_keys even if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION match_keys(p_keys integer[], p_terms sparsevec, p_mean_length double precision, p_rows integer)
 RETURNS TABLE (memory_id uuid, lexical_score double precision)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan

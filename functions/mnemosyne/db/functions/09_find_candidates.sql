@@ -45,23 +45,25 @@ DECLARE
     -- The maximum number of memories that the search takes from the HNSW index. With filters, the maximum is lower,
     -- because the search must read several rows of the index to find one memory that matches.
     nearest integer := CASE WHEN filtered THEN least(p_candidates, greatest(60, 3 * p_limit)) ELSE p_candidates END;
-    -- Up to this number of matching memories, the search compares the vectors of all matching memories, which is exact.
-    -- For more memories, a search in the HNSW index is faster.
+    -- If at most this number of memories match, the search compares the vectors of all matching memories, which is
+    -- exact. If more memories match, a search in the HNSW index is faster.
     --
     -- To find `nearest` memories that match, a search in the index reads about nearest * all_memories / matching rows.
     -- Reading one row costs as much as comparing 36 vectors. Without the index, the search compares as many vectors as
     -- memories match. So both ways cost the same if `matching` is sqrt(nearest * all_memories * 36).
     --
     -- The factor 36 was measured with 256 dimensions: reading a row took 9 to 45 microseconds, and comparing a vector
-    -- 0.6 to 1.4 microseconds. With a filter that uses the index of tags or metadata, the factor is 16, because the
-    -- compared rows are scattered in the table. With more than 1,000 dimensions, the factor is 8. It was measured with
-    -- 3,072 dimensions: reading a row took 42 to 104 microseconds, and comparing a vector 7.4 microseconds.
+    -- 0.6 to 1.4 microseconds. With a filter that uses the index of tags or metadata, the factor is 16: the compared
+    -- rows are then scattered in the table, so each comparison takes longer. With more than 1,000 dimensions, the
+    -- factor is 8. It was measured with 3,072 dimensions: reading a row took 42 to 104 microseconds, and comparing a
+    -- vector 7.4 microseconds.
     exact_up_to integer := greatest(2000, least(CASE WHEN long_vectors THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
         * CASE WHEN long_vectors THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
     -- The search counts matching memories up to this number. If more memories match, the search estimates their number.
     few CONSTANT integer := 200;
-    -- If the words of the query match more memories than this number, only the rarest words are looked up to find
-    -- memories. The other words only add to the scores of the memories found.
+    -- To find memories, the search looks up only the rarest words of the query: words that together match at most this
+    -- number of memories, according to the word statistics. The other words only add to the scores of the memories
+    -- found.
     lexical_rows CONSTANT integer := 2000;
     -- Neighbours (see neighbours_in_session) are read only for the first 20 candidates of each of the two lists: by
     -- vector and by words.

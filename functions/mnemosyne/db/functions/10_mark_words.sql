@@ -19,7 +19,8 @@ BEGIN
 END
 $$;
 
--- Return p_text with U+E002 between characters of scripts without spaces and other letters or digits, as in "便名はNH469".
+-- Return p_text with the separator U+E002 in each place where a character of a script without spaces is next to another
+-- letter or a digit, as in "便名はNH469".
 CREATE OR REPLACE FUNCTION split_scripts(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(p_text,
@@ -27,8 +28,8 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE reg
         '|(?!' || unspaced_character() || ')([[:alnum:]])(?=' || unspaced_character() || ')',
     U&'\005C1\005C2\E002', 'g') END;
 
--- Return p_text with U+E002 between the parts of each CamelCase word, and before the dotted number in a word such as
--- "v1.2.3".
+-- Return p_text with the separator U+E002 between the parts of each CamelCase word, and before the dotted number in a
+-- word such as "v1.2.3".
 CREATE OR REPLACE FUNCTION split_parts(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(
@@ -182,8 +183,8 @@ DECLARE
     marked jsonb := '[]';
     memory jsonb;
     memory_language text;
-    -- The languages of the memories until now, and for each language the lexemes of the query's words, without and with
-    -- other spellings.
+    -- The languages of the memories that were handled so far. For each of these languages, word_lexemes has the lexemes
+    -- of the query's words, and all_lexemes also has the lexemes of their other spellings.
     languages text[] := '{}';
     word_lexemes jsonb[] := '{}';
     all_lexemes jsonb[] := '{}';

@@ -1,7 +1,8 @@
 -- Notes for the outcomes of duplicates: requests whose content is stored already.
 
 -- Return the names of the labels that have different values in a request and in the stored memory with the same
--- content. Labels are title, tags, metadata, timestamp and expires_at. p_labels maps them to the values of the request.
+-- content. Labels are title, tags, metadata, timestamp and expires_at. p_labels maps the name of each label to its
+-- value in the request.
 --
 -- `expires_at` differs only if the memory expires later than the request asks, or never. If the memory expires earlier,
 -- `expires_at` does not count as different, because extend_expiry extends the expiry of the memory.

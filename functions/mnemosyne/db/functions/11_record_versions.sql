@@ -110,8 +110,8 @@ BEGIN
     IF jsonb_array_length(coalesce(p_versions, '[]')) = 0 THEN
         RETURN recorded;
     END IF;
-    -- If a version may supersede a memory, take the advisory lock of lock_supersession. New memories that are the first
-    -- versions of their records supersede nothing.
+    -- If a version may supersede a memory, take the advisory lock of lock_supersession. The lock is not necessary if
+    -- each version is a new memory and the first version of its record, because such a version supersedes nothing.
     IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
         SELECT FROM source_keys k
         WHERE k.namespace = p_namespace AND k.version_at IS NOT NULL

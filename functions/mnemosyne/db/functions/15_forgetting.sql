@@ -95,7 +95,7 @@ BEGIN
 END
 $$;
 
--- Add the numbers of deleted or changed rows in p_counts, by table, to the column `counts` of the forgetting p_id.
+-- Add p_counts ({table: number of deleted or changed rows, …}) to the column `counts` of the forgetting p_id.
 CREATE OR REPLACE FUNCTION add_counts(p_namespace text, p_id uuid, p_counts jsonb) RETURNS void
 LANGUAGE sql SET search_path = public, pg_temp AS $$
     UPDATE forgettings f
