@@ -122,7 +122,7 @@ def picture() -> Callable[[Chromium, str], None]:
             Path(ARTEFACTS).mkdir(parents=True, exist_ok=True)
             size = browser.driver.execute_script("return [innerWidth, document.documentElement.scrollHeight]")
             clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
-            arguments = {"captureBeyondViewport": True, "clip": clip}
+            arguments = {"captureBeyondViewport": True, "clip": clip, "optimizeForSpeed": True}
             capture = browser.driver.execute_cdp_cmd("Page.captureScreenshot", arguments)
             (Path(ARTEFACTS) / f"{name}.png").write_bytes(base64.b64decode(capture["data"]))
 

@@ -1,7 +1,7 @@
 """Every page at five widths, light and dark, in forced colours and reduced motion; axe-core finds nothing."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -20,7 +20,7 @@ OVERFLOW = "return document.documentElement.scrollWidth - document.documentEleme
 AXE = """
 const [options, done] = arguments;
 for (const one of document.querySelectorAll("main details")) one.open = true;
-axe.run({ resultTypes: ["violations"], ...options })
+axe.run(document.querySelector("dialog[open]") ?? document, { resultTypes: ["violations"], ...options })
   .then((all) => done(all.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])));
 """
 RULES_OF_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
@@ -57,15 +57,27 @@ BY_NIGHT_IN_DARK = pytest.mark.parametrize(
 )
 
 
-@BY_NIGHT_IN_DARK
-@pytest.mark.parametrize("path", PAGES)
-def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
-    system: DevServer, site: str, path: str, themed: tuple[Chromium, str], picture: Keep
-) -> None:
+class OpenPage(NamedTuple):
+    """A page that several tests look at."""
+
+    browser: Chromium
+    theme: str
+    name: str
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def opened(request: pytest.FixtureRequest, system: DevServer, site: str, themed: tuple[Chromium, str]) -> OpenPage:
+    """Each page. Reports of the browser about earlier pages are left out."""
     browser, theme = themed
     browser.console()
     set_width(browser, 1280)
-    name = open_page(browser, site, system, path)
+    name = open_page(browser, site, system, request.param)
+    return OpenPage(browser, theme, name)
+
+
+@BY_NIGHT_IN_DARK
+def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(opened: OpenPage, picture: Keep) -> None:
+    browser, theme, name = opened
     by_width: dict[int, Any] = {}
     overflow: dict[int, int] = {}
     for width in (1280, 1024, 768, 375, 320):
@@ -124,14 +136,12 @@ return [...document.querySelectorAll(states)].filter((one) => one.checkVisibilit
 
 
 @BY_NIGHT_IN_DARK
-@pytest.mark.parametrize("path", PAGES)
 def test_in_forced_colours_no_state_is_marked_by_colour_only_and_with_reduced_motion_nothing_moves(
-    system: DevServer, site: str, path: str, themed: tuple[Chromium, str]
+    opened: OpenPage,
 ) -> None:
-    browser, theme = themed
+    browser, theme, _ = opened
     _emulate(browser, **{"prefers-color-scheme": theme}, **FORCED)
     set_width(browser, 1280)
-    open_page(browser, site, system, path)
     moving, colour_only = browser.driver.execute_script(MOVING), browser.driver.execute_script(COLOUR_ONLY)
     _emulate(browser, **{"prefers-color-scheme": theme})
     assert (moving, colour_only) == ([], [])
@@ -139,15 +149,14 @@ def test_in_forced_colours_no_state_is_marked_by_colour_only_and_with_reduced_mo
 
 @BY_NIGHT_IN_DARK
 @pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=[] if path in CHECKED_BY_DAY else [pytest.mark.nightly]) for path in PAGES]
+    "opened",
+    [pytest.param(path, marks=[] if path in CHECKED_BY_DAY else [pytest.mark.nightly]) for path in PAGES],
+    indirect=True,
 )
-def test_axe_reports_no_problem_in_forced_colours(
-    system: DevServer, site: str, path: str, themed: tuple[Chromium, str]
-) -> None:
-    browser, theme = themed
+def test_axe_reports_no_problem_in_forced_colours(opened: OpenPage) -> None:
+    browser, theme, _ = opened
     _emulate(browser, **{"prefers-color-scheme": theme}, **FORCED)
     set_width(browser, 1280)
-    open_page(browser, site, system, path)
     violations = _violations(browser)
     _emulate(browser, **{"prefers-color-scheme": theme})
     # The system chooses text and background, and axe-core reads some of the page's own colours.
@@ -169,24 +178,23 @@ def test_forced_colours_and_reduced_motion_are_supported(
     _emulate(browser, **scheme)
 
 
+SMALL = """
+const inText = (one) => one.closest("p, li, dd, dt, h2, .read, .rows, table") && one.tagName === "A";
+const seen = [...document.querySelectorAll("button, a, summary, select, input:not([type=file])")];
+const height = (one) => (one.closest("label") ?? one).getBoundingClientRect().height;
+return seen.filter((one) => one.checkVisibility() && !inText(one) && !one.matches(".skip, .sr, .tag *"))
+  .map((one) => [one.outerHTML.slice(0, 80), height(one)]).filter(([, pixels]) => pixels < 24);
+"""
+
+
 @BY_NIGHT_IN_DARK
-def test_each_control_is_large_enough_for_touch_on_a_phone(
-    system: DevServer, site: str, themed: tuple[Chromium, str]
-) -> None:
-    browser, _ = themed
+def test_each_control_is_large_enough_for_touch_on_a_phone(opened: OpenPage) -> None:
+    browser = opened.browser
     set_width(browser, 375)
     browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    for path in PAGES:
-        open_page(browser, site, system, path)
-        small = browser.driver.execute_script("""
-          const inText = (one) => one.closest("p, li, dd, dt, h2, .read, .rows, table") && one.tagName === "A";
-          const seen = [...document.querySelectorAll("button, a, summary, select, input:not([type=file])")];
-          return seen.filter((one) => one.checkVisibility() && !inText(one) && !one.matches(".skip, .sr, .tag *"))
-            .map((one) => [one.outerHTML.slice(0, 80), one.closest("label")?.getBoundingClientRect().height
-              ?? one.getBoundingClientRect().height])
-            .filter(([, height]) => height < 24);""")
-        assert small == [], path
+    small = browser.driver.execute_script(SMALL)
     browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    assert small == []
 
 
 @BY_NIGHT_IN_DARK
