@@ -39,16 +39,19 @@ addEventListener("mousedown", (event) => event.target.matches("select") && event
 return window.controls.map((one) => (one.ariaLabel || one.textContent.trim() || one.id || one.outerHTML).slice(0, 60));
 """
 # The point of a control that a pointer would hit, or null if another element covers it.
-POINT = """
-const one = window.controls[arguments[0]];
-const seen = one.closest("label") ?? one;
-document.activeElement.blur(); // a field for tags covers others with its options while it has the focus
-seen.scrollIntoView({ block: "center" });
-const [{ left, top, width, height }] = seen.getClientRects();
-const [x, y] = [left + width / 2, top + height / 2];
-const there = document.elementFromPoint(x, y);
-return there && seen.contains(there) ? [x, y] : null;
+_FIND_POINT = """
+const pointOf = (one) => {
+  const seen = one.closest("label") ?? one;
+  document.activeElement.blur(); // a field for tags covers others with its options while it has the focus
+  seen.scrollIntoView({ block: "center" });
+  const [{ left, top, width, height }] = seen.getClientRects();
+  const [x, y] = [left + width / 2, top + height / 2];
+  const there = document.elementFromPoint(x, y);
+  return there && seen.contains(there) ? [x, y] : null;
+};
 """
+POINT = f"{_FIND_POINT} return pointOf(window.controls[arguments[0]]);"
+COVERED = f"{_FIND_POINT} return window.controls.flatMap((one, index) => (pointOf(one) ? [] : [index]));"
 FOCUSED = """
 const { activeElement: one } = document;
 const isBox = one.matches("input[type=checkbox], input[type=radio]");
@@ -103,6 +106,19 @@ def _by_pointer(browser: Chromium, scope: str, press: Callable[[Chromium, float,
                 press(browser, *point)
         indexes = _not_activated(browser, indexes)
     return [labels[index] for index in indexes]
+
+
+def covered(browser: Chromium, scope: str) -> list[str]:
+    """Return the labels of the controls that another element covers, so that no pointer hits them."""
+    labels: list[str] = browser.driver.execute_script(WATCH, scope)
+
+    def missed() -> list[str]:
+        names = [labels[index] for index in browser.driver.execute_script(COVERED)]
+        return [name for name in names if name != SKIP]
+
+    with suppress(AssertionError):  # a control may be covered until the page is drawn again
+        wait_until(lambda: not missed(), "no control is covered", seconds=0.3)
+    return missed()
 
 
 def by_mouse(browser: Chromium, scope: str) -> list[str]:
