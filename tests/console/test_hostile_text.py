@@ -24,25 +24,46 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("content", HOSTILE, ids=["html", "markdown", "image", "ansi", "bidi", "100,000 characters"])
-def test_stored_markup_and_control_characters_have_no_effect(
-    system: DevServer, site: str, browser: Chromium, content: str
-) -> None:
-    memory_id = system.outcome(system.ingest(content, timestamp="2026-05-04T12:00:00Z", tags=["<b>x</b>"]))["memory_id"]
-    browser.console()
-    for path in ("/", f"/?q={quote(content[:60])}", f"/memories/{memory_id}"):
-        browser.open(f"{site}{path}")
-        wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".read, [data-id]")), "it is shown")
-        elements = browser.driver.find_elements(
-            By.CSS_SELECTOR, "main :is(script, img, iframe, [onclick], a[href^=javascript])"
-        )
-        assert elements == []
-    if not browser.driver.find_elements(By.CSS_SELECTOR, "pre.source"):
-        press(browser, "Source")
-    assert find(browser, "pre.source").get_property("textContent") == content
+ACTIVE = "main :is(script, img, iframe, [onclick], a[href^=javascript])"
+
+
+@pytest.fixture(scope="module")
+def hostile(system: ConsoleServer) -> Iterator[list[str]]:
+    """The ids of memories with the texts of HOSTILE, all with the same tag."""
+    ids = system.remember_all(*({"content": content, "tags": ["<b>x</b>"]} for content in HOSTILE))
+    yield ids
+    system.call("delete_memory", {"ids": ids})
+
+
+def _has_no_effect(browser: Chromium) -> None:
+    assert browser.driver.find_elements(By.CSS_SELECTOR, ACTIVE) == []
     assert browser.driver.title != "owned"
     assert [line for line in browser.console() if "favicon" not in line] == []
-    system.call("delete_memory", {"id": memory_id})
+
+
+@pytest.mark.parametrize("path", ["/?tags={tag}", "/?tags={tag}&q=title+link+red+left+long"])
+def test_stored_markup_and_control_characters_have_no_effect_in_lists(
+    site: str, browser: Chromium, hostile: list[str], path: str
+) -> None:
+    browser.console()
+    browser.open(f"{site}{path.format(tag=quote('<b>x</b>'))}")
+    listed = "return [...document.querySelectorAll('main [data-id]')].map((row) => row.dataset.id)"
+    wait_until(lambda: {*browser.driver.execute_script(listed)} == {*hostile}, "all are listed")
+    _has_no_effect(browser)
+
+
+@pytest.mark.parametrize("place", range(len(HOSTILE)), ids=["html", "markdown", "image", "ansi", "bidi", "long"])
+def test_stored_markup_and_control_characters_have_no_effect_on_the_page_of_a_memory(
+    site: str, browser: Chromium, hostile: list[str], place: int
+) -> None:
+    browser.console()
+    browser.open(f"{site}/memories/{hostile[place]}")
+    find(browser, ".read, pre.source")
+    _has_no_effect(browser)
+    if not browser.driver.find_elements(By.CSS_SELECTOR, "pre.source"):
+        press(browser, "Source")
+    assert find(browser, "pre.source").get_property("textContent") == HOSTILE[place]
+    _has_no_effect(browser)
 
 
 # Without quotation marks and commas, which JSON and lists of tags would show in another form.
