@@ -39,6 +39,7 @@ async function main() {
   await initialized;
   await bridge.sendToolInput({ arguments: args });
   await bridge.sendToolResult(result);
+  window.send = (later) => bridge.sendToolResult(later);
   window.seen.ready = true;
 }
 
