@@ -21,7 +21,7 @@ return {
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def long_tags(system: DevServer, site: str, browser: Chromium) -> Iterator[str]:
     """A memory with long tags, and the list in a narrow window."""
     id_ = system.remember("TITLE: Crane\nIt lifts boats.", tags=["z" * 80, "y " * 30 + "y", "crane"])
