@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
+def wait_until(condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.05) -> None:
     """Wait until the condition holds. Fail with its description if it does not in time.
 
     The pause grows to a tenth of the time that has passed, at most to 0.1 seconds, because a condition may take
