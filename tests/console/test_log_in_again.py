@@ -24,170 +24,171 @@ window.fetch = (...asked) =>
 
 
 def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     first, second = (guarded.make_key("read", "write", namespace="fay") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     id_ = guarded.outcome(guarded.ingest("TITLE: Of Fay\nHers."))["memory_id"]
     address = f"http://127.0.0.1:{guarded.port}/memories/{id_}/edit"
-    fresh.open(address)
-    use_key(fresh, first)
-    type_into(fresh, "title", "Typed for an hour")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "update_memory")
-    press(fresh, "Save")
-    shows(fresh, "What you typed is kept.")
-    use_key(fresh, second)
-    assert find(fresh, "#title").get_property("value") == "Typed for an hour"
-    press(fresh, "Save")
-    shows(fresh, "Saved.")
+    browser.open(address)
+    use_key(browser, first)
+    type_into(browser, "title", "Typed for an hour")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN, "update_memory")
+    press(browser, "Save")
+    shows(browser, "What you typed is kept.")
+    use_key(browser, second)
+    assert find(browser, "#title").get_property("value") == "Typed for an hour"
+    press(browser, "Save")
+    shows(browser, "Saved.")
     assert guarded.call("get_memory", {"id": id_})["title"] == "Typed for an hour"
-    reads(fresh, "h1", "Typed for an hour")
-    keys(fresh, "e")
-    find(fresh, "input#title").send_keys(", not saved")
-    follow(fresh, "Cancel")
-    reads(fresh, "h1", "Typed for an hour")
-    keys(fresh, "e")
-    assert find(fresh, "input#title").get_property("value") == "Typed for an hour"
+    reads(browser, "h1", "Typed for an hour")
+    keys(browser, "e")
+    find(browser, "input#title").send_keys(", not saved")
+    follow(browser, "Cancel")
+    reads(browser, "h1", "Typed for an hour")
+    keys(browser, "e")
+    assert find(browser, "input#title").get_property("value") == "Typed for an hour"
 
 
+@pytest.mark.nightly
 def test_what_was_typed_with_a_key_that_may_only_write_is_kept_during_a_log_in(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     first, second = (guarded.make_key("write", namespace="kim") for _ in range(2))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, first)
-    type_into(fresh, "content", "Typed for an hour")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
-    press(fresh, "Add")
-    shows(fresh, "What you typed is kept.")
-    use_key(fresh, second)
-    assert find(fresh, "#content").get_property("value") == "Typed for an hour"
+    browser.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(browser, first)
+    type_into(browser, "content", "Typed for an hour")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
+    press(browser, "Add")
+    shows(browser, "What you typed is kept.")
+    use_key(browser, second)
+    assert find(browser, "#content").get_property("value") == "Typed for an hour"
 
 
 @pytest.mark.parametrize(
     ("path", "opener", "field"),
     [
         ("/", "#query", "#query"),
-        ("/", ".filters [aria-haspopup]", "#time"),
-        ("/tags", "[aria-label='Rename boat']", "#name"),
-        ("/connect", "[aria-selected]", "#first"),
+        pytest.param("/", ".filters [aria-haspopup]", "#time", marks=pytest.mark.nightly),
+        pytest.param("/connect", "[aria-selected]", "#first", marks=pytest.mark.nightly),
     ],
 )
 def test_what_was_typed_anywhere_is_kept_during_a_log_in(
-    guarded: ConsoleServer, fresh: Chromium, path: str, opener: str, field: str
+    guarded: ConsoleServer, browser: Chromium, path: str, opener: str, field: str
 ) -> None:
     first, second = (guarded.make_key("read", "write", namespace="gus") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
-    fresh.open(f"http://127.0.0.1:{guarded.port}{path}")
-    use_key(fresh, first)
-    click(fresh, opener)
-    find(fresh, field).send_keys("dinghy")
-    typed = find(fresh, field).get_property("value")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
-    shows(fresh, "You have been logged out.")
-    keys(fresh, "/")
-    assert fresh.url.endswith(path), "the keyboard belongs to the form of the log-in"
-    use_key(fresh, second)
-    assert find(fresh, field).get_property("value") == typed and "dinghy" in str(typed)
+    browser.open(f"http://127.0.0.1:{guarded.port}{path}")
+    use_key(browser, first)
+    click(browser, opener)
+    find(browser, field).send_keys("dinghy")
+    typed = find(browser, field).get_property("value")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN)
+    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(browser, "You have been logged out.")
+    keys(browser, "/")
+    assert browser.url.endswith(path), "the keyboard belongs to the form of the log-in"
+    use_key(browser, second)
+    assert find(browser, field).get_property("value") == typed and "dinghy" in str(typed)
 
 
 def test_what_was_typed_is_kept_if_the_server_cannot_say_at_once_who_logged_in(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     first, second = (guarded.make_key("read", "write", namespace="kit") for _ in range(2))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, first)
-    type_into(fresh, "content", "Typed for an hour")
-    shows(fresh, "kit")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
-    fresh.driver.execute_script(REFUSE_UNTIL_CALM, "who_am_i")
-    press(fresh, "Add")
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, second)
-    shows(fresh, "too many requests")
-    fresh.driver.execute_script("window.isCalm = true")
-    press(fresh, "Try again")
-    assert find(fresh, "#content").get_property("value") == "Typed for an hour"
+    browser.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(browser, first)
+    type_into(browser, "content", "Typed for an hour")
+    shows(browser, "kit")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
+    browser.driver.execute_script(REFUSE_UNTIL_CALM, "who_am_i")
+    press(browser, "Add")
+    shows(browser, "You have been logged out.")
+    use_key(browser, second)
+    shows(browser, "too many requests")
+    browser.driver.execute_script("window.isCalm = true")
+    press(browser, "Try again")
+    assert find(browser, "#content").get_property("value") == "Typed for an hour"
 
 
-def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: ConsoleServer, fresh: Chromium) -> None:
+@pytest.mark.nightly
+def test_the_next_person_to_log_in_has_no_rating_of_the_previous_one(guarded: ConsoleServer, browser: Chromium) -> None:
     first, second = (guarded.make_key("read", "write", namespace="ida") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     id_ = guarded.outcome(guarded.ingest("A canoe."))["memory_id"]
-    fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
-    use_key(fresh, first)
-    press(fresh, "It helped")
-    find(fresh, "[aria-label=Rate] [aria-pressed=true]")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, second)
-    shows(fresh, "Helped once")
+    browser.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
+    use_key(browser, first)
+    press(browser, "It helped")
+    find(browser, "[aria-label=Rate] [aria-pressed=true]")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN)
+    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(browser, "You have been logged out.")
+    use_key(browser, second)
+    shows(browser, "Helped once")
     pressed = (By.CSS_SELECTOR, "[aria-label=Rate] [aria-pressed=true]")
-    wait_until(lambda: not fresh.driver.find_elements(*pressed), "the second person has no rating")
-    press(fresh, "It helped")
-    shows(fresh, "Helped twice")
+    wait_until(lambda: not browser.driver.find_elements(*pressed), "the second person has no rating")
+    press(browser, "It helped")
+    shows(browser, "Helped twice")
 
 
 def test_a_change_that_a_log_in_interrupted_can_be_repeated_in_its_dialog(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     first, second = (guarded.make_key("read", "write", namespace="hal") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/tags")
-    use_key(fresh, first)
-    click(fresh, "[aria-label='Rename boat']")
-    type_into(fresh, "name", "dinghy")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "change_tag")
-    click(fresh, "dialog .btn.main")
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, second)
-    reads(fresh, "dialog", "You have logged in again: repeat the action.")
-    click(fresh, "dialog .btn.main")
-    reads(fresh, ".tagtable", "dinghy")
+    browser.open(f"http://127.0.0.1:{guarded.port}/tags")
+    use_key(browser, first)
+    click(browser, "[aria-label='Rename boat']")
+    type_into(browser, "name", "dinghy")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN, "change_tag")
+    click(browser, "dialog .btn.main")
+    shows(browser, "You have been logged out.")
+    use_key(browser, second)
+    reads(browser, "dialog", "You have logged in again: repeat the action.")
+    click(browser, "dialog .btn.main")
+    reads(browser, ".tagtable", "dinghy")
 
 
 def test_a_correction_that_a_log_in_interrupted_says_that_it_replaces_nothing(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     first, second = (guarded.make_key("read", "write", namespace="lea") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     id_ = guarded.outcome(guarded.ingest("The boat is red."))["memory_id"]
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
-    use_key(fresh, first)
-    type_into(fresh, "content", "The boat was painted green.")
-    fresh.driver.execute_script(REFUSE_UNTIL_CALM.replace("429", "401"), "ingest_status")
-    press(fresh, "Add")
-    shows(fresh, "You have been logged out.")
-    fresh.driver.execute_script("window.isCalm = true")
-    use_key(fresh, second)
-    shows(fresh, "it replaces nothing: You have logged in again")
+    browser.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
+    use_key(browser, first)
+    type_into(browser, "content", "The boat was painted green.")
+    browser.driver.execute_script(REFUSE_UNTIL_CALM.replace("429", "401"), "ingest_status")
+    press(browser, "Add")
+    shows(browser, "You have been logged out.")
+    browser.driver.execute_script("window.isCalm = true")
+    use_key(browser, second)
+    shows(browser, "it replaces nothing: You have logged in again")
     assert guarded.call("get_memory", {"id": id_})["superseded_by"] is None
 
 
 def test_a_deleted_memory_does_not_come_back_into_the_list_after_a_log_in(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     first, second = (guarded.make_key("read", "write", namespace="mia") for _ in range(2))
     guarded.client.headers["Authorization"] = f"Bearer {first}"
     for name, day in (("Oar", 3), ("Sail", 2), ("Mast", 1)):
         guarded.outcome(guarded.ingest(f"TITLE: {name}\nOf a boat.", timestamp=f"2026-05-0{day}"))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    use_key(fresh, first)
-    wait_for_titles(fresh, "Oar", "Sail", "Mast")
-    keys(fresh, "j", Keys.DELETE)
-    wait_for_titles(fresh, "Sail", "Mast")
-    keys(fresh, "j", Keys.DELETE)  # the second message ends the wait of the first
-    wait_for_titles(fresh, "Mast")
-    keys(fresh, "z")
-    wait_for_titles(fresh, "Sail", "Mast")
+    browser.open(f"http://127.0.0.1:{guarded.port}/")
+    use_key(browser, first)
+    wait_for_titles(browser, "Oar", "Sail", "Mast")
+    keys(browser, "j", Keys.DELETE)
+    wait_for_titles(browser, "Sail", "Mast")
+    keys(browser, "j", Keys.DELETE)  # the second message ends the wait of the first
+    wait_for_titles(browser, "Mast")
+    keys(browser, "z")
+    wait_for_titles(browser, "Sail", "Mast")
     wait_until(lambda: len(guarded.call("list_memories", {})["memories"]) == 2, "the first is deleted")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, second)
-    find(fresh, ".row-link")
-    assert titles(fresh) == ["Sail", "Mast"]
+    browser.driver.execute_script(REFUSE_ONE_TOKEN)
+    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(browser, "You have been logged out.")
+    use_key(browser, second)
+    find(browser, ".row-link")
+    assert titles(browser) == ["Sail", "Mast"]

@@ -42,23 +42,23 @@ def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: 
 
 
 def test_the_console_says_what_a_key_with_only_the_scope_write_cannot_do(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     reader, writer = guarded.make_key("read", "write"), guarded.make_key("write")
     guarded.client.headers["Authorization"] = f"Bearer {reader}"
     id_ = guarded.remember("The gate is green.")
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
-    use_key(fresh, writer)
-    type_into(fresh, "content", "The gate was painted blue.")
-    assert "drop it here" not in fresh.text
-    type_into(fresh, "when", "yesterday")
-    reads(fresh, "#when-help", "Write a date, such as")
-    press(fresh, "Add")
-    shows(fresh, "your key lacks the scope read, which a time in words needs")
-    type_into(fresh, "when", "2026-05-01")
-    press(fresh, "Add")
-    shows(fresh, "It replaces nothing, because your key lacks the scope read.")
-    assert "Sent to be stored" in fresh.text
+    browser.open(f"http://127.0.0.1:{guarded.port}/add?replaces={id_}")
+    use_key(browser, writer)
+    type_into(browser, "content", "The gate was painted blue.")
+    assert "drop it here" not in browser.text
+    type_into(browser, "when", "yesterday")
+    reads(browser, "#when-help", "Write a date, such as")
+    press(browser, "Add")
+    shows(browser, "your key lacks the scope read, which a time in words needs")
+    type_into(browser, "when", "2026-05-01")
+    press(browser, "Add")
+    shows(browser, "It replaces nothing, because your key lacks the scope read.")
+    assert "Sent to be stored" in browser.text
     wait_until(lambda: len(guarded.call("list_memories", {})["memories"]) == 2, "it is stored")
     assert guarded.call("get_memory", {"id": id_})["superseded_by"] is None
     guarded.call("delete_memory", {"ids": [memory["id"] for memory in guarded.call("list_memories", {})["memories"]]})
@@ -137,138 +137,115 @@ def _revoke(guarded: ConsoleServer, key: str) -> None:
 
 @pytest.mark.parametrize("way", ["expired", pytest.param("revoked", marks=pytest.mark.nightly)])
 def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_page(
-    guarded: ConsoleServer, fresh: Chromium, way: str
+    guarded: ConsoleServer, browser: Chromium, way: str
 ) -> None:
     key, other = (guarded.make_key("read", "write") for _ in range(2))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, key)
-    type_into(fresh, "content", f"Eve typed for an hour, until her key was {way}.")
+    browser.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(browser, key)
+    type_into(browser, "content", f"Eve typed for an hour, until her key was {way}.")
     if way == "revoked":
         _revoke(guarded, key)
     else:
-        fresh.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
-    press(fresh, "Add")
-    shows(fresh, "You have been logged out.")
-    assert not fresh.driver.find_element(By.ID, "content").is_displayed()
-    use_key(fresh, "mnk_wrong")
-    shows(fresh, "the key is unknown, expired or revoked")
-    use_key(fresh, other)
-    assert find(fresh, "#content").get_property("value") == f"Eve typed for an hour, until her key was {way}."
-    assert "Added just now" not in fresh.text, "another person may have logged in"
-    press(fresh, "Add")
-    _store(fresh)
+        browser.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
+    press(browser, "Add")
+    shows(browser, "You have been logged out.")
+    assert not browser.driver.find_element(By.ID, "content").is_displayed()
+    use_key(browser, "mnk_wrong")
+    shows(browser, "the key is unknown, expired or revoked")
+    use_key(browser, other)
+    assert find(browser, "#content").get_property("value") == f"Eve typed for an hour, until her key was {way}."
+    assert "Added just now" not in browser.text, "another person may have logged in"
+    press(browser, "Add")
+    _store(browser)
 
 
-def test_an_import_does_not_continue_when_another_person_logs_in(guarded: ConsoleServer, fresh: Chromium) -> None:
+def test_an_import_does_not_continue_when_another_person_logs_in(guarded: ConsoleServer, browser: Chromium) -> None:
     eve, dan = (guarded.make_key("read", "write", namespace=name) for name in ("eve", "dan"))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/import")
-    use_key(fresh, eve)
-    shows(fresh, "Drop files or a folder")
+    browser.open(f"http://127.0.0.1:{guarded.port}/import")
+    use_key(browser, eve)
+    shows(browser, "Drop files or a folder")
     lines = "".join(f'{{"content": "Of Eve, {n}.", "timestamp": "2026-01-01"}}\n' for n in range(20_000))
-    drop(fresh, "eve.jsonl", lines)
-    shows(fresh, "Importing …")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, dan)
-    shows(fresh, "Drop files or a folder")
-    assert "eve.jsonl" not in fresh.text, "another person's files are not shown"
+    drop(browser, "eve.jsonl", lines)
+    shows(browser, "Importing …")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN)
+    shows(browser, "You have been logged out.")
+    use_key(browser, dan)
+    shows(browser, "Drop files or a folder")
+    assert "eve.jsonl" not in browser.text, "another person's files are not shown"
     guarded.client.headers["Authorization"] = f"Bearer {dan}"
     assert guarded.call("list_memories", {})["memories"] == []
 
 
 def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     ann, ben = (guarded.make_key("read", "write", namespace=name) for name in ("ann", "ben"))
     guarded.client.headers["Authorization"] = f"Bearer {ann}"
     guarded.outcome(guarded.ingest("TITLE: Of Ann\nHers alone."))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    use_key(fresh, ann)
-    shows(fresh, "Of Ann")
-    click(fresh, ".row-link")
-    shows(fresh, "Did it help?")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    fresh.driver.back()
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, ben)
-    shows(fresh, "No memories yet")
-    assert "Of Ann" not in fresh.text
+    browser.open(f"http://127.0.0.1:{guarded.port}/")
+    use_key(browser, ann)
+    shows(browser, "Of Ann")
+    click(browser, ".row-link")
+    shows(browser, "Did it help?")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN)
+    browser.driver.back()
+    shows(browser, "You have been logged out.")
+    use_key(browser, ben)
+    shows(browser, "No memories yet")
+    assert "Of Ann" not in browser.text
 
 
-def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
-    guarded: ConsoleServer, fresh: Chromium
-) -> None:
-    amy, bea = (guarded.make_key("read", "write", namespace=name) for name in ("amy", "bea"))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, amy)
-    type_into(fresh, "content", "Amy's secret.")
-    press(fresh, "Add")
-    _store(fresh)
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "list_memories")
-    open_page(fresh, "Memories")
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, bea)
-    shows(fresh, "No memories yet")
-    keys(fresh, "a")
-    find(fresh, "#content")
-    assert "Amy's secret." not in fresh.text
-
-
-def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_typed(
-    guarded: ConsoleServer, fresh: Chromium
+def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added_and_typed(
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     cat, deb = (guarded.make_key("read", "write", namespace=name) for name in ("cat", "deb"))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
-    use_key(fresh, cat)
-    type_into(fresh, "content", "Cat's secret.")
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
-    press(fresh, "Add")
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, deb)
-    wait_until(lambda: find(fresh, "#content").get_property("value") == "", "the form is empty")
+    browser.open(f"http://127.0.0.1:{guarded.port}/add")
+    use_key(browser, cat)
+    type_into(browser, "content", "Cat's secret.")
+    press(browser, "Add")
+    _store(browser)
+    type_into(browser, "content", "Her other secret.")
+    browser.driver.execute_script(REFUSE_ONE_TOKEN, "ingest_memory")
+    press(browser, "Add")
+    shows(browser, "You have been logged out.")
+    use_key(browser, deb)
+    wait_until(lambda: find(browser, "#content").get_property("value") == "", "the form is empty")
+    assert "secret" not in browser.text
 
 
 def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_searched_and_deleted(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     ivy, jan = (guarded.make_key("read", "write", namespace=name) for name in ("ivy", "jan"))
     guarded.client.headers["Authorization"] = f"Bearer {ivy}"
     id_ = guarded.outcome(guarded.ingest("TITLE: Of Ivy\nHer secret harbour."))["memory_id"]
-    fresh.open(f"http://127.0.0.1:{guarded.port}/?q=secret+harbour")
-    use_key(fresh, ivy)
-    click(fresh, ".row-link")
-    shows(fresh, "Did it help?")
-    keys(fresh, Keys.DELETE)
-    shows(fresh, "“Of Ivy” deleted.")
-    assert "secret+harbour" in fresh.url
-    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    fresh.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
-    shows(fresh, "You have been logged out.")
-    use_key(fresh, jan)
-    shows(fresh, "No memories yet")
-    assert "Of Ivy" not in fresh.text
-    assert "harbour" not in fresh.url and "harbour" not in fresh.driver.title
-    assert find(fresh, "#query").get_property("value") == ""
+    browser.open(f"http://127.0.0.1:{guarded.port}/?q=secret+harbour")
+    use_key(browser, ivy)
+    click(browser, ".row-link")
+    shows(browser, "Did it help?")
+    keys(browser, Keys.DELETE)
+    shows(browser, "“Of Ivy” deleted.")
+    assert "secret+harbour" in browser.url
+    browser.driver.execute_script(REFUSE_ONE_TOKEN)
+    browser.driver.execute_script('document.dispatchEvent(new Event("visibilitychange"))')
+    shows(browser, "You have been logged out.")
+    use_key(browser, jan)
+    shows(browser, "No memories yet")
+    assert "Of Ivy" not in browser.text
+    assert "harbour" not in browser.url and "harbour" not in browser.driver.title
+    assert find(browser, "#query").get_property("value") == ""
     guarded.client.headers["Authorization"] = f"Bearer {ivy}"
     assert guarded.call("get_memory", {"id": id_})["title"] == "Of Ivy", "the deletion did not happen"
 
 
-def test_after_a_wrong_key_another_one_can_be_typed(guarded: ConsoleServer, fresh: Chromium) -> None:
-    fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    use_key(fresh, "mnk_wrong")
-    shows(fresh, "the key is unknown")
-    use_key(fresh, guarded.make_key("read"))
-    find(fresh, "#query")
-
-
-def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: ConsoleServer, fresh: Chromium) -> None:
-    fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    use_key(fresh, guarded.make_key("write"))
-    find(fresh, "#content")
-    tabs = fresh.driver.find_elements(By.CSS_SELECTOR, ".tabbar > *")
+def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: ConsoleServer, browser: Chromium) -> None:
+    browser.open(f"http://127.0.0.1:{guarded.port}/")
+    use_key(browser, guarded.make_key("write"))
+    find(browser, "#content")
+    tabs = browser.driver.find_elements(By.CSS_SELECTOR, ".tabbar > *")
     assert [tab.get_attribute("href") for tab in tabs] == [f"http://127.0.0.1:{guarded.port}/add"]
-    fresh.driver.execute_script("history.pushState(null, '', '/tags'); dispatchEvent(new PopStateEvent('popstate'))")
-    shows(fresh, "Your key does not have the scope for this page.")
+    browser.driver.execute_script("history.pushState(null, '', '/tags'); dispatchEvent(new PopStateEvent('popstate'))")
+    shows(browser, "Your key does not have the scope for this page.")
 
 
 def test_an_expired_token_is_renewed_without_a_notice(guarded: ConsoleServer, fresh: Chromium) -> None:
@@ -284,7 +261,7 @@ def test_an_expired_token_is_renewed_without_a_notice(guarded: ConsoleServer, fr
 
 
 def test_the_address_of_another_namespace_s_memory_shows_the_page_for_an_unknown_memory(
-    guarded: ConsoleServer, fresh: Chromium
+    guarded: ConsoleServer, browser: Chromium
 ) -> None:
     theirs, own = (guarded.make_key("read", "write", namespace=name) for name in ("theirs", "own"))
     guarded.client.headers["Authorization"] = f"Bearer {theirs}"
@@ -292,11 +269,11 @@ def test_the_address_of_another_namespace_s_memory_shows_the_page_for_an_unknown
     never = "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"
     texts = []
     for id_ in (outcome["memory_id"], never):
-        fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
-        use_key(fresh, own)
-        shows(fresh, "no memory has the id")
+        browser.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
+        use_key(browser, own)
+        shows(browser, "no memory has the id")
         markup = "return document.documentElement.outerHTML"
-        texts.append(str(fresh.driver.execute_script(markup)).replace(id_, "ID"))
+        texts.append(str(browser.driver.execute_script(markup)).replace(id_, "ID"))
     assert texts[0] == texts[1]
     assert "ID" in texts[0] and "oak" not in texts[0]
 
