@@ -1,4 +1,4 @@
-"""The notice of an outage, and errors of the field for an API key."""
+"""The notice of an outage, and errors of the forms for a log-in."""
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -61,21 +61,31 @@ def test_the_overview_claims_neither_health_nor_failed_requests_in_an_outage(sit
         be_offline(browser, False)
 
 
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ("mnk_unknown", "the key is unknown, expired or revoked"),
-        ("mnk_0123…", "No key has the character “…”: copy the whole key."),
-    ],
-    ids=["unknown", "cut"],
-)
-def test_a_wrong_key_is_reported_at_its_field(guarded: ConsoleServer, fresh: Chromium, key: str, message: str) -> None:
+def test_a_wrong_key_is_reported_at_its_field(guarded: ConsoleServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    find(fresh, "#key").send_keys(key)
+    find(fresh, "#key").send_keys("mnk_unknown")
     press(fresh, "Use the key")
     error = find(fresh, "#wrong")
-    assert message in error.text
+    assert "the key is unknown, expired or revoked" in error.text
     field = find(fresh, "#key")
     assert (error.get_attribute("role"), field.get_attribute("aria-describedby")) == ("alert", "wrong")
     assert (field.get_attribute("aria-invalid"), field.get_property("value")) == ("true", "")
     assert not fresh.driver.find_elements(By.CSS_SELECTOR, ".top"), "no page of the console is shown"
+
+
+def test_a_log_in_that_is_not_offered_has_a_reason_and_is_offered_later(
+    guarded: ConsoleServer, fresh: Chromium
+) -> None:
+    refuse = """
+        const real = window.fetch;
+        window.fetch = (...asked) => {
+          if (window.isCalm || !String(asked[0]).includes("oauth-protected-resource")) return real(...asked);
+          return Promise.resolve(new Response("busy", { status: 429 }));
+        };
+    """
+    fresh.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": refuse})
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    shows(fresh, "The server answered 429.")
+    fresh.driver.execute_script("window.isCalm = true")
+    press(fresh, "Try again")
+    find(fresh, ".or")
