@@ -100,6 +100,7 @@ def test_a_swipe_scrolls_and_selects_no_time(site: str, finger: Chromium) -> Non
     assert "after=" not in finger.url
 
 
+@pytest.mark.nightly
 def test_a_search_is_typed_run_explained_and_cleared(site: str, finger: Chromium) -> None:
     finger.open(f"{site}/")
     tap(finger, ".search")
@@ -128,6 +129,7 @@ def test_a_memory_is_read_rated_and_edited(
     wait_until(lambda: "revised" in str(_memory(system, stored_ids["B"])["title"]), "the title is saved")
 
 
+@pytest.mark.nightly
 def test_a_memory_is_replaced_from_its_menu(
     system: DevServer, site: str, finger: Chromium, stored_ids: dict[str, str]
 ) -> None:
@@ -142,6 +144,7 @@ def test_a_memory_is_replaced_from_its_menu(
     assert _memory(system, stored_ids["A"])["superseded_by"] == stored_ids["C"]
 
 
+@pytest.mark.nightly
 def test_a_memory_is_added_and_deleted(system: DevServer, site: str, finger: Chromium) -> None:
     finger.open(f"{site}/")
     tap(finger, ".tabbar .add")
@@ -158,6 +161,7 @@ def test_a_memory_is_added_and_deleted(system: DevServer, site: str, finger: Chr
     system.call("delete_memory", {"id": memories[0]["id"]})
 
 
+@pytest.mark.nightly
 def test_tags_are_renamed_merged_and_deleted(
     system: DevServer, site: str, finger: Chromium, stored_ids: dict[str, str]
 ) -> None:
@@ -202,6 +206,7 @@ def test_requests_are_filtered_selected_and_retried(system: ConsoleServer, site:
     system.call("delete_memory", {"id": system.outcome(str(ingest_request.request_id))["memory_id"]})
 
 
+@pytest.mark.nightly
 def test_the_export_has_its_format_and_is_saved(site: str, finger: Chromium, downloads: Path) -> None:
     finger.open(f"{site}/")
     tap(finger, ".tabbar summary")
@@ -224,6 +229,7 @@ def test_files_are_chosen_by_touch(site: str, finger: Chromium) -> None:
         wait_until(lambda name=name: finger.driver.execute_script("return window.opened") == name, f"{label} opens")  # type: ignore[misc]
 
 
+@pytest.mark.nightly
 def test_the_overview_links_to_other_pages(site: str, finger: Chromium) -> None:
     finger.open(f"{site}/overview")
     shows(finger, "Most used tags")
@@ -231,6 +237,7 @@ def test_the_overview_links_to_other_pages(site: str, finger: Chromium) -> None:
     wait_for_titles(finger, "Note 2", "Note 1")
 
 
+@pytest.mark.nightly
 def test_a_client_is_chosen_and_its_text_copied(site: str, finger: Chromium) -> None:
     finger.open(f"{site}/connect")
     tap(finger, "#client-1")
@@ -239,6 +246,7 @@ def test_a_client_is_chosen_and_its_text_copied(site: str, finger: Chromium) -> 
     shows(finger, "Copied.")
 
 
+@pytest.mark.nightly
 def test_the_account_menu_changes_the_appearance(site: str, finger: Chromium) -> None:
     finger.open(f"{site}/")
     tap(finger, "[aria-label='Account and appearance']")
