@@ -26,6 +26,8 @@ _ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
     "--host-resolver-rules=MAP *.example ~NOTFOUND",
+    # Tabs of one host share a process, which then compiles a script once.
+    "--process-per-site",
 )  # fmt: skip
 _CONTAINS = """
 const letters = (text) => text.replace(/\\s+/g, "").toLowerCase();
