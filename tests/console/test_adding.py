@@ -66,16 +66,9 @@ def _paste(browser: Chromium, text: str) -> None:
     wait_until(lambda: bool(field.get_property("value")), "the text is pasted")
 
 
-@pytest.mark.parametrize(("text", "message"), [(PARAGRAPHS, "2 paragraphs"), (LIST, "3 list items")])
-def test_pasting_a_text_with_several_parts_asks_whether_it_is_several_memories(
-    add: Chromium, text: str, message: str
-) -> None:
-    _paste(add, text)
-    shows(add, f"One memory or several? The text has {message}.")
-
-
 def test_several_memories_are_stored_each_with_the_same_tags(system: DevServer, add: Chromium) -> None:
     _paste(add, LIST)
+    shows(add, "One memory or several? The text has 3 list items.")
     press(add, "3 memories")
     shows(add, "They get the same tags")
     find(add, "#add-tags").send_keys("baking,")
@@ -87,6 +80,7 @@ def test_several_memories_are_stored_each_with_the_same_tags(system: DevServer, 
 
 def test_one_memory_keeps_the_whole_text(system: DevServer, add: Chromium) -> None:
     _paste(add, PARAGRAPHS)
+    shows(add, "One memory or several? The text has 2 paragraphs.")
     press(add, "One memory")
     assert "One memory or several?" not in add.text
     press(add, "Add")

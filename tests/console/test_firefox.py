@@ -15,17 +15,19 @@ def fox() -> Iterator[Firefox]:
         yield opened
 
 
+BY_DAY = {"/": "The oolong is on shelf 7.", "/overview": "Memories by month"}
+BY_NIGHT = {
+    "/?q=oolong": "Strong",
+    "/tags": "tea",
+    "/activity": "Stored",
+    "/import": "Drop files or a folder here",
+    "/add": "Add a memory",
+}
+"""Pages, and a text on each. Tests of single actions also open the results and the page Add by day."""
+
+
 @pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("/", "The oolong is on shelf 7."),
-        ("/?q=oolong", "Strong"),
-        ("/tags", "tea"),
-        ("/activity", "Stored"),
-        ("/overview", "Memories by month"),
-        ("/import", "Drop files or a folder here"),
-        ("/add", "Add a memory"),
-    ],
+    ("path", "text"), [*BY_DAY.items(), *(pytest.param(*page, marks=pytest.mark.nightly) for page in BY_NIGHT.items())]
 )
 def test_each_page_shows_its_main_content_and_reports_no_problem(fox: Firefox, site: str, path: str, text: str) -> None:
     fox.open(f"{site}{path}")

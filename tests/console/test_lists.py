@@ -139,29 +139,6 @@ def test_a_deletion_can_be_undone_by_a_key_even_from_another_page(
     assert system.call("get_memory", {"id": four["D"]})["title"] == "D"
 
 
-def test_a_deletion_is_final_when_the_next_one_begins(
-    system: DevServer, browser: Chromium, four: dict[str, str]
-) -> None:
-    keys(browser, "j", Keys.DELETE)
-    wait_for_titles(browser, "C", "B", "A")
-    keys(browser, "j", Keys.DELETE)
-    wait_for_titles(browser, "B", "A")
-
-    def remaining_titles() -> set[str]:
-        return {memory["title"] for memory in system.call("list_memories", {"after": DAY, "before": DAY})["memories"]}
-
-    wait_until(lambda: remaining_titles() == {"A", "B", "C"}, "the first is deleted, the second waits")
-    press(browser, "Undo")
-    wait_for_titles(browser, "C", "B", "A")
-
-
-def test_after_a_deletion_the_keyboard_goes_on_at_its_place(browser: Chromium, four: dict[str, str]) -> None:
-    keys(browser, "j", "j", "j", Keys.DELETE)
-    wait_for_titles(browser, "D", "C", "A")
-    keys(browser, "j")
-    assert focused(browser).startswith("A")
-
-
 def test_closing_the_page_before_a_deletion_is_final_keeps_the_memory(
     system: DevServer, site: str, browser: Chromium, four: dict[str, str]
 ) -> None:
@@ -266,18 +243,15 @@ def test_the_expiry_and_the_pin_of_a_memory_are_edited(site: str, browser: Chrom
     system.call("delete_memory", {"id": id_})
 
 
-@pytest.mark.parametrize("path", ["", "/edit"])
 def test_a_change_of_tags_keeps_tags_that_were_added_after_the_page_was_opened(
-    site: str, browser: Chromium, system: DevServer, path: str
+    site: str, browser: Chromium, system: DevServer
 ) -> None:
     """The other tag comes from another tab of the console, or from an agent."""
     id_ = system.outcome(system.ingest("A hive stands by the wall.", tags=["bees", "wall"]))["memory_id"]
-    browser.open(f"{site}/memories/{id_}{path}")
+    browser.open(f"{site}/memories/{id_}")
     remove = find(browser, "[aria-label='Remove wall']")
     system.call("update_memory", {"id": id_, "add_tags": ["garden"]})
     remove.click()
-    if path:
-        press(browser, "Save")
     wait_until(
         lambda: sorted(system.call("get_memory", {"id": id_})["tags"]) == ["bees", "garden"], "one tag was removed"
     )

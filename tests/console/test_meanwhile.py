@@ -89,7 +89,10 @@ def test_going_back_to_a_stored_correction_does_not_correct_again(
 
 @pytest.mark.parametrize(
     ("path", "field", "button", "tool"),
-    [("/memories/ID/edit", "title", "Save", "update_memory"), ("/connect", "first", "Add", "ingest_memory")],
+    [
+        ("/memories/ID/edit", "title", "Save", "update_memory"),
+        pytest.param("/connect", "first", "Add", "ingest_memory", marks=pytest.mark.nightly),
+    ],
 )
 def test_the_end_of_an_action_changes_the_page_only_if_its_own_page_is_open(
     system: DevServer, site: str, browser: Chromium, path: str, field: str, button: str, tool: str
