@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from tests.chromium import Chromium
 from tests.console.failing import REFUSE_THE_SECOND
 from tests.console.holds import hold, release, wait_until_held
-from tests.console.person import click, find, keys, open_page, press, reads, shows, wait_for_titles
+from tests.console.person import click, find, keys, open_page, press, reads, shows, type_into, wait_for_titles
 from tests.console.server import ConsoleServer
 from tests.dev import DevServer
 from tests.waiting import wait_until
@@ -50,7 +50,8 @@ def test_an_error_in_the_middle_of_tagging_says_how_many_memories_have_the_tag(
         keys(browser, key)
     shows(browser, f"{COUNT} picked")
     browser.driver.execute_script(REFUSE_THE_SECOND, "update_memory")
-    keys(browser, "t", *"glass,")
+    keys(browser, "t")
+    type_into(browser, "bulk-tags", "glass,")
     press(browser, "Save")
     reads(browser, "dialog", "Tags of 100 memories changed.")
     reads(browser, "dialog [role=alert]", "The disk is full.")

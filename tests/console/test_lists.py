@@ -107,7 +107,8 @@ def test_selected_memories_are_tagged_together(system: DevServer, browser: Chrom
     boxes[0].click()
     ActionChains(browser.driver).key_down(Keys.SHIFT).click(boxes[2]).key_up(Keys.SHIFT).perform()
     shows(browser, "3 picked")
-    keys(browser, "t", *"letters,")
+    keys(browser, "t")
+    type_into(browser, "bulk-tags", "letters,")
     press(browser, "Save")
     shows(browser, "Tags of 3 memories changed.")
     tags = {name: system.call("get_memory", {"id": id_})["tags"] for name, id_ in four.items()}
