@@ -8,7 +8,7 @@
     ├── OverBudget       the caller exceeded its rate limit: retry later
     ├── Conflict         the request contradicts the current state
     ├── Unauthorized     the credential is invalid, or lacks a scope
-    │   └── EndedToken   … because a correctly signed token has expired, or its grant has ended
+    │   └── EndedToken   … because a correctly signed token has expired, or the grant behind it has ended
     └── ServiceError     a failure of the deployment: accepted requests are retried, searches run without a failed model
         ├── Unavailable  a service cannot be reached; nothing was changed, try again
         │   ├── Broken   … until an operator fixes the cause, such as a permission, a quota or a full disk
@@ -21,7 +21,7 @@
         └── Misconfigured the settings or the schema are wrong: the operator can fix them
             └── MigrationFailed … because PostgreSQL rejected a file of the schema
 
-In this tree, `…` means the description of the parent class.
+In this tree, `…` repeats the description of the parent class, and the text after it says what the subclass adds.
 
 Adapters translate the errors of their drivers into these errors, with `raise … from exc`. HTTP handlers, tools and the
 CLI catch them. The table of service errors is in `adapters.service_errors`.
@@ -71,7 +71,7 @@ class Unauthorized(MnemosyneError):
 class EndedToken(Unauthorized):
     """Raised when a correctly signed token has expired, or its grant is revoked or expired.
 
-    Such a token does not count as a wrong credential.
+    A request with such a token does not count towards the limit of rejected credentials.
     """
 
 
@@ -119,8 +119,9 @@ class ItemUnavailable(Unavailable):
     """Raised when one message or memory cannot be processed now, although others can. Nothing was changed.
 
     After `max_delivery_attempts` deliveries that failed with any error, Pub/Sub sends a message to the service
-    `dead_letter`. If storing the message fails there with this error twice in a row, the message becomes a dead letter,
-    which an operator can publish again. During an outage of a service, in contrast, messages are delivered again.
+    `dead_letter`, which tries again to store the message. If this fails with ItemUnavailable twice in a row, the
+    message becomes a dead letter, which an operator can publish again. If it fails because a whole service is down,
+    the message does not become a dead letter. Pub/Sub then continues to deliver it.
     """
 
 
@@ -132,21 +133,22 @@ class PartialChange(Unavailable):
     """Raised when a service fails after a part of a change is committed. `change` says what was changed."""
 
     def __init__(self, change: str, failure: ServiceError) -> None:
-        # The cause of a Misconfigured is only for the operator, and `cause` is shown to agents.
+        # Agents see the `cause` of a PartialChange. The cause of a Misconfigured is only for the operator, so leave it
+        # out.
         cause = change if isinstance(failure, Misconfigured) else f"{change} ({failure.cause})"
         super().__init__(cause, next_step=failure.next_step, detail=failure.detail)
         self.needs_operator = failure.needs_operator
 
 
 class UncertainPublication(Unavailable):
-    """Raised when a topic has not answered, but may have accepted the message.
+    """Raised when a Pub/Sub topic has not answered, but may have accepted the message.
 
     The caller can publish the message again, because the same content is stored only once.
     """
 
 
 class EmbeddingModelChanged(Unavailable):
-    """Raised when the memories were moved to another embedding model after a text was embedded."""
+    """Raised when a text was embedded with the old model, and all memories were then moved to another model."""
 
 
 class Misconfigured(ServiceError):

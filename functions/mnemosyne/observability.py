@@ -33,19 +33,19 @@ _VARIES = re.compile(
     re.IGNORECASE,
 )
 CAUSE_LENGTH = 500
-"""Maximum number of characters of a cause. The label of a metric takes 1,024 bytes:
+"""Maximum number of characters of a cause. A log-based metric has the cause as a label, which may have 1,024 bytes:
 https://cloud.google.com/logging/quotas#log-based-metrics."""
 WAIT = "wait some minutes; if it lasts, look up the cause in docs/runbook.md"
-"""Next step of an error that may pass without action by an operator."""
+"""Value of `next_step` in the log for an error that may pass without action by an operator."""
 DO_WHAT_IT_SAYS = "change what `error` names, and run `make deploy`"
-"""Next step of an error that lasts and whose message says what to change."""
+"""Value of `next_step` for an error that persists, and whose message (the field `error`) says what to change."""
 BUG = "a bug in Mnemosyne"
 """First words of the cause of a bug. `mnemosyne redrive --cause` finds the dead letters of bugs by these words."""
 REPORT = (
     "if it began with a deployment, roll back: docs/deployment.md, Roll back; else open an issue in Mnemosyne's "
     "repository with the stack_trace"
 )
-"""Next step of a bug."""
+"""Value of `next_step` in the log for a bug."""
 _TRACEPARENT_FORMAT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
@@ -67,7 +67,7 @@ _current: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
 def current_trace() -> Trace | None:
-    """Return the trace of the current request, if any."""
+    """Return the trace of the current request, or None if no request is being handled."""
     return _current.get()
 
 
@@ -121,7 +121,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class _LineHandler(logging.StreamHandler[TextIO]):
-    """Writes each record as a line. Leaves out the steps of `StreamHandler` that would have no effect here."""
+    """Writes each log record as a line, without the steps of `StreamHandler` that would have no effect here."""
 
     def handle(self, record: logging.LogRecord) -> bool:
         try:
@@ -194,7 +194,7 @@ class EventLog:
         self._logger = logging.getLogger(name)
 
     def debug(self, event: str, **fields: object) -> None:
-        """Log an event that is redundant: another log line of the same request has the same facts."""
+        """Log an event whose facts another log line of the same request contains, too."""
         self._log(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: object) -> None:
@@ -210,7 +210,7 @@ class EventLog:
         self._log(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
-        """Log an internal error with its place and traceback, which callers do not see."""
+        """Log the current exception as a bug, with its place and its traceback. Callers see neither of the two."""
         self._log(logging.ERROR, event, bug(sys.exc_info()[1]) | fields, exc_info=True)
 
     def fault(self, event: str, exc: ServiceError, otherwise: str = WAIT, /, **fields: object) -> None:
@@ -244,7 +244,7 @@ def notify(event: str, **fields: object) -> None:
 def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str = "") -> None:
     """Write the logs of the process to a stream as JSON: Mnemosyne's events from `level` up, and warnings of libraries.
 
-    `project` is the Google Cloud project of the traces.
+    `project` is the Google Cloud project that stores the traces. A log line names it in the id of its trace.
     """
     # Do not look up the thread and the process of each record, because the log lines do not contain them.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
@@ -254,8 +254,8 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("mnemosyne").setLevel(level)
-    # If LOG_EXECUTION_ID is set, as on Google Cloud, functions-framework configures logging after importing this module
-    # and disables all existing loggers. Therefore enable Mnemosyne's loggers again.
+    # If LOG_EXECUTION_ID is set, as on Google Cloud, functions-framework configures logging after it has imported this
+    # module, and thereby disables all existing loggers. Therefore enable Mnemosyne's loggers again.
     for name, logger in logging.root.manager.loggerDict.items():
         if isinstance(logger, logging.Logger) and name.split(".")[0] == "mnemosyne":
             logger.disabled = False

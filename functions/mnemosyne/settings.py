@@ -147,7 +147,7 @@ class Settings(BaseModel):
     @field_validator("oauth_issuer")
     @classmethod
     def _without_slash(cls, value: str) -> str:
-        """Remove a slash at the end: the issuer in tokens and metadata must be the same text everywhere (RFC 8414)."""
+        """Remove a slash at the end, because the issuer must be the same text in tokens and in metadata (RFC 8414)."""
         return value.rstrip("/")
 
     @field_validator("oauth_people", mode="before")

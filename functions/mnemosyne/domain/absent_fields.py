@@ -16,9 +16,9 @@ _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "ex
 def without_absent(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record without null and empty fields, and without a nil UUID as its request id.
 
-    An empty array counts as empty metadata, because PHP writes it for an empty object. The fields that only a memory
-    has are also removed from a deletion. An empty content is kept, because its error is clearer than "content is
-    required".
+    Empty metadata may also be an empty array, because PHP writes `[]` for an empty object. If the record is a deletion,
+    the fields that only a memory has are removed, too. An empty content is not removed. It is rejected later, with an
+    error that is clearer than "content is required".
     """
     fields = {name: value for name, value in record.items() if value is not None and value != ""}
     if record.get("content") == "":

@@ -37,9 +37,10 @@ class ArchivedMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class _Repetition(IngestRequest):
-    """A memory with the content of another memory. Only an adopted database of an earlier server has such memories.
+    """A memory with the same content as another memory of the namespace.
 
-    Content hashes are unique, so a repetition has another hash than its content.
+    Such memories exist only in a database that was taken over from an earlier server. Stored hashes are unique, so the
+    stored hash of a repetition is not the hash of its content.
     """
 
     stored_hash: str

@@ -29,7 +29,7 @@ _TYPES = {
 
 
 _MEMBERS = {"str": "a string", "int": "an integer", "float": "a number"}
-"""Descriptions of members of unions. Other members have the names of classes."""
+"""Descriptions of the simple types in a union type, for errors. Other types in a union are described by their names."""
 
 
 def path(location: Location) -> str:
@@ -42,17 +42,17 @@ def path(location: Location) -> str:
 
 
 def problem_key(error: ErrorDetails) -> tuple[object, ...]:
-    """Return a key that is equal for equal errors in several items of a list."""
+    """Return a key by which `parse` groups errors. The same mistake in several items of a list has the same key."""
     names = tuple(part for part in error["loc"] if isinstance(part, str))
     reason = str(error["ctx"]["error"]) if error["type"] == "value_error" else ""
     return error["type"], names, reason.partition(", got ")[0]
 
 
 def join_unions(errors: Iterable[ErrorDetails], model: type[BaseModel], data: object) -> Iterator[ErrorDetails]:
-    """Join the errors about one value of a union to one error.
+    """Join all errors about a value whose type is a union, such as `str | int`, to one error.
 
-    If a value matches no member of a union, pydantic returns errors for each member. Their locations contain the name
-    of the member, which is neither in the data nor a field of the model.
+    If a value matches no type of the union, pydantic returns an error for each of these types. The location of such an
+    error ends with the name of the type, which is neither in the data nor a field of the model.
     """
     unions: dict[Location, dict[str, ErrorDetails]] = {}
     for error in errors:
@@ -81,9 +81,9 @@ def _existing_location(location: Location, data: Any) -> tuple[Location, Any]:
 
 
 def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
-    """Return the type that an argument must have, with its bounds or an example.
+    """Describe the type that an argument must have, with its bounds or an example, such as `an array of ids`.
 
-    `kind` is pydantic's type of the error, such as `int_type`. The result is empty if the error is not about the type.
+    `kind` is pydantic's name of the error, such as `int_type`. The result is empty if the error is not about the type.
     """
     if kind in ("list_type", "model_type", "model_attributes_type"):
         example: str = getattr(_model_of_objects(model, location), "example", "")
@@ -110,7 +110,7 @@ def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
 
 
 def size(context: Mapping[str, Any], unit: str) -> str:
-    """Describe a limit of length, such as `at most 100 items`."""
+    """Describe the limit of a text's or list's length, such as `at most 100 items`."""
     if "max_length" in context:
         return f"at most {quantity(context['max_length'], unit)}"
     return f"at least {quantity(context['min_length'], unit)}"

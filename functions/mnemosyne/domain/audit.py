@@ -31,7 +31,7 @@ class Action:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Values of the event's columns that describe the caller and the action, by column name."""
+        """Values for the columns of the audit event that describe the caller and the action, by column name."""
         return caller(self.principal) | {"action": self.name}
 
 
@@ -40,7 +40,7 @@ _current: ContextVar[Action | None] = ContextVar("action", default=None)
 
 @contextmanager
 def action(principal: Principal, name: str) -> Iterator[Action]:
-    """Yield a new action, which is the current action until the end of the `with` block."""
+    """Yield a new Action, which `current_action` returns until the end of the `with` block."""
     new_action = Action(principal, name)
     token = _current.set(new_action)
     try:
@@ -84,8 +84,8 @@ def ids_of(result: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class EventCursor:
-    """Position in the audit trail: time and id of a page's last event. The time is not enough, because the events of
-    one transaction have the same time."""
+    """Position in the audit trail: time and id of the last event of a page. The time alone is not a position, because
+    all events of a transaction have the same time."""
 
     at: datetime
     id: int
@@ -120,4 +120,4 @@ class ListedEvent(AuditEvent):
     """Address of the person, or name of the API key; None if the credential has been deleted or has no name."""
     client_name: str | None
     memories: Sequence[UUID]
-    """The ids in the event that belong to memories that still exist."""
+    """The ids in `ids` whose memories still exist."""

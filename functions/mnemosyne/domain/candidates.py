@@ -21,7 +21,7 @@ class Candidate(NamedTuple):
     vector_score: float | None
     """Vector score: the cosine of the angle between the vectors of the memory and the query."""
     lexical_score: float | None
-    """Lexical score: BM25 of the query's words."""
+    """Lexical score: BM25 score of the memory's whole text for the query's words."""
     speaker: str | None
     """Name of the speaker: the text before the first ": ", if this is near the start of the content."""
     statement: str | None
@@ -35,8 +35,8 @@ class Candidate(NamedTuple):
     """Lexical score of the best passage of 100 words. None if the memory has only one passage, or if the search is not
     by words."""
     words_share: float | None = None
-    """Share of the query's words that the memory contains in any inflected form, at most 1. Rare words count more. Long
-    memories get a reduced share, because a long text contains more words by chance. None if not computed."""
+    """Share of the query's words that the memory contains in any inflected form, from 0 to 1. Rare words count more.
+    The share of a long memory is reduced, because a long text contains more words by chance. None if not computed."""
     lacks_name: bool = False
     """Whether the memory lacks a name (of a person or thing) that the query has."""
 
@@ -59,7 +59,10 @@ class Candidates:
 
     @property
     def best_share(self) -> float:
-        """The share of the query's words that the best memories contain: the mean of the three largest shares."""
+        """The mean of the three largest shares.
+
+        The share of a memory is the fraction of the query's words that the memory contains.
+        """
         return statistics.fmean(self._largest_shares(3) or [0.0])
 
     @property
@@ -79,8 +82,8 @@ class Candidates:
 class RankedCandidate:
     """A candidate with its relevance (from 0 to 1) and its final score.
 
-    `neighbours`, `time` and `speaker` are bonuses in the relevance, and `redundancy` is a penalty. The ranking sets the
-    fields step by step. A bonus or penalty that was not computed is None.
+    The relevance includes the bonuses `neighbours`, `time` and `speaker`, and the penalty `redundancy`. The ranking
+    sets these fields one after the other. A bonus or penalty that was not computed is None.
     """
 
     candidate: Candidate

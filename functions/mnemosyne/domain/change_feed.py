@@ -48,7 +48,7 @@ class ChangeEvent:
 
     @property
     def id(self) -> str:
-        """Id of the event. If an event is published twice, both messages have the same id."""
+        """Id of the event. If an event is published twice, both messages have this id."""
         return f"{self.memory_id}/{self.sequence}"
 
     @property
@@ -56,8 +56,8 @@ class ChangeEvent:
         """Ordering key of the event's Pub/Sub message. All events of a memory have the same key.
 
         The key consists of the namespace and the last hexadecimal digit of the memory's id, so a namespace has only 16
-        keys. All messages of one publish request must have the same key. Because there are few keys, one request can
-        contain the events of many memories.
+        keys. This number is small, because all messages of one publish request must have the same key. With few keys,
+        one request can contain the events of many memories.
         """
         return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
@@ -81,11 +81,11 @@ class ChangeEvent:
 
 
 class PassCursor(Input):
-    """Position of a client that reads a list in passes. Clients receive and send the position as JSON.
+    """Position of a client that reads a list in passes. A pass is a reading of all new rows, in one or more pages.
 
-    Each pass returns, in one or more pages, what was recorded since the previous pass: the rows that are visible in the
-    database snapshot of this pass and were not visible in the snapshot of the previous pass. So no row is missed, even
-    if transactions commit in another order than they began.
+    A pass returns what was recorded since the previous pass: the rows that are visible in the database snapshot of this
+    pass and were not visible in the snapshot of the previous pass. So no row is missed, even if transactions commit in
+    another order than they began. The server sends the position as JSON, and the client sends it back.
     """
 
     since: float | None = None
@@ -99,7 +99,7 @@ class PassCursor(Input):
 
 
 class ChangeCursor(PassCursor):
-    """Position of a reader in the change feed."""
+    """Position of a client in the change feed. The client reads the feed in passes (see PassCursor)."""
 
     sequence: int = 0
     """Sequence number of the last event that this pass has returned."""

@@ -1,4 +1,4 @@
-"""Word lists in several languages, with which sentences about changed facts are recognised. Pure.
+"""Word lists in several languages, by which other modules recognise sentences about changed facts. Pure.
 
 For example, "moved" in "We moved to Berlin" indicates a change. Two sentences in a language without word lists are
 compared only by their numbers and names.
@@ -98,14 +98,14 @@ OLD_FOLLOWS: Final = _words("""
     from instead_of not rather_than replaces replace has_left sold gave_away anstelle statt von nicht
     desde en_lugar_de en_vez_de au_lieu_de invece_di
 """)
-"""Words before a value that is no longer true, such as "from" in "from 7 to 9"."""
+"""Words that precede a value that is no longer true, such as "from" in "from 7 to 9": the value 7 is no longer true."""
 
 NO_LONGER: Final = _words("no_longer")
-"""The word that replaces expressions such as "no longer". The value at the end of the clause is no longer true, such as
-7 in "no longer runs on 7"."""
+"""The word by which PHRASES replaces expressions such as "no longer". The value at the end of the clause is no longer
+true, such as 7 in "no longer runs on 7"."""
 
 CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
-"""Words that end the mention of a value that is no longer true, such as "to" in "from 7 to 9"."""
+"""Words that follow a value that is no longer true, such as "to" in "from 7 to 9": the value 9 after it is true."""
 
 EVENTS: Final = _words("today yesterday tonight heute gestern hoy ayer hier aujourd'hui oggi ieri hoje ontem 今日 昨日")
 DETERMINERS: Final = _words(
@@ -117,7 +117,7 @@ SPEAKER_WORDS: Final = _words(
 """Words that refer to the speaker."""
 
 CONDITIONS: Final = _words("if unless wenn falls si se als indien")
-"""First words of sentences whose clauses are true only on a condition."""
+"""First words of a sentence with a condition, such as "if". Its clauses are true only under this condition."""
 
 UNKNOWN_SUBJECTS: Final = _words("""
     it he she they this that these those there which who him her them er sie es ella él ellos elle ils 彼 彼女 それ これ
@@ -142,8 +142,8 @@ _NO_LONGER_APART: Final = tuple(
         ("δεν ", "πια|πλέον", "από"),
     )
 )
-"""Patterns of negations with other words in between, such as "kein Fleisch mehr". The only group of each pattern has
-the words in between. A comparison ("nicht mehr als 5") does not match."""
+"""Patterns of negations of two parts that mean "no longer", with other words in between, such as "kein Fleisch mehr".
+The only group of each pattern has the words in between. A comparison ("nicht mehr als 5") does not match."""
 
 PHRASES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
@@ -152,7 +152,7 @@ PHRASES: Final = tuple(
          r"|\b(?:már|többé) nem\b|\bnu mai\b|\bلم [يت]عد\b",
          " no_longer "),
         *((pattern, r" no_longer \1 ") for pattern in _NO_LONGER_APART),
-        # "Nu" is "not" in Romanian, but "now" in Dutch, Danish and Swedish.
+        # "Nu" is "not" in Romanian, but "now" in Dutch, Danish and Swedish. So it is "not" only before a Romanian word.
         (r"\bnu (?=(?:este|sunt|are|au|am|se|poate)\b|\w*[ășțşţ])", " not "),
         (r"\binstead of\b", " instead_of "),
         (r"\brather than\b", " rather_than "),

@@ -65,8 +65,8 @@ class _NewStatements:
     def _shares_words(self, part: str) -> bool:
         """Whether a sentence of an earlier memory possibly shares a word with a statement of the new memory.
 
-        This quick test compares only the first letters of the words. It is true for all sentences in East Asian
-        scripts, which have no spaces between words.
+        This quick test compares only the first letters of words. It is true for every sentence in an East Asian script,
+        because such scripts have no spaces between words.
         """
         return max(part, default="") >= _FIRST_OF_EAST_ASIA or bool(self._starts & set(_STARTS.findall(part.lower())))
 
@@ -76,7 +76,7 @@ _MOST_DIFFERING = 2
 _MOST_VALUE_WORDS = 3
 _FIRST_OF_EAST_ASIA = "\u3040"
 _STARTS = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}")
-"""First three letters of each word. All forms of a word have the same: `key_of` leaves at least three letters."""
+"""The first three letters of each word. All forms of a word share them: `key_of` removes only later letters."""
 
 
 def states_another_value(new: Statement, old: Statement) -> bool:
@@ -115,7 +115,7 @@ def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool
 def _has_similar_name(new: Statement, old: Statement) -> bool:
     """Whether the statements have different names that share a word, such as "Anna Berg" and "Anna Lind".
 
-    A name and its longer form, such as "Anna" and "Anna Berg", are not different.
+    A name and a longer form of it, such as "Anna" and "Anna Berg", do not count as different names.
     """
     return any(
         not a.isdisjoint(b) and not a <= b and not b <= a for a in new.names for b in old.names if len(a) + len(b) > 2
@@ -189,7 +189,7 @@ def _names_old_value(
 
 
 def _share_definite_noun(shared: frozenset[str], new: Statement, old: Statement) -> bool:
-    """Whether the statements share a name, or a noun with an article such as "the"."""
+    """Whether both statements contain the same name, or the same noun after an article such as "the"."""
     pairs = [(new.by_key[key], old.by_key[key]) for key in shared]
     return any(all(map(_is_definite, pair)) for pair in pairs)
 
@@ -203,7 +203,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, old_keys: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value ends its statement, after the subject. Its noun can follow: the value of "24 nodes" is 24."""
+    """Whether the value is at the end of its statement, or only its noun follows it, as "nodes" in "has 24 nodes"."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in old_keys]
@@ -274,8 +274,8 @@ _SWITCHES = tuple(
 _SWITCH_WORDS = frozenset(("on", "off", "up", "down"))
 _STATIVE_KEYS, _UNIT_KEYS = (frozenset(map(key_of, words)) for words in (lists.STATIVE, UNITS))
 _SEVERAL = frozenset(["for", "of", "with", "about", "für", "von", "mit", "para", "con", "pour", "avec"])
-"""Words before one of several values. "Responsible for billing" and "responsible for support" can both be true of a
-subject, so these statements do not contradict each other."""
+"""Words before a value that is often one of several. A person can be both "responsible for billing" and "responsible
+for support", so these two statements do not contradict each other."""
 
 
 def _is_definite(word: Word) -> bool:
@@ -283,7 +283,7 @@ def _is_definite(word: Word) -> bool:
 
 
 def _is_part_of_name(value: Sequence[Word], new: Statement) -> bool:
-    """Whether the word before the value belongs to the same noun or name: "the billing gateway", "Anna Lind"."""
+    """Whether the value continues the noun or name before it: "gateway" in "the billing gateway", "Lind" in "Anna Lind"."""
     previous = new.words[value[0].place - 1]
     if value[0].before:
         return False

@@ -13,12 +13,12 @@ TITLE_LENGTH = 50
 UNTITLED = "untitled"
 """Title of a memory without a visible character in a `TITLE:` line or in the first 50 characters."""
 TITLE_LIMIT = 500
-"""Maximum characters of a title. A longer title in the content is cut."""
+"""Maximum characters of a title. A longer title in a `TITLE:` line of the content is cut to this length."""
 TAG_LIMIT = 100
-"""Maximum characters of a tag. A longer tag in the content is ignored."""
+"""Maximum characters of a tag. A longer tag in a `TAGS:` line of the content is ignored."""
 TAG_COUNT = 50
-# The matched value keeps the spaces around it. A pattern that leaves out these spaces would need quadratic time on a
-# line of spaces.
+# The matched value includes the spaces around it. A pattern that left out these spaces would need quadratic time for a
+# line that consists of spaces.
 _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 
@@ -58,7 +58,7 @@ def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
 def tag_key(tag: str) -> str:
     """Return the tag in the form used for comparison: case-folded, in Unicode NFC.
 
-    The Turkish letter İ is i, as in lower-case Turkish. Unicode folds it to an i with a second dot.
+    The Turkish letter İ becomes a plain i, as in lower-case Turkish. Unicode's case folding would add a second dot.
     """
     folded = unicodedata.normalize("NFC", one_line(tag).strip()).casefold().replace("i\u0307", "i")
     return unicodedata.normalize("NFC", folded)

@@ -83,7 +83,7 @@ class ChunkLimit:
 
     @property
     def half(self) -> "ChunkLimit":
-        """A limit with half as many characters and tokens."""
+        """A new limit, with half as many characters and tokens as this one."""
         return ChunkLimit(characters=self.characters // 2, tokens=self.tokens and self.tokens // 2)
 
 
@@ -180,10 +180,9 @@ def _share_of_character(character: str, limit: ChunkLimit) -> float:
 
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:
-    """Return the last pieces of a chunk.
+    """Return the last pieces of a chunk, with which the next chunk begins, so that consecutive chunks overlap.
 
-    Their sizes, as fractions of the limit, add up to at most `share`. The next chunk begins with these pieces, so that
-    consecutive chunks overlap.
+    The sizes of the returned pieces, as fractions of the limit, add up to at most `share`.
     """
     start = len(pieces)
     while start and (share := share - pieces[start - 1].share) >= 0:

@@ -31,8 +31,8 @@ def client_name(value: object) -> str:
     `value` is the name that the client gave. Raises InvalidRequest if a word mixes similar-looking scripts, or has
     phonetic small capitals.
     """
-    # NFKC replaces full-width, bold and circled letters with plain letters. Its time is quadratic in the number of
-    # combining marks in a row, and anybody may register a client.
+    # NFKC replaces full-width, bold and circled letters with plain letters. Cut a long name first: NFKC's time is
+    # quadratic in the number of combining marks in a row, and anybody may register a client with such a name.
     name = unicodedata.normalize("NFKC", one_line(value[: 10 * NAME_LENGTH])) if isinstance(value, str) else ""
     name = _MARK.sub("", " ".join(one_line(name).split())[:NAME_LENGTH].strip())
     foreign = {script.title() for word in name.split() if (script := _lookalike_script(word))}

@@ -27,13 +27,13 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The lowest value, such as a cosine, with which a hit is related, and the lowest with which it is strong."""
+    """The lowest value (such as a cosine) for the confidence `related`, and the lowest value for `strong`."""
 
     related: float
     strong: float
 
     def confidence(self, value: float) -> Confidence:
-        """Compare a value, such as a cosine, with the thresholds, and return the confidence."""
+        """Return the confidence of a hit with this value (such as a cosine), according to the thresholds."""
         if value >= self.strong:
             return Confidence.STRONG
         return Confidence.RELATED if value >= self.related else Confidence.WEAK
@@ -43,8 +43,8 @@ class Thresholds:
 class Calibration:
     """Thresholds of confidence for the embeddings of one model.
 
-    `both` has the thresholds for the result of `weighted_sum`. If the share of words is unknown, the thresholds in the
-    field `cosine` are used for the cosine alone.
+    The thresholds in `both` apply to the result of `weighted_sum`, that is, to cosine and share of words together. If
+    the share of words is unknown, the thresholds in `cosine` apply to the cosine alone.
     """
 
     both: Thresholds
@@ -78,7 +78,7 @@ CALIBRATIONS: Mapping[str, Calibration] = {
         both=Thresholds(related=0.82, strong=0.86), cosine=Thresholds(related=0.82, strong=0.85), words=0.1
     ),
 }
-"""Thresholds by model. `python -m infra.benchmarks.confidence` measures the error rates."""
+"""Thresholds by embedding model. `python -m infra.benchmarks.confidence` measures how often their results are wrong."""
 
 
 def reduced_share(words: float, *, lacks_name: bool) -> float:

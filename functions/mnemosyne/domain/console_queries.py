@@ -44,7 +44,7 @@ class PastRating:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedMemory(MemorySummary):
-    """A memory in a listing, with the first characters of its content if requested."""
+    """A memory in a list of memories, with the first characters of its content if the caller has requested them."""
 
     session: str | None = None
     expires_at: datetime | None = None
@@ -61,7 +61,8 @@ class ListedMemory(MemorySummary):
 class History:
     """Earlier and later versions of a memory, nearest first, and its ratings.
 
-    An earlier version is a memory that this one has superseded (replaced), directly or indirectly.
+    An earlier version is a memory that this one has superseded (replaced), directly or indirectly. A later version is a
+    memory that has superseded this one.
     """
 
     supersedes: Sequence[ListedMemory]
@@ -69,7 +70,7 @@ class History:
     ratings: Sequence[PastRating]
     """The ratings of the memory, newest first."""
     more: Sequence[str]
-    """Names of the lists that were cut to HISTORY_LIMIT entries."""
+    """Names of those lists of this history that were cut to HISTORY_LIMIT entries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +130,7 @@ class Facets:
     sessions: Sequence[Facet]
     memories: int
     complete: bool
-    """Whether all memories that match were counted."""
+    """Whether all memories that match the filter were counted, because there are at most FACETED_MEMORIES."""
 
 
 FACETED_MEMORIES = 100_000

@@ -15,7 +15,7 @@ class DeadLetterKind(StrEnum):
     """Why a message became a dead letter."""
 
     UNREADABLE = "unreadable"
-    """The message, or a part of it, could not be parsed."""
+    """The message, or one of the memories in it, could not be parsed."""
     CONFLICT = "conflict"
     """Another request with the same id already has a final outcome."""
     NOTIFICATION = "notification"
@@ -28,7 +28,7 @@ class DeadLetterKind(StrEnum):
     EXPIRED = "expired"
     """The message waited for six days. It became a dead letter because Pub/Sub deletes messages after seven days."""
     CRASHED = "crashed"
-    """A bug in Mnemosyne."""
+    """A bug in Mnemosyne made the processing of the message fail."""
 
     @property
     def is_of_sender(self) -> bool:
@@ -37,7 +37,10 @@ class DeadLetterKind(StrEnum):
 
     @property
     def has_latest_error(self) -> bool:
-        """Whether the cause of the dead letter is the error of this delivery, and not of an earlier one."""
+        """Whether `cause` is the error of the last delivery of the message.
+
+        For other kinds, each request of the message keeps the error of an earlier delivery, if it has one.
+        """
         return self in (self.CRASHED, self.UNSTORABLE, self.NEWER)
 
     @property
@@ -99,9 +102,9 @@ _ABOUT = {
 class _Letter:
     message_id: str
     dead_lettered_at: datetime
-    """Time of the first failure."""
+    """Time at which storing the message failed for the first time."""
     cause: str
-    """Cause of the last failure."""
+    """The error with which storing the message failed the last time."""
     attributes: Mapping[str, Any]
 
     @property
@@ -119,7 +122,7 @@ class DeadLetterSummary(_Letter):
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """Time at which the message was published again, while it has no outcome yet (the dead letter is in flight).
+    """Time at which the message was published again, if it has no outcome yet (the dead letter is then in flight).
     Otherwise None."""
     due_at: datetime
     """Earliest time to publish the message again."""
@@ -152,9 +155,9 @@ class Redrivable(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterChoice:
-    """Filter for dead letters of a namespace. All conditions must hold.
+    """Filter for dead letters of a namespace. A dead letter must meet all conditions.
 
-    Age is the time since the first failure, in seconds.
+    The age of a dead letter is the time since its first failure, in seconds.
     """
 
     message_ids: tuple[str, ...] | None = None
