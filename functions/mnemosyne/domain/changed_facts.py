@@ -203,7 +203,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends_statement(value: Sequence[Word], new: Statement, old_keys: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value is at the end of its statement, or only its noun follows it, as "nodes" in "has 24 nodes"."""
+    """Whether the value follows the subject and ends the statement. Only its noun may follow it, as in "24 nodes"."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in old_keys]
@@ -283,7 +283,7 @@ def _is_definite(word: Word) -> bool:
 
 
 def _is_part_of_name(value: Sequence[Word], new: Statement) -> bool:
-    """Whether the value continues the noun or name before it: "gateway" in "the billing gateway", "Lind" in "Anna Lind"."""
+    """Whether the value continues a noun or name, as "gateway" in "the billing gateway" and "Lind" in "Anna Lind"."""
     previous = new.words[value[0].place - 1]
     if value[0].before:
         return False

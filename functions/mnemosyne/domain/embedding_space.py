@@ -36,9 +36,9 @@ class Provider:
     model_prefix: str
     """Prefix of the names of the provider's models."""
     is_fixed: bool = False
-    """Whether the provider has no other model and dimension than the default."""
+    """Whether the provider has only the default model, with only the default dimension."""
     is_local: bool = False
-    """Whether the model runs in the functions' own processes."""
+    """Whether the model runs in the processes of the Cloud Run functions, and not in another service."""
     languages: frozenset[str] | None = None
     """ISO 639-1 codes of the languages that the models know; None for multilingual models."""
 
@@ -60,12 +60,12 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 
 
 def provider_of(model: str, otherwise: str) -> str:
-    """Return the provider of a model by the prefix of the model's name; `otherwise` if no prefix matches."""
+    """Return the provider whose `model_prefix` the model's name begins with; `otherwise` if there is none."""
     return next((name for name, provider in PROVIDERS.items() if model.startswith(provider.model_prefix)), otherwise)
 
 
 NOTICEABLE: Final = 0.1
-"""Smallest fraction of memories in languages unknown to the embedder that causes a warning."""
+"""If at least this fraction of the sampled memories is in languages unknown to the embedder, there is a warning."""
 LISTED_LANGUAGES: Final = 3
 """Maximum languages that a warning names."""
 REMEDY: Final = (
@@ -83,15 +83,15 @@ _NAMES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Languages:
-    """The detected languages of a query and of a sample of the stored memories.
+    """The detected languages of a query and of a sample of the stored memories, for `language_warning`.
 
-    `language_warning` uses them. A language is an ISO 639-1 code. The code "und" means that the text is not in English,
-    but its language is unknown.
+    A language is an ISO 639-1 code. The code "und" means that a text is not in English, but its language could not be
+    detected.
     """
 
     sampled: int
     memories: Mapping[str, int]
-    """Number of sampled memories in each language. Memories with too few words to detect the language are left out."""
+    """Number of memories of the sample in each language. Memories with too few words for a detection are left out."""
     query: str | None = None
     """Language of the query; None if the query has too few words to detect it."""
 

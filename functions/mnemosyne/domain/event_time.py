@@ -31,8 +31,8 @@ for a date in digits, such as 20260711 (see BASIC_NUMBERS)."""
 END_SECOND: Final = 4_102_444_800
 """End of the Unix times that are parsed (exclusive): 2100-01-01, in seconds since 1970."""
 UNITS: Final = (1, 1_000, 1_000_000)
-"""Number of units per second, for Unix times in seconds, milliseconds and microseconds. A number that is parsed in one
-unit is never parsed in another."""
+"""Number of units per second, for Unix times in seconds, milliseconds and microseconds. No number is ambiguous,
+because the numbers for the years 1980 to 2099 in one unit are never in the range of another unit."""
 BASIC_NUMBERS: Final = (
     (19_000_101, 20_991_231),
     (190_001_010_000, 209_912_312_359),
@@ -45,7 +45,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def event_time(value: object) -> datetime:
-    """Parse a time from text or a number. The result is naive if it is a local time.
+    """Parse a time from text or a number. The result is naive (without a time zone) if the time has no UTC offset.
 
     A date means midnight. A leap second in UTC means the following second. A number, or a number in a text, is a date
     from 1900 to 2099, with or without a time of day (20260711, 202607111430), or a Unix time from 1980 to 2099 in

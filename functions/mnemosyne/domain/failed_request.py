@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from mnemosyne.domain.memory_input import Defaults
 
 CONTENT_HASH: Final = "content_hash"
-"""Field of a refused record in a message: the hash of its content, of which the message has only the beginning."""
+"""Field that an importer adds to a record that it has refused. The field has the hash of the record's whole content,
+because the message has only the beginning of this content."""
 _HASH = re.compile("[0-9a-f]{64}")
 
 
 def failed_request(error: str, defaults: "Defaults", fields: Mapping[str, Any] | None = None) -> FailedRequest:
     """Return a failed request for an invalid record.
 
-    The request id comes from the record. If the record has none, the id is derived from the record's source and key or,
-    without these, from the position of the record, such as its file and line.
+    The request id comes from the record. If the record has none, the id is derived from the error and the record's
+    source and key or, without these, from the error and the record's position, such as its file and line.
     """
     fields = fields or {}
     source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
@@ -45,8 +46,8 @@ def failed_request(error: str, defaults: "Defaults", fields: Mapping[str, Any] |
 def _content_hash(fields: Mapping[str, Any]) -> str | None:
     """Return the hash of the record's content and session.
 
-    None if the content is missing, or if the content or the session is invalid. If an importer has refused the record,
-    the record has only the beginning of the content. Such a record contains the hash, which is returned.
+    None if the content is missing, or if the content or the session is invalid. A record that an importer has refused
+    has only the beginning of its content. The hash of such a record is the value of its field CONTENT_HASH.
     """
     if CONTENT_HASH in fields:
         known = fields[CONTENT_HASH]

@@ -1,7 +1,7 @@
-"""Data types of forgetting. Pure.
+"""Data types of a forgetting. Pure.
 
-A forgetting deletes selected memories permanently, and removes their texts from the database. A dry run shows which
-memories a selection would delete. A legal hold keeps memories from being deleted.
+A forgetting is an operation that deletes selected memories permanently, and removes their texts from the database. A
+dry run shows which memories a forgetting would delete. A legal hold keeps memories from being deleted.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ BEGINNING = 80
 class Selection:
     """A selection of memories of a namespace: by ids, by filters, or all.
 
-    Superseded and expired memories are selected, too.
+    It also includes matching memories that searches hide because they are superseded (replaced) or expired.
     """
 
     ids: tuple[UUID, ...] = ()
@@ -81,7 +81,7 @@ class Preview:
     memories: int
     page: Sequence[SelectedMemory]
     holds: Sequence[Hold]
-    """The legal holds on some of the memories. While there is a hold, none of the memories can be forgotten."""
+    """The legal holds on some of the memories. While one of them has a hold, none of the memories can be forgotten."""
     after: Cursor | None = None
     """Position of the last memory in `page`, after which the next page begins. None if there is no further page."""
 
@@ -103,8 +103,8 @@ class Forgetting:
     left: int
     """Number of memories that are not deleted yet."""
     letter: KeysetCursor | None = None
-    """The dead letter that the forgetting has searched last for texts of the memories. The search continues with the
-    next one."""
+    """Position of the last dead letter in which the forgetting has looked for texts of the memories. It continues with
+    the next dead letter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,10 +115,11 @@ class ForgettingEffects:
     """
 
     covered: Collection[UUID] = ()
-    """Ids of the requests whose memories were forgotten. The contents are not stored, not even in dead letters."""
+    """Ids of the requests whose memories were forgotten. Contents of these requests are not stored, not even in dead
+    letters."""
     forgettings: int = 0
-    """Number of the namespace's forgettings at the time of reading. If the number is higher later, another forgetting
-    has begun since."""
+    """Number of forgettings that had begun in the namespace when this object was read. If the number is higher later,
+    another forgetting has begun since."""
     latest: datetime | None = None
     """When the latest forgetting began."""
     all_before: datetime | None = None
@@ -148,7 +149,7 @@ _NOT_REMOVED: Final = (
     "files and journals of `mnemosyne import` and of exports, which are with their users, and objects in buckets",
     "on a local system instead of Cloud SQL: the files of PostgreSQL's pg_wal, until PostgreSQL uses them again",
 )
-"""Copies that a forgetting does not remove."""
+"""Copies of data about the memories that a forgetting does not remove."""
 
 
 def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Cut texts between graphemes: letters with their marks, and emoji with their modifiers. Pure.
 
-The rules are a part of those of https://www.unicode.org/reports/tr29/. A text that is cut within a grapheme ends with
-another letter or emoji than the original, and its rest begins with a mark without its letter.
+The rules are some of the rules of https://www.unicode.org/reports/tr29/. A cut within a grapheme would change the text:
+the first part would end with a letter without its mark, and the rest would begin with a mark without its letter.
 """
 
 import re
@@ -13,7 +13,7 @@ _CONTINUES = re.compile("[\u200c\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f
 _PICTOGRAPH = re.compile("[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff]")
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff]")
 LONGEST = 200
-"""Maximum characters of a grapheme. A text has at most 100 combining marks in a row."""
+"""Maximum characters of a grapheme. This is enough, because a text has at most 100 combining marks in a row."""
 
 
 def is_mark(character: str) -> bool:
@@ -30,15 +30,15 @@ def grapheme_start(text: str, at: int) -> int:
 
 
 def beginning(text: str, characters: int) -> str:
-    """Return the first graphemes of a text, with at most this number of characters together.
+    """Return the longest beginning of a text that has at most `characters` characters and ends with a whole grapheme.
 
-    A first grapheme that is too long is cut.
+    If the first grapheme is longer than that, it is cut.
     """
     return text[: grapheme_start(text, characters) or characters]
 
 
 def without_leading_marks(text: str) -> str:
-    """Return a part of a text without the marks at its beginning, whose letter was cut off."""
+    """Remove the marks at the beginning of a text. They belong to a letter that was cut off before the text."""
     start = next((at for at, character in enumerate(text) if not is_mark(character)), 0)
     return text[start:]
 

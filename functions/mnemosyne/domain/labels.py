@@ -34,8 +34,8 @@ def differing_labels(request: IngestRequest, stored_request: IngestRequest) -> l
     labels = given_labels(request)
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored_request, name)]
-    # The memory gets the later of the two requested expiries. So the duplicate's expiry counts as a difference only if
-    # it is earlier. If `stored_request` has no expiry, no difference is reported, because the memory can have an expiry
+    # The stored memory gets the later expiry of the two requests. So the duplicate's expiry is lost only if it is the
+    # earlier one. If `stored_request` has no expiry, no difference is reported, because the memory can have an expiry
     # from the namespace's default lifetime, which this function does not know.
     is_earlier = expiry is not None and stored_request.expires_at is not None and stored_request.expires_at > expiry
     return sorted([*names, *(["expires_at"] if is_earlier else [])])

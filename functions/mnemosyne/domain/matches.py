@@ -1,4 +1,4 @@
-"""Offsets of the parts of a text that match a query. Pure."""
+"""Find the parts of a text that match a query, as offsets. Pure."""
 
 import re
 import unicodedata
@@ -15,18 +15,19 @@ Span = tuple[int, int]
 """A part of a text: the offset of its first character, and the offset after its last character, in code points."""
 
 START, STOP, SPLIT = "\ue000", "\ue001", "\ue002"
-"""Private-use characters that the database inserts: marks around words, and a separator of the parts of a word. The
-database first removes these characters from the text."""
+"""Private-use characters that the database inserts into a text: START and STOP around words that match the query, and
+SPLIT between the parts of a word. Before this, the database removes these characters from the text."""
 # Thai to Khmer, kana and Han, with Han's marks of iteration and zero: scripts without spaces between words.
 _UNSEPARATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U000323af]+"
 )
 SHORTEST_PART = 2
-"""Minimum number of adjacent characters that count as a match in a script without spaces, because a single character
-occurs in too many words."""
+"""Minimum number of adjacent characters that count as a match in a script without spaces. A single character would
+match too often, because it occurs in many words."""
 
-# The SQL functions split_characters and without_accents replace these characters, too.
+# The characters that a search by words removes, or replaces by others. The SQL functions split_characters and
+# without_accents must treat them in the same way.
 _IN_WORDS = (
     str.maketrans({"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"})
     | str.maketrans("\u2010\u2011\u2212٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९٬٫یک", "---" + "0123456789" * 3 + ",.يك")
@@ -55,7 +56,7 @@ class NormalText:
 
     text: str
     changed_places: Sequence[Span] | None = None
-    """For each character of `text`, its span in the original text. None if each character has its original place."""
+    """For each character of `text`, its span in the original text. None if the offsets are the same in both."""
 
     @cached_property
     def places(self) -> Sequence[Span]:
@@ -90,7 +91,8 @@ class NormalText:
         Invisible characters and separators of thousands are removed, and so are accents that Unicode cannot combine
         with their letter into one character.
         """
-        # NFKC turns a no-break space into a space, so replace it by an invisible character. That character is removed.
+        # A no-break space can separate thousands. NFKC would turn it into a space, which separates two numbers. So
+        # first replace it by an invisible character, which `_for_words` removes.
         return cls.of(_NO_BREAK_THOUSANDS.sub("\u2060", original))._for_words()
 
     def _for_words(self) -> Self:
@@ -176,9 +178,10 @@ def _letter_spans(text: str, length: int) -> Iterable[Span]:
 
 
 def add_adjacent_characters(spans: Iterable[Span], query: str, text: str) -> list[Span]:
-    """Lengthen spans by an adjacent character of a script without spaces if the query has both side by side.
+    """Lengthen a span by an adjacent character of a script without spaces, if the query has both next to each other.
 
-    For the query "11月3日", the numbers in the text are matched words, but 月 and 日 are not (see SHORTEST_PART).
+    For example, the query "11月3日" matches the numbers 11 and 3 in the text, but not the single characters 月 and 日 (see
+    SHORTEST_PART). This function adds these characters to the spans of the numbers.
     """
     if query.isascii():
         return list(spans)
@@ -207,6 +210,6 @@ def merge_spans(spans: list[Span]) -> list[Span]:
 def _lower_case(text: str) -> str:
     """Return the text in lower case, with σ instead of ς. Each character keeps its position, so offsets stay valid.
 
-    Only the letter İ becomes two characters in lower case. The result has only the first of the two, as in PostgreSQL.
+    In lower case, only the letter İ would become two characters. It is replaced by the first of them, as in PostgreSQL.
     """
     return "".join(character.lower()[0] for character in text).replace("ς", "σ")

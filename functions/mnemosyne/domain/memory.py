@@ -21,7 +21,7 @@ CONTENT_LIMIT = 100_000
 EXPORT_BYTES = 2_000_000
 """Bytes of content after which a page of an export ends, even if the page has fewer memories than allowed."""
 FIRST_WORDS = 100
-"""Number of characters of a content that are stored with its request, until the content is stored as a memory."""
+"""Characters at the beginning of a content that are stored with its ingest request, until the memory is stored."""
 BATCH_LIMIT = 100
 """Maximum memories per message."""
 
@@ -207,7 +207,7 @@ class IngestStatus:
     def belongs_to(self, request: Reading) -> bool:
         """Return whether this is the status of `request`, by the rule of the SQL function is_same_request."""
         content = None if isinstance(request, Deletion) else request.content_hash
-        # A request whose memory was deleted later is reported as deleted, too, but it keeps its memory_id.
+        # If the memory was stored and deleted later, the state is DELETED, too, but then the status has a memory_id.
         was_never_stored = content is not None and self.state is IngestState.DELETED and self.memory_id is None
         is_same_record = self.external_id == request.external_id or (was_never_stored and self.external_id is None)
         return self.content_hash == content and is_same_record
@@ -246,7 +246,7 @@ class Stats:
 
 @dataclass(frozen=True, kw_only=True)
 class Cursor:
-    """Position in a listing: the last memory returned."""
+    """Position in a list of memories: the last memory that was returned."""
 
     timestamp: datetime
     id: UUID
@@ -254,7 +254,7 @@ class Cursor:
 
 @dataclass(frozen=True, kw_only=True)
 class KeysetCursor:
-    """Position in a list ordered by time and then a text key: the last item returned."""
+    """Position in a list that is ordered by time, and then by a text key: the last item that was returned."""
 
     timestamp: datetime
     key: str

@@ -34,7 +34,7 @@ NO_TAGS = "none"
 def removes_tags(tags: Sequence[str]) -> bool:
     """Whether a list of new tags has only the word `none`, which removes all tags. Case is ignored.
 
-    Among other tags, the word is a tag, because a tag may have any name.
+    If the list has other tags, too, `none` is an ordinary tag, because a tag may have any name.
     """
     return len(tags) == 1 and tags[0].strip().casefold() == NO_TAGS
 

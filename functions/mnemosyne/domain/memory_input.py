@@ -57,7 +57,7 @@ class Defaults:
     """Key of a record without a key."""
     source_problem: str = ""
     key_problem: str = ""
-    """Errors for a record without a source or key, if the default source or key is invalid."""
+    """Errors for a record that has no source or key, and so needs the default, if the default is invalid."""
     place: ExternalId | None = None
     """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
@@ -69,7 +69,8 @@ class Defaults:
     published: datetime | None = None
     """Time at which the message was first published."""
     position: int = 0
-    """Position of the record in its message. Of versions with equal timestamps, the last in a message is current."""
+    """Position of the record in its message. If versions of a record have equal timestamps, the last one in the message
+    is the current one."""
 
 
 def schema_version(value: object) -> int:
@@ -209,7 +210,7 @@ class MemoryInput(Input):
             "expires_at": self._expiry(defaults),
         }
         request_id = self.request_id or derived or defaults.new_id()
-        # Pub/Sub's times have milliseconds, so the microseconds can order the memories of one message.
+        # Pub/Sub's times have only milliseconds. So use the microseconds to order the memories of one message.
         published = defaults.published and defaults.published + timedelta(microseconds=defaults.position)
         return IngestRequest.of(request_id, external_id=external_id, published=published, **fields)
 
@@ -260,7 +261,10 @@ def read(record: object, defaults: Defaults) -> Reading:
 
 
 def _fixes(fields: Mapping[Any, Any], error: str) -> Iterator[str]:
-    """Yield a sentence if the memory is in a field of the record, or for each required field under another name."""
+    """Yield advice on how to correct an invalid record.
+
+    There is advice if the memory is in a field of the record, and for each required field that has another name in it.
+    """
     if fields.get("content") is None and (fix := fix_of_envelope(fields)):
         yield fix
         return

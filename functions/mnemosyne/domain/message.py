@@ -82,7 +82,7 @@ class IngestMessage:
         return {request.request_id: request.content_hash for request in self.requests} | deletions
 
     def waiting(self, error: str) -> list[FailedRequest]:
-        """Return the requests that a later attempt can still store, as failed requests with this attempt's error."""
+        """Return those requests that a retry can still store, as failed requests with the error of this attempt."""
         if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
@@ -227,7 +227,7 @@ def _defaults(namespace: str, unwrapped: MessageBody, message: Published, place:
 def as_failed(reading: Reading, error: str) -> FailedRequest:
     """Convert a request to a failed request with the error.
 
-    If the message of the request is delivered again, the request can still succeed.
+    The failure need not be final: if the message is delivered again, the request can still succeed.
     """
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
@@ -243,7 +243,7 @@ def as_failed(reading: Reading, error: str) -> FailedRequest:
 def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
     """Parse each record of a message. Return pairs of the unparsed record and the parsed request.
 
-    Several of the requests can have the same request id.
+    Several of these requests can have the same request id.
     """
     unwrapped = unwrap(message)
     items, _ = _split_items(unwrapped)

@@ -33,13 +33,17 @@ class MessageBody:
     version: object
     source: str
     key: str
-    """Source and key of the message, for memories that have none. Empty if absent or invalid."""
+    """`source` and `key` are for memories without their own source and key. Empty if absent or invalid."""
     source_problem: str = ""
     key_problem: str = ""
-    """Errors for memories without a source or key, if the source or key of the message is invalid; else empty."""
+    """`source_problem` and `key_problem` are errors for memories without their own source or key. They are empty unless
+    the source or key of the message is invalid."""
 
     def key_at(self, place: str) -> tuple[str, str]:
-        """Return the key of the memory at a place of the message, such as `#2`, and an error; each can be empty."""
+        """Return the key of a memory in the message: the message's key followed by `place`, such as `#2`.
+
+        The second result is an error. Key and error can be empty.
+        """
         key = f"{self.key}{place}" if self.key else ""
         if len(key) <= KEY_LIMIT:
             return key, self.key_problem
@@ -47,12 +51,12 @@ class MessageBody:
         return "", f"key must have at most {longest} characters, because {place} is added, got {len(self.key)}"
 
     def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
-        """Return the namespace that the message is for, and an error. The error is empty if there is no problem.
+        """Return the namespace in which the message's memories are stored, and an error or an empty text.
 
-        If `allowed_namespace` is given, it is the only namespace that the publisher is allowed to write to. The result
-        is then this namespace, even if the message names none, and it is an error if the message names another.
-        Without `allowed_namespace`, the message must name a valid namespace; else the returned namespace is empty. It
-        is also an error if the message names two different namespaces.
+        If `allowed_namespace` is given, it is the only namespace that the publisher is allowed to write to. The message
+        need not name it, and it is an error if the message names another namespace. Without `allowed_namespace`, the
+        message must name a valid namespace. Otherwise the returned namespace is empty. It is also an error if the
+        message names two different namespaces.
         """
         if not allowed_namespace and not self.namespaces:
             return "", "attribute namespace is required"
@@ -106,16 +110,16 @@ def unwrap(message: Published) -> MessageBody:
 
 
 def is_batch(body: Mapping[str, Any]) -> bool:
-    """Whether the body of a message has an array of memories. A null or empty text in `memories` counts as absent."""
+    """Whether the body of a message has the field `memories`, and so is a batch. Null and "" count as absent."""
     return body.get("memories") not in (None, "")
 
 
 def _first(name: Literal["source", "key"], *values: object) -> tuple[str, str]:
-    """Return the first value that is not null or empty as the source or key, and an empty error.
+    """Return the first of the values that is not null or empty, for use as source or key, and an empty error.
 
-    Both are empty if all values are. If the first such value is invalid by the rules for the field of a record, return
-    an empty text and the error. Without the error, the memory would be stored without source and key, and its next
-    version would become a second memory.
+    If all values are null or empty, the returned value is empty, too. If the first other value breaks the rules for the
+    source or key of a record, return an empty value and the error. Without this error, the memory would be stored
+    without source and key, and its next version would become a second memory.
     """
     value = next((value for value in values if value not in (None, "")), None)
     try:

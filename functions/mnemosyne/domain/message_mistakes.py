@@ -12,14 +12,14 @@ from mnemosyne.domain.text_checks import excerpt
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"{\x00", b"\x00{")
 _FIELDS: dict[str, tuple[type, ...]] = {"memories": (list,), "content": (str,), "timestamp": (str, int, float)}
-"""Fields of which an object must have at least one, with the types of their values."""
+"""Fields by which an object is recognised as a message, with the types of their values. The object needs only one."""
 _SEARCHED_FIELDS = 100
 _NO_MEMORIES = ("before", "metadata")
-"""Fields whose objects are not the memory: the earlier state of a row in change events, and metadata."""
+"""Fields in which no memory is looked for: `before` has the earlier state of a row in change events."""
 
 
 def fix_of_bytes(data: bytes) -> str:
-    """Return how to fix data that is not JSON; empty if the mistake is unknown."""
+    """Return advice on how to fix message data that is not JSON; empty if the mistake is not a known one."""
     if data.startswith(_GZIP):
         return "it is compressed with gzip: publish it uncompressed"
     if data.startswith(_UTF_16):
@@ -41,7 +41,7 @@ def _is_json_in_base64(data: bytes) -> bool:
 
 
 def fix_of_value(value: object) -> str:
-    """Return how to fix a JSON value that is not an object; empty if the mistake is unknown."""
+    """Return advice on how to fix message data that is JSON, but not an object; empty if the mistake is not known."""
     return "publish an object with the array memories" if isinstance(value, list) else fix_of_text(value)
 
 
@@ -68,7 +68,10 @@ def fix_of_fields(body: Mapping[str, Any]) -> str:
 
 
 def fix_of_envelope(record: Mapping[Any, Any]) -> str:
-    """Return how to fix an object that has memories in its fields, such as a change event; empty if it has none."""
+    """Return how to fix an object that contains memories in its fields, as a change event does.
+
+    The result is empty if the object contains no memories.
+    """
     if isinstance(record.get("memories"), list):
         return "send each of the memories as a record"
     place = _memory_place(record, depth=2)

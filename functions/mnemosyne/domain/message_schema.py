@@ -79,8 +79,9 @@ _JSON_OBJECT = {
 _BLANK: dict[str, Any] = {"enum": [None, ""]}
 """Values that count as absent in an optional field."""
 _ABSENT: Final[list[Any]] = [None, "", False, 0, [], {}]
-"""Values that count as absent in a field that a batch must not have."""
-# Rules that pydantic omits from the schema, because validators in Python check them.
+"""Values that count as absent in a field that a batch must not have, such as `ttl`. Its memories can have the field."""
+# Rules for fields that are checked by validators in Python. Pydantic cannot generate them, so they are added to its
+# schema.
 _RULES: dict[str, dict[str, Any]] = {
     "content": {"pattern": _NOT_BLANK},
     "timestamp": {"pattern": _TIMESTAMP},
@@ -111,8 +112,8 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
         {"enum": [0, 1]},
     ],
     "tags": [
-        # The server parses a text that begins with a bracket as a JSON array. A pattern cannot validate a JSON array,
-        # so this pattern matches no text that begins with a bracket. The server refuses a text in braces.
+        # This pattern matches no text that begins with a bracket. The server would parse it as a JSON array, which a
+        # pattern cannot validate. The pattern also matches no text in braces, because the server refuses such a text.
         {"type": "string", "pattern": f"{_NO_ARRAY}{_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
     ],
     "session": [_WHOLE_NUMBER],

@@ -10,8 +10,8 @@ from mnemosyne.domain.text_checks import excerpt, storable
 METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
 METADATA_PATHS = 5_000_000
-"""Maximum bytes of the paths of all values. The path of a value has the names of all fields that contain the value. The
-database copies the path of an array for each element of the array."""
+"""Maximum bytes of the paths of all values in the metadata. The path of a value consists of the names of all fields
+that contain the value. There is a limit, because the database copies an array's path for each element of the array."""
 
 
 def check_metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -38,7 +38,7 @@ class _FieldError(ValueError):
 
 
 def _check_json(value: object, depth: int, path: int = 0) -> int:
-    """Return the bytes of the paths of the value and of all values in it. `path` is the bytes of the value's path."""
+    """Return the total bytes of the paths of a value and of all values in it. `path` is the bytes of its own path."""
     paths = path
     if depth > METADATA_DEPTH:
         raise ValueError(f"must be nested at most {METADATA_DEPTH} levels deep")

@@ -37,7 +37,7 @@ class MetadataCondition:
 
     If the metadata value is an array, at least one element must match.
 
-    `values` are texts as the caller gave them. A text that is a number also matches this number.
+    `values` are texts, as the caller gave them. The text "5" matches both the text "5" and the number 5.
     """
 
     path: tuple[str, ...]
@@ -45,7 +45,7 @@ class MetadataCondition:
     values: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return the condition as text, for messages."""
+        """Return the condition as text, for messages to the caller."""
         return " ".join(filter(None, [".".join(self.path), self.operator, ", ".join(self.values)]))
 
 
@@ -75,7 +75,7 @@ def is_number(text: str) -> bool:
 
 
 def texts_of(value: str) -> list[str]:
-    """Return the value and, if it is a number, also its decimal form without trailing zeros, such as 1.5 for 1.50."""
+    """Return the text and, if it is a number, also the number without trailing zeros, such as 1.5 for 1.50."""
     if not is_number(value):
         return [value]
     plain = format(Decimal(value), "f")
