@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-# The accents to remove. The SQL function `without_accents` removes the same accents. Marks that are not removed, such
-# as vowel signs of Indian scripts, count as letters.
+# The accents that a comparison of words ignores. The SQL function `without_accents` removes the same accents. All other
+# marks, such as vowel signs of Indian scripts, count as letters.
 ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
 _STROKES = str.maketrans("łøđðħŧıς", "loddhtiσ")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
@@ -27,7 +27,7 @@ def name_words(text: str) -> frozenset[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text. Unlike for regular expressions of Python, combining marks are within words."""
+    """Return the words of a text. A combining mark is a part of its word, unlike in regular expressions of Python."""
     return "".join(character if is_in_word(character) else " " for character in text).split()
 
 

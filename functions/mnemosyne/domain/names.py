@@ -15,8 +15,8 @@ def namespace_problem(name: object, namespace: str) -> str:
 def namespace_name(value: object) -> str:
     """Return the namespace that a message names; empty if it is invalid.
 
-    A namespace is one line of visible characters without white space at its ends. Otherwise a line break at the end of
-    an attribute would select another namespace, which nobody can read.
+    A namespace is one line of visible characters without white space at its ends. Without this rule, an attribute with
+    a line break at its end would select another namespace, which no credential can read.
     """
     name = storable_name(value, characters=NAMESPACE_CHARACTERS)
     return "" if name != name.strip() or first_invisible(name) else name

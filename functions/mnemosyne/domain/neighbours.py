@@ -11,15 +11,15 @@ class Neighbours:
     """The memories nearest to a memory, nearest first, without superseded (replaced) memories."""
 
     content: str
-    """Beginning of the content of the memory to which the others are near."""
+    """Beginning of the content of the memory whose neighbours these are."""
     similar: Sequence[MemorySummary]
-    """Up to three of the memories that have nearly the same meaning."""
+    """Up to three of the neighbours: those with nearly the same meaning as the memory."""
     earlier: Sequence[tuple[MemorySummary, str]]
-    """The neighbours with an earlier timestamp, with their contents."""
+    """The neighbours whose timestamp is earlier than that of the memory, each with its content."""
 
     @property
     def may_replace(self) -> Sequence[MemorySummary]:
-        """Up to three earlier memories that this memory seems to replace, because the values of a fact differ."""
+        """Up to three earlier neighbours that the memory seems to replace: it states another value of a fact."""
         from mnemosyne.domain import changed_facts  # imported only when used, for a shorter cold start
 
         return changed_facts.replaced_ids(self.content, self.earlier) if self.earlier else ()

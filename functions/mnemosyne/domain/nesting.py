@@ -1,12 +1,12 @@
-"""Limit the nesting and the number of JSON values. Pure."""
+"""Limit how deeply JSON values are nested, and how many values a JSON text has. Pure."""
 
 from typing import Final
 
 from mnemosyne.errors import InvalidRequest
 
 LEVELS: Final = 100
-"""Maximum levels of objects and arrays. Metadata may have fewer levels. Python's functions for JSON fail at about a
-thousand."""
+"""Maximum levels of nested objects and arrays. Metadata may have fewer levels. Python's functions for JSON fail at about
+a thousand levels."""
 
 
 def is_too_deep(value: object, levels: int = LEVELS) -> bool:
@@ -52,7 +52,7 @@ def check_values(text: bytes, *, of: str) -> None:
 def max_values(text: bytes) -> int:
     """Return an upper bound of the number of values in the arrays and objects of a JSON text.
 
-    The bound is the number of commas and opening brackets. In an array, each value directly follows a comma or an
-    opening bracket. In an object, the name of each field does.
+    The bound is the number of commas, opening brackets and opening braces, because each value in an array, and each
+    name of a field in an object, follows one of these characters.
     """
     return text.count(b",") + text.count(b"[") + text.count(b"{")

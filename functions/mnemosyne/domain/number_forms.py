@@ -26,14 +26,14 @@ _FORMS: Final = tuple(
         (r"(?![0-9])\d", lambda match: str(unicodedata.decimal(match[0]))),
         (r"(?<=\d)[’٬](?=\d)", "'"),
         (r"(?<=\d)٫(?=\d)", "."),
-        # telephone numbers: "+49 (30) 12-34", "030 4421"
+        # Telephone numbers are reduced to their digits: "+49 (30) 12-34", "030 4421".
         (r"(?:(?<!\w)\+\d|(?<![\w.,:/'-])0\d)[\d ()/-]*\d", _digits),
-        # groups of thousands: "1 000", "1'000", "1,000,000"
+        # Separators of thousands are removed: "1 000", "1'000", "1,000,000".
         (r"(?<![\w.,'])[1-9]\d{0,2}([ .,'])\d{3}(?:\1\d{3})*(?!\d)", _digits),
-        # decimal commas: "2,5"
+        # A decimal comma becomes a point: "2,5".
         (r"(?<![\d.,])(\d+),(?=\d{1,2}(?![\d,]))", r"\1."),
-        # zeros at the beginning of a time and at the end of a number: "09:30", "5.00", "12:00". "3.10" is unchanged,
-        # because it can be a version.
+        # Zeros at the beginning of a time and at the end of a number are removed: "09:30", "5.00", "12:00". "3.10" is
+        # unchanged, because it can be a version.
         (r"(?<![\w.,:])0(?=\d:\d)", ""),
         (r"(?<=\d)(?:[.,:]0+)+(?![.,:]?\d)", ""),
     )

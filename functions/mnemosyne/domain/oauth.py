@@ -15,13 +15,15 @@ from mnemosyne.domain.redirect_uris import is_same, split_uri
 REQUEST_SECONDS = 600
 """Time in which a person must log in and consent."""
 CODE_SECONDS = 60
-"""Lifetime of an authorization code. Clients use it at once; RFC 6749, section 4.1.2, allows ten minutes."""
+"""Lifetime of an authorization code. It is short, because clients use a code at once. RFC 6749, section 4.1.2, allows
+ten minutes."""
 ACCESS_TOKEN_SECONDS = 24 * 3600
 """Default lifetime of an access token. It is long, because some clients do not refresh tokens. A token ends earlier if
 its grant is revoked."""
 REPEAT_SECONDS = 60
-"""Time in which a client may send a used refresh token again. The client then gets the same new token as the first
-time. The time is longer than clients wait before a retry, and shorter than the lifetime of any access token."""
+"""Time in which a client may use the same refresh token again, for example because it has not received the response. It
+then gets the same new refresh token as the first time. The time is longer than clients wait before a retry, and shorter
+than the lifetime of any access token."""
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
 """Lifetime of a refresh token. A grant that is not used for this time expires with its last refresh token."""
 CLIENT_SECONDS = 90 * 24 * 3600
@@ -29,10 +31,10 @@ CLIENT_SECONDS = 90 * 24 * 3600
 token."""
 PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
 """Maximum number of pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large
-network (/24 or /48). At the maximum, a new request replaces the oldest request without a logged-in person."""
+network (/24 or /48). If there are as many, a new request replaces the oldest request for which nobody has logged in."""
 CLIENT_ID_LENGTH = 1_000
-"""Maximum characters of a client's id. Together with a subject of 190 four-byte characters, the id fits into an index
-entry of at most 2,704 bytes."""
+"""Maximum characters of a client's id. With this limit, the id and a person's subject (at most 190 characters of four
+bytes) fit together into an index entry of PostgreSQL, which has at most 2,704 bytes."""
 SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 """Scopes that a client may request."""
 DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)
@@ -135,8 +137,8 @@ class RefreshToken:
     valid: bool = True
     used: bool = False
     successor_salt: bytes | None = None
-    """Salt from which the token's successor (the next refresh token) was derived. It is stored while the successor may
-    be returned again."""
+    """Salt from which the token's successor (the next refresh token) was derived. None if the client may no
+    longer get the same successor again (see REPEAT_SECONDS)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +153,9 @@ class Consent:
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleRule:
-    """An access rule: people who may log in, with their namespace and scopes. The first matching rule applies.
+    """An access rule: it says which people may log in, and with which namespace and scopes.
+
+    To a person who logs in, the first matching rule applies.
 
     `who` is an e-mail address, `@domain`, `claim:value` for everybody whose ID token has this claim with this value, or
     `*` for everybody with an account at the identity provider. If the rule has no namespace, each person has a separate
@@ -233,9 +237,9 @@ def _has_value(actual: object, value: str) -> bool:
 
 
 def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:
-    """Return the server's own spelling of the resource (a URL) that a client names.
+    """Return the element of `resources` (the server's URLs) that a client means by the URL `resource`.
 
-    None if the server does not have this resource. The comparison ignores the case of the host, the default port, a
+    None if the client means none of them. The comparison of the URLs ignores the case of the host, the default port, a
     trailing slash and the query.
     """
     canonical = _canonical(resource)

@@ -33,10 +33,10 @@ class StoredObject:
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
         """Return the object that a Cloud Storage notification names; None if there is nothing to import.
 
-        There is nothing to import if the object has no new content (for example, if it was deleted), or if the object
-        is the report of an import. `attributes` are the attributes of the notification, which are documented at
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if a
-        necessary attribute is missing or invalid.
+        There is nothing to import if the notification does not report new content (but, for example, a deletion), or if
+        the object is the report of an import. `attributes` are the attributes of the notification, which are documented
+        at https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if a necessary
+        attribute is missing or invalid.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
@@ -52,15 +52,15 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """URI of the object's generation.
+        """URI of this generation of the object.
 
-        If a failed record has no source and key of its own, the record's outcome has this URI as its source.
+        The outcome of a failed record without source and key has this URI as its source.
         """
         return f"gs://{self.bucket}/{escape(self.name)}#{self.generation}"
 
     @property
     def report(self) -> str:
-        """Name of the object with the import's report. The name includes the generation."""
+        """Name of the object to which the report of the import is written. The name includes the generation."""
         return f"{self.name}.{self.generation}{REPORT_SUFFIX}"
 
 
@@ -100,7 +100,10 @@ class ObjectLine:
 
 
 def key_of(line: int, place: int) -> str:
-    """Return the key of the `place`-th memory that begins on a line. Keys sort like the line numbers."""
+    """Return the key of a record in the object: its line number and, if `place` is above 1, also `place`.
+
+    Several records can begin on one line, and `place` counts them from 1. Keys sort in the order of the line numbers.
+    """
     return f"{line:0{_KEY_DIGITS}}" + (f".{place}" if place > 1 else "")
 
 

@@ -16,11 +16,11 @@ from mnemosyne.domain.rfc3339 import rfc3339
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
 
 _REPEATABLE = {IngestState.FAILED, IngestState.DEAD_LETTERED}
-"""States that a request can have several times."""
+"""States that a request can get several times, for example if it fails again after a redrive."""
 FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 """States that no later delivery of the request changes."""
 NO_REQUEST = UUID(int=0)
-"""Smallest UUID. A list of the outcomes after this request id begins with the first outcome."""
+"""Smallest UUID. As the last request id of a position, it means that no outcome was returned yet."""
 
 
 class OutcomeCursor(PassCursor):
@@ -28,8 +28,8 @@ class OutcomeCursor(PassCursor):
 
     transaction: Text = "0"
     request_id: Id = NO_REQUEST
-    """Request id of the last outcome that this pass has returned. `transaction` is the database transaction of that
-    outcome."""
+    """Request id of the last outcome that this pass has returned. `transaction` is the database transaction that has
+    recorded this outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +54,12 @@ class Outcome:
 
     namespace: str
     message_id: str
-    """Message id of the delivery that led to this outcome."""
+    """Id of the Pub/Sub message whose delivery led to this outcome."""
     status: IngestStatus | None = None
     dead_letter: DeadLetter | None = None
     delivery: str = ""
-    """Message id of the delivery, if the outcome is of a dead letter. It differs from `message_id` after a redrive,
-    because a redrive publishes the dead letter as a new message. Otherwise empty."""
+    """Id of the message that was delivered, if the outcome is of a dead letter; otherwise empty. After a redrive, it
+    differs from `message_id`, because a redrive publishes the dead letter as a new message."""
     ordering_key: ClassVar[str] = ""
     """Ordering key of the outcome's Pub/Sub message. Empty, because outcomes may be delivered in any order."""
 
@@ -107,8 +107,8 @@ class DeletedRecords:
 
     outcomes: Mapping[UUID, IngestStatus]
     busy: frozenset[UUID] = frozenset()
-    """Deletions that must wait, because another delivery handles a request with the same id."""
+    """Ids of requests that must wait, because another delivery is handling a request with the same id."""
     conflicting: tuple[UUID, ...] = ()
-    """Deletions that were not carried out, because another request with the same request id already has an outcome."""
+    """Ids of requests that were not carried out, because another request with the same id already has an outcome."""
     memories: int = 0
     """Number of deleted memories."""

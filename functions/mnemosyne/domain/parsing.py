@@ -51,8 +51,8 @@ KEY_LIMIT = 300
 
 PROBLEMS = 5
 """Maximum problems that one error lists."""
-# The pattern is stricter than UUID(), which also accepts underscores and digits of other scripts. In an id, such
-# characters are probably mistakes.
+# This pattern is stricter than Python's UUID(), which also accepts underscores and digits of other scripts. In an id,
+# such characters are probably mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
@@ -106,7 +106,7 @@ class Input(BaseModel):
     example: ClassVar[str] = ""
     """Example of valid arguments, for the error about an unknown field."""
     instead: ClassVar[Mapping[str, str]] = {}
-    """Advice for arguments that callers often pass by mistake, by name."""
+    """For the name of each argument that callers often pass by mistake, advice on what to do instead."""
 
 
 InputT = TypeVar("InputT", bound=BaseModel)
@@ -220,7 +220,7 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _json_problem(value: object) -> str:
-    """If the value is a text that looks like JSON but is not JSON, return the reason."""
+    """Return the JSON parser's error if the value is a text that looks like JSON but is invalid; else an empty text."""
     if isinstance(value, str) and is_like_json(value):
         try:
             read_json(value, of="text in brackets")
@@ -230,7 +230,10 @@ def _json_problem(value: object) -> str:
 
 
 def _unknown_argument_error(location: Location, model: type[BaseModel], of: str, also: str) -> str:
-    """Return the error about an unknown argument, or an unknown field of a nested model. `also` has other places."""
+    """Return the error about an unknown argument, or about an unknown field of an object in an argument.
+
+    `also` is a text about further places with the same error, or empty.
+    """
     inner = model_at(model, location[:-1])
     name, owner = str(location[-1]), path(location[:-1])
     problem = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
@@ -241,7 +244,7 @@ def _unknown_argument_error(location: Location, model: type[BaseModel], of: str,
 
 
 def _accepted_names(location: Location, model: type[BaseModel]) -> str:
-    """List the arguments, or the fields of a nested model, that are accepted in place of an unknown one."""
+    """List the names that are accepted in place of an unknown argument or an unknown field of an object."""
     inner = model_at(model, location[:-1])
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
     return f"it takes {', '.join(inner.model_fields) or 'none'}{example}"

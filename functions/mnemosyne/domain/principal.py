@@ -26,11 +26,11 @@ class Principal:
     namespace: str
     scopes: frozenset[Scope]
     name: str = field(default="", compare=False)
-    """Name to show to people: of the API key or the OAuth client, or the address or subject in a token."""
+    """Name to show to people: the name of the API key or OAuth client, or the address or subject in a token."""
     expires_at: datetime | None = field(default=None, compare=False)
     """When the key or the grant expires."""
     credential: str = field(default="", compare=False)
-    """`key:ID` or `grant:ID`; empty for a token of another issuer."""
+    """The credential of the caller: `key:ID` or `grant:ID`. Empty for a token that another issuer has signed."""
     client: str = field(default="", compare=False)
     """Id of the OAuth client, or name of the API key."""
     last_used_at: datetime | None = field(default=None, compare=False)

@@ -8,8 +8,8 @@ from typing import Any
 CLIENT = "client"
 IMPORT_NAME = "import_name"
 IMPORT_LINES = "import_lines"
-"""Name of the message attribute with the line numbers of the records in the imported file. The first number is a line.
-Each further number is the distance from the previous line."""
+"""Name of the message attribute with the line numbers of the records in the imported file. The first number is the line
+of the first record. Each further number is the distance from the line of the previous record."""
 NAME_CHARACTERS = 200
 ATTRIBUTE_BYTES = 1_024
 """Maximum bytes of an attribute: https://cloud.google.com/pubsub/quotas#resource_limits"""

@@ -75,10 +75,10 @@ class Published:
 
         This time stays the same when Pub/Sub forwards the message to a dead-letter topic, or when an operator publishes
         its dead letter again. The result is the earliest of three times: Pub/Sub's publish time, and the times in two
-        attributes. A time in an attribute that is later than Pub/Sub's time comes from a fast clock. If it were the
-        result, the message would seem to be later than a deletion that in fact followed the message. Attributes that
-        are not times are ignored. If such an attribute were the result, the time would be unknown, and each delivery of
-        the message would count as published at the time of the delivery.
+        attributes. If an attribute has a later time than Pub/Sub, the time comes from a clock that is fast. With such a
+        time, the message would seem to be later than a deletion that in fact followed the message. An attribute that is
+        not a time is ignored. Otherwise the time would be unknown, and at each delivery, the message would count as
+        published at the time of this delivery.
         """
         attributes = self.attributes
         times = (attributes.get(FIRST_PUBLISHED, ""), attributes.get(_SOURCE_PUBLISH_TIME, ""), self.publish_time)

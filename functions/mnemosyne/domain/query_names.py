@@ -27,8 +27,8 @@ _WORD = re.compile(r"\w{3,}")
 _SENTENCE_START = re.compile(rf"(?:^|[\r\n¿¡]|[.?!:…]{NO_ABBREVIATION}[\"'”’»)\]]*\s)\W{{,8}}(?=\w)")
 _AFTER_INITIAL = re.compile(rf"{INITIAL}[\"'”’»)\]]*\s\W{{,8}}(?=\w)")
 _MOST_NAMES = 4
-"""Maximum names that are used. If a query has more names, none is used. Such a query, for example a prompt for a coding
-agent, has several topics, and a good hit is about only one of them."""
+"""Maximum number of names in a query. If a query has more names, none of them is used. Such a query, for example a
+prompt for a coding agent, has several topics, and a good hit is about only one of them."""
 _POSSESSIVE = re.compile(r"['’]s\b")
 _NOT_POSSESSIVE = FUNCTION | {
     "why", "how", "today", "yesterday", "tomorrow", "tonight", "everyone", "everybody", "someone", "somebody",
@@ -41,8 +41,8 @@ def names_in_query(query: str) -> list[str]:
     """Return the names in a query: capitalised words, and parts of identifiers, such as `mail` and `23` of `mail-23`.
 
     The first word of a sentence or line is a name only with a possessive s, as in "Tom's shoe size". Titles ("Mrs",
-    "Señora"), pronouns ("Ваш"), abbreviations in capitals, months and weekdays are not names.
-    After a single letter, as in "plan B. Then …" and "J. Doe", a function word is not a name.
+    "Señora"), pronouns ("Ваш"), abbreviations in capitals, months and weekdays are not names. A capital letter with a
+    full stop may end a sentence ("plan B. Then …") or not ("J. Doe"), so a function word after it is not a name.
     In German every noun is capitalised, so the SQL function `query_terms` ignores names without digits if the query is
     probably in German. If a query has more than four names, it probably has several topics, and the result is empty.
     """

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
 EVERYBODY = ""
-"""Namespace of the default limits, which apply to all namespaces without their own limits."""
+"""Name under which the default limits are stored. They apply to all namespaces without their own limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Quota:
     texts_limit: int | None = None
 
     def refusal(self, now: datetime, *, memories: int = 1, size: int = 1, texts: int = 1) -> str | None:
-        """Return an error if adding this many memories, bytes and texts would exceed a limit; else None."""
+        """Return an error message if adding this many memories, bytes and texts would exceed a limit; else None."""
         if memories and _exceeds(self.memories + memories, self.memories_limit):
             return (
                 f"the namespace's quota of {self.memories_limit:,} memories is used up: delete some, or ask the "
