@@ -5,8 +5,8 @@ from typing import Final
 from mnemosyne.errors import InvalidRequest
 
 LEVELS: Final = 100
-"""Maximum levels of nested objects and arrays. Metadata may have fewer levels. Python's functions for JSON fail at about
-a thousand levels."""
+"""Maximum levels of nested objects and arrays. Metadata may have fewer levels. Python's JSON functions fail at about a
+thousand levels."""
 
 
 def is_too_deep(value: object, levels: int = LEVELS) -> bool:

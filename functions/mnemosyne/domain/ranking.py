@@ -24,7 +24,8 @@ from mnemosyne.domain.time.window import TimeWindow
 POOL = 20
 """Number of best candidates that `diversify` compares with each other."""
 DIVERSIFIED = 10
-"""Number of candidates that `diversify` chooses one by one. Each choice raises the penalty of similar candidates."""
+"""Number of candidates that `diversify` chooses one after the other. After each choice, it raises the penalty of all
+candidates that are similar to the chosen one."""
 WITH_NEIGHBOURS = 20
 """Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -77,15 +78,15 @@ def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int
 
 
 def _repeated_speakers(rows: Iterable[Candidate]) -> Collection[str]:
-    """Return the speakers that occur in at least two rows. A speaker is the text before the first colon of a content.
-    A text that occurs in only one row is left out, because it is often a title."""
+    """Return the speakers of at least two rows. The speaker of a row is the text before the first colon of its content.
+    A text before a colon that occurs in one row only is left out, because it is often a title and not a speaker."""
     counts = Counter(row.speaker for row in rows if row.speaker)
     return [speaker for speaker, count in counts.items() if count > 1]
 
 
 def weight_of_words(lexical_weight: float, share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the weight of the lexical score, at most 1: the embedder's `lexical_weight`, raised if the best memories
-    contain many of the query's words (`share`, see `Candidates.best_share`), and lowered if they contain few."""
+    """Return the weight of the lexical score, from 0 to 1. It is the embedder's `lexical_weight`, increased if the best
+    memories contain many of the query's words, and reduced if they contain few (`share`: `Candidates.best_share`)."""
     change = weights.lexical_by_share * (share - weights.usual_share)
     return min(1.0, lexical_weight * (1 + max(-weights.lexical_change, min(weights.lexical_change, change))))
 
@@ -127,8 +128,8 @@ def combined_lexical_score(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -
 def _scale(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale all scores, so that the first `listed` scores range from 0 to 1. Negative results become 0.
 
-    If the first `listed` scores are all equal, every score becomes 1 or 0: 1 if it is above the threshold `flat`, or if
-    `flat` is None and the score is at least as high as the first one.
+    If the first `listed` scores are all equal, every score becomes 1 or 0. With a threshold `flat`, it becomes 1 if it
+    is above this threshold. If `flat` is None, it becomes 1 if it is at least as high as the first score.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -145,10 +146,10 @@ def add_context(
 ) -> list[float]:
     """Return, for each row, the bonus for its neighbours in the session.
 
-    The bonus is a weighted sum of the neighbours' scores and the best score in the session. For a long content, it is
-    replaced by `context_share` * bonus + (1 - `context_share`) * `mean_context` * the mean bonus of all rows. If any
-    row has neighbours, a row without a session gets a part of its own score instead. Other rows without neighbours get
-    0. In `own_scores`, a row whose time the query names has a bonus. `adjacency` is the result of `_adjacency`.
+    The bonus is a weighted sum of the neighbours' scores and the best score in the session. A row with a long content
+    gets `context_share` * bonus + (1 - `context_share`) * `mean_context` * the mean bonus of all rows. If any row has
+    neighbours, a row without a session gets a part of its own score as its bonus. Other rows without neighbours get 0.
+    `own_scores` include the bonus for a time that the query names. `adjacency` is the result of `_adjacency`.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own_scores, strict=True):
@@ -216,7 +217,10 @@ def score_plain(candidates: Candidates) -> list[RankedCandidate]:
 
 
 def pool_ids(entries: Sequence[RankedCandidate]) -> list[str]:
-    """Return ids of the candidates that `diversify` compares; empty if fewer than two exist, or none has a session."""
+    """Return the ids of the best POOL candidates, which `diversify` compares with each other.
+
+    The result is empty if nothing must be compared: there are fewer than two candidates, or none has a session.
+    """
     if len(entries) < 2 or all(entry.candidate.session is None for entry in entries):
         return []
     return [entry.candidate.id for entry in entries[:POOL]]
@@ -227,9 +231,9 @@ def diversify(
 ) -> None:
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
-    `cosines` has the cosine of each pair of candidates in the pool (`pool_ids`), or None if a memory was deleted
-    meanwhile. A candidate outside the pool gets the largest penalty, as if its cosine were 1. But a memory without a
-    session gets no penalty, because users want to see similar documents, but not similar messages of a chat. Source:
+    `cosines` has the cosine of each pair of candidates in the pool (`pool_ids`), or None if a memory of the pair was
+    deleted meanwhile. A candidate outside the pool gets the largest penalty, as if its cosine were 1. A memory without
+    a session never gets a penalty: users want to see similar documents, but not similar messages of a chat. Source:
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """
     redundancies = [0.0] * len(cosines)
@@ -269,9 +273,9 @@ def order(entries: Sequence[RankedCandidate], quality_weight: float) -> list[Ran
 def apply_reranker(
     ranked: Iterable[RankedCandidate], relevances: Mapping[str, float], quality_weight: float
 ) -> list[RankedCandidate]:
-    """Replace the relevance of each candidate with the reranker's, and sort by score.
+    """Replace the relevance of each candidate by the one in `relevances`, which the reranker computed; sort by score.
 
-    Candidates of equal score keep their order. Candidates without a new relevance are omitted.
+    Candidates of equal score keep their order. Candidates that are not in `relevances` are left out.
     """
     entries = [entry for entry in ranked if entry.candidate.id in relevances]
     for entry in entries:

@@ -9,8 +9,8 @@ class Weights:
     """Weights of the ranking. Decisions 0016, 0032, 0039, 0040, 0043, 0045 and 0046 in docs/decisions give the reasons.
 
     In this class, "context" means a bonus that a memory gets for its session. The bonus is a weighted sum of the scores
-    of the memory's neighbours in the session and of the best score in the session. These scores are in [0, 1], so the
-    weight of a score is also the most that the score can add.
+    of the memory's neighbours in the session and of the best score in the session. These scores are in [0, 1], so a
+    neighbour cannot add more than its weight to the bonus.
     """
 
     second_previous: float = 0.25
@@ -28,12 +28,12 @@ class Weights:
     bonus for their neighbours. Otherwise a memory without a session would rank below messages that match the query
     less."""
     long_content: float = 440
-    """Maximum bytes of a content that gets its whole context (the bonus for neighbours). This is about 40 words without
-    function words. A longer content gets only a share (see `context_share`), because it is informative without
-    context."""
+    """Maximum bytes of the content of a memory that gets its whole context (the bonus for neighbours). This is about 40
+    words, not counting function words. A memory with a longer content gets only a share of its context (see
+    `context_share`), because such a content is informative without context."""
     mean_context: float = 0.25
-    """Weight of the mean context of all candidates, which replaces a part of a long memory's own context. With 0, long
-    memories would rank too low."""
+    """A long memory gets only a part of its own context. The rest is replaced by the mean context of all candidates,
+    multiplied by this weight. With the weight 0, long memories would rank too low."""
     lexical_by_share: float = 2.5
     """How much the lexical weight depends on `best_share` (the share of the query's words that the best memories
     contain). The weight is multiplied by 1 + `lexical_by_share` * (`best_share` - `usual_share`). If no memory contains
@@ -45,7 +45,7 @@ class Weights:
     """Largest relative change of the lexical weight, up or down."""
     unique_words: float = 0.8
     """Minimum weight of the lexical score if one memory contains all words of the query, and no other memory contains
-    any (see `Candidates.lead`). The query is then often an identifier, such as a hash, about which vectors say little.
+    any (see `Candidates.lead`). The query is then often an identifier, such as a hash, whose vector has little meaning.
     If other memories contain words of the query, too, the minimum is lower."""
     context_by_share: float = 1.0
     """How much the context (the bonus for neighbours) depends on `best_share` (the share of the query's words that the
@@ -53,8 +53,8 @@ class Weights:
     If a memory contains most of the query's words, its neighbours add little."""
     sufficient_share: float = 0.45
     context_by_lead: float = 2.0
-    """Factor of the largest weight of the context: `context_by_lead` * (1 - `lead`). If only one memory contains most
-    words of the query, for example an identifier, the memory after it must not rank before it."""
+    """The context of each memory is multiplied by at most `context_by_lead` * (1 - `lead`). Reason: if only one memory
+    contains most words of the query, for example an identifier, no neighbour in the session must rank before it."""
     best_passage: float = 0.5
     """Fraction of a long memory's lexical score that comes from its best passage. The rest comes from the whole text. A
     long memory has several topics, so words of the query close to each other are better evidence than scattered

@@ -35,8 +35,8 @@ BYTES_OUT: Final = 64 * 1024
 def networks_of(address: str) -> tuple[str, str]:
     """Return the small and the large network of an address: /64 and /48 for IPv6, /32 and /24 for IPv4.
 
-    An IPv6 subscriber has at least a /64 and often a /48 (RFC 6177), so a limit per address would have no effect. All
-    invalid addresses belong to one network, `unknown`.
+    A limit per IPv6 address would have no effect, because a subscriber has at least a /64 and often a /48 (RFC 6177).
+    All invalid addresses belong to one network, `unknown`.
     """
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
@@ -58,11 +58,11 @@ def cost_of_memories(memories: object) -> float:
 def cost_of_search(arguments: Mapping[str, Any]) -> float:
     """Return the cost of a search, in addition to the basic cost of a request (`REQUEST`).
 
-    A search without a query costs as much as a list.
+    A search without a query costs at least as much as a list of memories (`cost_of_list`).
     """
     mode = arguments.get("mode", "hybrid")
-    # A search with `as_of` uses the titles, tags and metadata at an earlier time. The indexes have only the current
-    # ones, so the search reads all memories.
+    # A search with `as_of` uses the titles, tags and metadata that memories had at an earlier time. The indexes have
+    # only the current titles, tags and metadata, so such a search reads all memories.
     earlier = COUNTING if arguments.get("as_of") else 0.0
     if not arguments.get("query"):
         return max(earlier, cost_of_list(arguments))
@@ -118,12 +118,12 @@ class TokenBucket:
         return cls(per_minute=per_minute, tokens=float(per_minute), at=now)
 
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
-        """Take `cost` tokens if the bucket has enough. Return the new bucket, and the seconds to wait.
+        """Take `cost` tokens if the bucket has enough. Return the new bucket, and the seconds to wait before a retry.
 
         If the tokens were taken, the seconds are 0. `paid` is the number of tokens that earlier calls have taken for
-        the same request. After the wait, the client sends the request again and pays for all of it, so the seconds are
-        long enough for `cost` and `paid` together. If a request costs more than a full bucket has, a full bucket is
-        enough, and the balance becomes negative.
+        the same request. A client that repeats the request pays for all of it again. So after the returned seconds, the
+        bucket has enough tokens for `cost` and `paid` together. A request may cost more tokens than a full bucket has.
+        Then a full bucket is enough, and its balance becomes negative.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):

@@ -19,8 +19,8 @@ def redact(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -
     """Return the data of a message without the texts of its forgotten memories.
 
     `entries` is the result of `message.read_each`, and `positions` has the indexes of the forgotten memories in
-    `entries`. A forgotten memory is replaced by its request id and an error. The other memories keep their request ids,
-    sources and keys, and their order. Returns None if all memories are forgotten.
+    `entries`. In the data, a forgotten memory is replaced by its request id and an error. The other memories keep their
+    request ids, sources and keys, and their order. Returns None if all memories are forgotten.
     """
     if len(positions) == len(entries):
         return None
@@ -36,8 +36,8 @@ def redact(entries: Sequence[tuple[Any, Reading]], positions: Collection[int]) -
 def _republished_record(item: Any, reading: Reading) -> bytes:
     """Return the JSON of a record whose memory is not forgotten, for the redacted message.
 
-    An invalid record stays as it is, but gets its request id, source and key if they are missing. If an invalid record
-    is not an object, or is nested too deeply to be encoded, the result has the error instead of the record.
+    To an invalid record, only its request id, source and key are added, if they are missing. If an invalid record is
+    not an object, or is nested too deeply to be encoded, the result has its error instead of its fields.
     """
     if isinstance(item, dict) and isinstance(reading, FailedRequest):
         id_fields = vars(reading.external_id) if reading.external_id else {}
@@ -53,7 +53,7 @@ def _to_json(reading: Reading) -> bytes:
 def _invalid_to_json(record: dict[str, Any]) -> bytes:
     """Return an invalid record as JSON that `parsing.read_json` reads as the same record.
 
-    orjson rejects lone surrogates and large integers, and writes NaN as null.
+    The module json is used, because orjson rejects lone surrogates and large integers, and writes NaN as null.
     """
     try:
         return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()

@@ -47,17 +47,17 @@ def redirect_host(uri: str) -> str:
 def add_parameters(uri: str, parameters: Iterable[tuple[str, str]]) -> str:
     """Append parameters to the query of a URI, and leave the rest of the URI unchanged.
 
-    Clients compare the redirect URI with their own spelling of it. If its query and scheme were parsed and written
-    again, `?native` would become `?native=`, and `com.example.app:///callback` would lose two slashes.
+    Clients compare the URI with their own spelling of it, so its text must not change. If the URI were parsed and
+    written again, `?native` would become `?native=`, and `com.example.app:///callback` would lose two slashes.
     """
     separator = "?" if "?" not in uri else "" if uri.endswith(("?", "&")) else "&"
     return f"{uri}{separator}{urlencode([*parameters])}"
 
 
 def is_on_device(uri: str) -> bool:
-    """Whether the URI leads to a program on the person's device.
+    """Whether the URI leads to a program on the person's device, and not to a web site.
 
-    Another program can impersonate this program (RFC 8252, section 8.6).
+    Another program on the device can impersonate such a program (RFC 8252, section 8.6).
     """
     return urlsplit(uri).scheme != "https"
 

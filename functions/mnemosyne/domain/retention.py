@@ -7,7 +7,7 @@ from mnemosyne.domain.parsing import Id, Input, Text
 
 @dataclass(frozen=True, kw_only=True)
 class NamespaceRetention:
-    """The lifetimes of a namespace's memories in seconds, and the number of its memories that will expire.
+    """The lifetimes of a namespace's memories in seconds, and the number of its memories with an expiry time.
 
     A memory's lifetime begins when a publisher last sent the memory. A lifetime of None means no limit.
     """
@@ -20,7 +20,7 @@ class NamespaceRetention:
     maximum: int | None
     """Longest lifetime of all memories, pinned or not."""
     expiring: int
-    """Number of the namespace's memories that will expire."""
+    """Number of the namespace's memories that have an expiry time."""
 
 
 class RetentionCursor(Input):
@@ -36,8 +36,8 @@ class RetentionCursor(Input):
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedRetention:
-    """The number of memories whose expiry has changed, and the position at which to continue. The position is None at
-    the end."""
+    """Result of computing the expiry of a batch of memories again: the number of memories whose expiry has changed, and
+    the position at which to continue. The position is None after the last batch."""
 
     changed: int
     after: RetentionCursor | None = None

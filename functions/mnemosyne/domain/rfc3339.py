@@ -30,10 +30,10 @@ def instant(text: str) -> datetime:
 
 
 def split_leap_second(text: str) -> tuple[str, timedelta]:
-    """Return the second before a leap second, and the duration from it to the leap second.
+    """Split a leap second, which Python cannot parse, into the second before it (as text) and a duration of one second.
 
-    Python has no leap seconds, so a leap second becomes the following second. For another text, the result is this text
-    and zero.
+    The caller adds the duration, so a leap second becomes the following second. If the text is not a leap second, the
+    result is the text itself and a duration of zero.
     """
     if _LEAP_SECOND.fullmatch(text):
         return text.replace(":60", ":59", 1), timedelta(seconds=1)

@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest
 
 NONCE_BYTES = 12
 REQUEST, ANSWER = b"request", b"answer"
-"""Kind of an encrypted text. The kind is part of the encryption, so that nobody can send an answer back as a
+"""The two kinds of encrypted texts. The encryption includes the kind, so that nobody can send an answer back as a
 request."""
 
 

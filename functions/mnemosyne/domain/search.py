@@ -22,7 +22,7 @@ class SearchMode(StrEnum):
 
 
 class TagMatch(StrEnum):
-    """Whether a memory must have any or all of a filter's tags."""
+    """Whether a memory must have at least one of the tags in a filter, or all of them."""
 
     ANY = "any"
     ALL = "all"
@@ -79,10 +79,10 @@ class SearchQuery:
     min_confidence: Confidence | None = None
     """Minimum confidence of a hit. Hits with a lower confidence are left out."""
     wanted_confidence: Confidence | None = None
-    """Minimum confidence that some hit should reach. If no hit within `limit` reaches it, further candidates that reach
-    it (at most `limit`) precede the hits."""
+    """Confidence that at least one hit should reach. If none of the best `limit` candidates reaches it, but candidates
+    of lower rank do, these candidates (at most `limit`) precede the hits."""
     explain: bool = False
-    """Whether each hit has its scores (RelevanceParts)."""
+    """Whether the results show for each hit the parts of its relevance (RelevanceParts)."""
     typing: bool = False
     """Whether the query is still being typed. Then the search is by words only, and the last word may be incomplete."""
 
@@ -135,8 +135,8 @@ class RelevanceParts:
 class Hit(MemoryFields):
     """A search result. `relevance` is None without a query.
 
-    `truncated` is true if content was cut or metadata were omitted to fit the requested size. Then `snippet` is a
-    passage of the omitted content with a word of the query, or None if no such passage was found.
+    `truncated` is true if the content was cut, or the metadata were left out, to fit `SearchQuery.characters`. Then
+    `snippet` is a passage of the omitted content with a word of the query, or None if there is no such passage.
     """
 
     id: UUID
@@ -154,4 +154,5 @@ class Hit(MemoryFields):
     snippet: str | None = None
     why: RelevanceParts | None = None
     near_duplicates: tuple[UUID, ...] = ()
-    """Memories with the same wording (see `domain.wording`), best first. The results leave out these memories."""
+    """Ids of memories with the same wording as this one (see `domain.wording`), best first. They are left out of the
+    results."""

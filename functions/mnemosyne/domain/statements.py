@@ -19,16 +19,17 @@ from mnemosyne.domain.sentences import NO_ABBREVIATION, TITLES
 MOST_STATEMENTS = 200
 """Maximum statements of a text that are compared. The rest of a longer text is ignored."""
 MOST_PARTS = 10_000
-"""Maximum sentences and clauses of a text that are considered."""
+"""Maximum sentences and clauses that a text is split into. The rest of a longer text is ignored."""
 MOST_PARSED = 2_000
-"""Maximum sentences and clauses of a text that are parsed. Many of them can state the same, or nothing."""
+"""Maximum sentences and clauses of a text that are parsed. It is higher than MOST_STATEMENTS, because many of them
+state nothing, or repeat a statement."""
 MOST_WORDS = 30
-"""Maximum content words of a statement that is compared."""
+"""Maximum content words of a statement. Longer statements are not compared."""
 MOST_CHARACTERS = 600
-"""Maximum characters of a sentence that is parsed."""
+"""Maximum characters of a sentence. Longer sentences are not parsed."""
 SPEAKER = "speaker "
-"""Beginning of the common key of all words that refer to the speaker, such as "I". The speaker's name follows if it is
-known."""
+"""All words that refer to the speaker, such as "I", have the same key. The key is this text, followed by the speaker's
+name if it is known."""
 _SENTENCE_END = re.compile(
     rf"(?<=[.!?…])(?=\s){NO_ABBREVIATION}(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？।؟۔])"
 )
@@ -81,7 +82,7 @@ class Statement:
 
     @cached_property
     def by_key(self) -> dict[str, Word]:
-        """The content words by their keys (see `key_of`). Of several words with the same key, only the first."""
+        """The content words by their keys (see `key_of`). If several words have the same key, the first one is used."""
         return {word.key: word for word in reversed(self.words)}
 
     @cached_property

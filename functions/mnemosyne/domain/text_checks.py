@@ -49,7 +49,7 @@ def surrogate_problem(text: str) -> str:
 def marks_problem(text: str) -> str:
     """Return an error message if the text has more than MOST_MARKS combining marks in a row; else an empty text."""
     text = _REMOVED.sub("", text)
-    # Each run that is too long contains one of these characters.
+    # Look only at every 101st character. Each run of marks that is too long contains one of these characters.
     for at in range(MOST_MARKS, len(text), MOST_MARKS + 1):
         start = at - sum(1 for _ in takewhile(_is_mark, reversed(text[at - MOST_MARKS : at])))
         if all(map(_is_mark, text[at : start + MOST_MARKS + 1])) and start + MOST_MARKS < len(text):
@@ -58,7 +58,10 @@ def marks_problem(text: str) -> str:
 
 
 def _is_mark(character: str) -> bool:
-    """Whether normal forms sort the character. They do not sort vowel signs of most Indic scripts, for example."""
+    """Whether the character is a combining mark that Unicode's normal forms sort.
+
+    For example, they do not sort the vowel signs of most Indic scripts.
+    """
     return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
 
 

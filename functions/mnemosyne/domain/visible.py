@@ -15,11 +15,11 @@ _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-# Symbols and letters without a glyph: the empty Braille cell, a null note head, fillers.
+# Symbols and letters that have no visible shape: the empty Braille cell, a null note head, a filler.
 _BLANK = re.compile("[\u2800\U0001d159\U00016fe4]")
 INVISIBLE = f"(?:{_IGNORABLE.pattern}|{_BLANK.pattern})"
-"""Pattern of characters that are invisible on their own: Default_Ignorable_Code_Point and characters without a
-glyph. Control characters are not included."""
+"""Pattern of characters that are invisible on their own: characters with Default_Ignorable_Code_Point, and characters
+without a visible shape. Control characters are not included."""
 _NOT_PLAIN = re.compile(INVISIBLE)
 # Visible format characters: Prepended_Concatenation_Mark (signs that span numbers) of
 # https://www.unicode.org/reports/tr44/, and the joiners of hieroglyphs.
@@ -32,7 +32,7 @@ _JOINING = re.compile(
 _MONGOLIAN = re.compile("[\u1820-\u18aa]")
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _VARIED = re.compile("[\u1000-\u109f\ua840-\ua877\U00010ac0-\U00010af2]")
-"""Scripts with standardized variants: Myanmar, Phags-pa and Manichaean."""
+"""Scripts in which a variation selector can follow a letter (standardized variants): Myanmar, Phags-pa, Manichaean."""
 _PICTOGRAPH = re.compile(
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d"
     "\u3297\u3299\U0001f000-\U0001faff]"
@@ -40,7 +40,7 @@ _PICTOGRAPH = re.compile(
 _SKIN = re.compile("[\U0001f3fb-\U0001f3ff]")
 _FLAG_TAGS = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 _MOST_TAGS = 7
-"""Maximum number of tags after the flag in a match of _FLAG_TAGS."""
+"""Maximum number of tag characters that follow the flag U+1F3F4 in a match of _FLAG_TAGS."""
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 

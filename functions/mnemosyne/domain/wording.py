@@ -36,10 +36,10 @@ def _ends_a_sentence(text: str) -> bool:
 
 
 def _collapse_white_space(line: str) -> str:
-    """Collapse white space in a line.
+    """Replace each run of white space in a line by one space.
 
-    The result begins with the separator from the previous line: a space or, if the line is indented, a line break and
-    the indentation.
+    The result begins with the text that separates the line from the previous one: a space or, if the line is indented,
+    a line break and the indentation.
     """
     bare = line.lstrip()
     indentation = line[: len(line) - len(bare)]

@@ -16,9 +16,10 @@ SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A half-open time span in UTC. None means unbounded. `day` is set if the span is one local day.
+    """A time span in UTC, which includes its start but not its end. A start or end of None means unbounded.
 
-    `is_hour` is true if the expression names a full hour: the span of "3 p.m." is from 3 p.m. to 4 p.m.
+    `day` is set if the span is one local day. `is_hour` is true if the time expression names a full hour: the span of
+    "3 p.m." is from 3 p.m. to 4 p.m.
     """
 
     start: datetime | None
@@ -40,15 +41,15 @@ class Calendar:
         self.today = self.local.date()
 
     def utc(self, wall: datetime) -> datetime:
-        """Convert a local wall time to UTC."""
+        """Convert a local time (as a clock on the wall shows it) to UTC."""
         return wall.replace(tzinfo=self.zone).astimezone(UTC)
 
     def between(self, first: datetime, last: datetime) -> Span:
-        """Return the span between two local wall times."""
+        """Return the span between two local times."""
         return Span(start=self.utc(first), end=self.utc(last))
 
     def days(self, first: date, last: date) -> Span:
-        """Return the span from the start of one day to the start of another."""
+        """Return the span from the start of the day `first` to the start of the day `last`, which is not included."""
         midnight = time.min
         return self.between(datetime.combine(first, midnight), datetime.combine(last, midnight))
 
@@ -60,8 +61,8 @@ class Calendar:
     def hours(self, day: date, first: float, last: float) -> Span:
         """Return the span between two local times of a day. The times are hours after midnight.
 
-        When clocks are set forward, a skipped time means the time after the change: 2:30 means 3:30. So a span of an
-        hour that was skipped is the hour after the change.
+        A local time that was skipped when clocks were set forward means a later time: 2:30 means 3:30. So if a whole
+        hour was skipped, its span is the hour after the change of the clocks.
         """
         midnight = datetime.combine(day, time.min)
         span = self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
@@ -70,9 +71,7 @@ class Calendar:
         return span
 
     def clock(self, day: date, hour: float, *, minute: bool = False) -> Span:
-        """Return the hour that begins at a local time of a day.
-
-        If `minute` is true, the result is only the first minute of this hour.
+        """Return the span of one hour that begins at a local time of a day or, if `minute` is true, of one minute.
 
         `hour` is the time in hours after midnight, such as 14.5 for 14:30.
         """
@@ -194,7 +193,8 @@ _WEEKDAY_OF_MONTH = {
     "columbus day": (10, _MONDAY, 2), "indigenous peoples day": (10, _MONDAY, 2),
     "thanksgiving": (11, _THURSDAY, 4), "thanksgiving day": (11, _THURSDAY, 4),
 }  # fmt: skip
-"""For each holiday, the month, the weekday and its number in the month. Number 0 is the last in the month before."""
+"""For each holiday, the month, the weekday and its number: 2 is the second such weekday in the month. Number 0 is the
+last such weekday in the previous month."""
 
 
 def holiday(name: str, year: int) -> date | None:

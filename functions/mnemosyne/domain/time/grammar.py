@@ -46,7 +46,8 @@ class Rules:
 
 @dataclass
 class MatchBudget:
-    """The number of texts that can still be matched against all rules. Matching one text takes about 0.05 ms."""
+    """The number of texts that may still be matched against the rules. It limits the time that an expression takes:
+    matching one text against all rules takes about 0.05 ms."""
 
     left: int
 
@@ -60,7 +61,8 @@ class MatchBudget:
 class Grammar:
     """Parses time expressions relative to a moment.
 
-    Without a year, "March" means the latest March that begins on or before the day `horizon`, by default today.
+    Without a year, "March" means the latest March that begins on or before a day, the `horizon`. By default, this is
+    today.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Grammar:
 
         Rules call this function for parts of the text. Results are cached, because without a cache each further word
         of the text would double the running time. Raises ValueError or OverflowError if the time does not exist, such
-        as 30 February, or if the budget is used up.
+        as 30 February, or if no match of the MatchBudget is left.
         """
         if text not in self._spans:
             self._spans[text] = self._span(text)
@@ -98,7 +100,7 @@ class Grammar:
         return span.day if span else None
 
     def latest(self, candidates: Iterator[Span]) -> Span | None:
-        """Return the latest span that begins on or before the day of the horizon (by default today).
+        """Return the latest span that begins on or before the day `horizon` (by default today).
 
         `candidates` yields the spans to choose from, the latest first.
         """
@@ -108,13 +110,13 @@ class Grammar:
     def years(self) -> Iterator[int]:
         """Yield the years that a date without a year can mean.
 
-        These are the year of the horizon (by default today) and the eight years before. Eight years are necessary,
-        because two leap days can be eight years apart.
+        These are the year of the day `horizon` (by default today) and the eight years before. Eight years are necessary
+        for a 29 February, because two leap days can be eight years apart.
         """
         yield from range(self.horizon.year, self.horizon.year - 9, -1)
 
     def last_of(self, make: Callable[[int], Span]) -> Span | None:
-        """Return the latest span that ended before the horizon (by default today).
+        """Return the latest span that ended before the day `horizon` (by default today).
 
         `make` returns the span for a given year, such as the summer of that year.
         """

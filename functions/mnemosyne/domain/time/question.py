@@ -30,13 +30,13 @@ _HAS_DIGIT = re.compile(r".*\d")
 _WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?|\d\d?\.\d\d?\.\d{4}|\d\d?/\d\d?/\d{4}")
 _PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
 _NAMED_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
-# Words that name one particular period, such as a year or "last". An expression without such a word, such as "in
-# March", can also mean an earlier year.
+# Words that make clear which period is meant, such as a year or "last". An expression without such a word, such as "in
+# March", can mean March of any year.
 _NAMED_PERIOD = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
-# Expressions that belong to no particular period, such as "at the end of the month" (of any month) and "at five" (on
-# any day). Such expressions, and lengths such as "3 days", are not taken as the time of a question.
+# Expressions that recur in each period, such as "at the end of the month" (of any month) and "at five" (on any day).
+# Such expressions, and lengths such as "3 days", do not count as the time that a question names.
 _OF_ANY_PERIOD = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
 _CLOCK_ALONE = re.compile(
     r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
@@ -46,24 +46,26 @@ _CLOCK = re.compile(r"\d{1,2}([:.]\d\d([ap]\.?m)?|[ap]\.?m)")
 _BEFORE_A_CLOCK = frozenset({
     "before", "after", "since", "until", "till", "by", "from", "to", "between", "and", "around", "about", "-", "–",
 })  # fmt: skip
-"""Words without which a time of day means another time: "before 9:30 yesterday" is not the minute 9:30."""
+"""Words that belong to the time of day after them. If an expression left them out, it would mean another time: "before
+9:30 yesterday" is not the minute 9:30."""
 _LENGTH = re.compile(LENGTH)
 _PUNCTUATION = " ?.!,;:…—"
 _MARKS = _PUNCTUATION + "()[]{}*_`\"'“”„‘’«»"
-"""Marks before and after an expression that do not belong to it."""
-# "After yesterday's call" is not after yesterday.
+"""Punctuation and other marks that are removed from the beginning and the end of an expression."""
+# The possessive is removed from "yesterday's", but not from "after yesterday's": "After yesterday's call" does not mean
+# the time after yesterday.
 _POSSESSIVE = re.compile(r"(?!(?:after|before|since|until|till) )(.*\w)['’]s", re.IGNORECASE)
 _DASH = re.compile(r"(?<=[^\W\d])—")
-"""A dash after a letter, which can follow a word without a space."""
+"""A dash directly after a letter. It separates two words, even without a space."""
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 QUESTION_MATCHES = 200
 """Maximum number of parts of a question that are matched against the rules. A question with more parts to match is
 treated as a question without a time. 1,356 real questions needed at most 100."""
 _BEFORE_A_PERIOD = frozenset({"in", "within", "during", "over", "since", "from", "for"})
-"""Prepositions before a period that ends now: "in the last minute"."""
+"""Prepositions with which "last" and a unit mean a period that ends now, as in "in the last minute"."""
 _BEFORE_AN_END = frozenset({"at", "on", "by", "to", "until", "till", "before"})
-"""Prepositions before the end of something: "on the last day", "by the last hour"."""
+"""Prepositions with which "last" and a unit mean the end of something: "on the last day", "by the last hour"."""
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
@@ -92,9 +94,9 @@ def _find_time(question: str, now: datetime, timezone: str, budget: MatchBudget)
 
 
 def _expressions(words: list[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield each part of a question that probably means a time, the longest first.
+    """Yield each part of a question that probably means a time, the longest part first.
 
-    The two numbers are the index of its first word and the index after its last word.
+    The two numbers after the part are the index of its first word, and the index after its last word.
     """
     plain = [word.casefold().strip(_MARKS) for word in words]
     following = ["" if word[-1] in _MARKS else after for word, after in zip(words, [*plain[1:], ""], strict=False)]
@@ -160,11 +162,12 @@ def _probably_means_time(expression: str) -> bool:
 
 
 def _is_end_of_something(words: list[str], following: str) -> bool:
-    """Whether the words end with "last" and a unit that mean the end of something, and not a period until now.
+    """Whether the words end with "last" and a unit, such as "last day", in the sense of the end of something.
 
-    The words are in lower case. `following` is the next word of the sentence, or empty. "Last minute" is also a set
-    phrase, as in "last minute changes". So it is a period only after a preposition such as "in", and without "the" only
-    if no noun follows. Every word that is not a function word counts as a noun.
+    Otherwise, "last" and a unit mean a period until now. The words are in lower case. `following` is the next word of
+    the sentence, or empty. "Last minute" is also a set phrase, as in "last minute changes". So it means a period only
+    after a preposition such as "in". If "the" is missing, no noun may follow, either. Every word that is not a function
+    word counts as a noun.
     """
     second, first, last, unit = ["", "", "", *words][-4:]
     if last != "last":

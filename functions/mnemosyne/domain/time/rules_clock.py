@@ -12,16 +12,18 @@ _TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.?|p\.m\.?))?|noon|midnig
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\.?)?")
 _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
 _HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night": (17, 29)}
-"""First and last hour of a time in each part of the day, counted from midnight. Hours above 24 are on the next day."""
+"""For each part of the day, the earliest and the latest time of day that can belong to it, in hours after midnight.
+Hours above 24 are on the next day."""
 _SIDES = {**PARTS_OF_DAY, "night": (18, 29), "": (0, 24)}
-"""First and last hour of the spans that a time of day divides. A night such as "last night" begins with its evening."""
+"""For each part of the day, the start and end of the span that a time of day divides in two: "last night after 11" is
+its second part. A night such as "last night" begins with the evening before it."""
 _NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?P<joint>-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
 
 @RULES.rule(rf"(?P<text>.+?),?(?: at)? {CLOCK}", rf"(?:at )?{CLOCK},?(?: on)? (?P<text>.+)")
 def _clock(grammar: Grammar, match: Match) -> Span | None:
-    """Return the span of an hour or a minute.
+    """Return the hour or minute that a time of day means.
 
     If the time has no am or pm, a part of the day in the text, such as "evening", decides between a.m. and p.m. If the
     text names no part of the day either, the time is on the 24-hour clock.
@@ -37,13 +39,13 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
     minutes = int(match["minute"] or 0) / 60
     start = _in_part((hour % 12 + 12 * (half == "pm") if half else hour) + minutes, part)
     if start is None or (start == _HOURS.get(part, (0, 24))[1] and part != "evening"):
-        return None  # the part of the day has ended; only an evening includes the midnight at its end
+        return None  # the time is not in the part of the day; only an evening includes the midnight at its end
     return grammar.calendar.clock(day, start, minute=match["minute"] is not None)
 
 
 @RULES.rule(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
 def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
-    """Return the span of an hour or minute of today. None if the hour or minute has not begun."""
+    """Return an hour or minute of today, such as "3pm". None if this hour or minute has not begun yet."""
     span = grammar.span(f"today at {match['time']}")
     return span if span and span.start and span.start <= grammar.calendar.now else None
 
@@ -61,7 +63,7 @@ def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     night = part if part == "night" else ""
     first, last = (_in_part(_hour(match[end], part), night) for end in ("first", "last"))
     if day is None or last is None or (match["joint"] == "and" and "between" not in match[0]):
-        return None  # "3pm and 5pm" are two times
+        return None  # "3pm and 5pm" are two times, and not the span between them
     clock, is_24_hours = _CLOCK.fullmatch(match["first"]), match["last"][-1].isdigit()
     may_be_pm = clock is not None and not clock["half"] and 10 <= int(clock["hour"]) <= 12
     if first is None or (may_be_pm and not is_24_hours and not part):
@@ -93,7 +95,10 @@ def _at_noon(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(r"(?:at )?midnight (?P<text>last night)", r"(?P<text>tonight|last night)(?: at)? midnight")
 def _at_midnight(grammar: Grammar, match: Match) -> Span | None:
-    """Return the span from the midnight of a night. The midnight of a day may be its beginning or its end."""
+    """Return the span that begins at the midnight of a night, as in "last night at midnight".
+
+    There is no rule for the midnight of a day, because it can be the beginning or the end of the day.
+    """
     day, _ = _day_and_part(grammar, match["text"])
     return grammar.calendar.clock(day, 24) if day is not None else None
 
@@ -103,10 +108,10 @@ def _at_midnight(grammar: Grammar, match: Match) -> Span | None:
     rf"(?P<side>after|before) (?P<time>{_TIME}) (?:on )?(?P<text>.+)",
 )
 def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
-    """Return the part of a day, or of a morning or another part of a day, before or after a time.
+    """Return the part of a day, a morning, an afternoon, an evening or a night that is before or after a time.
 
-    If it is unclear whether a.m. or p.m. is meant, the span is empty, which is an error. With None, the text would be
-    parsed as a span without a start or an end.
+    If it is unclear whether a.m. or p.m. is meant, the span is empty, and an empty span is an error. The result is not
+    None in this case, because the text would then be parsed as a span without a start or an end.
     """
     day, part = _day_and_part(grammar, match["text"])
     if day is None:
@@ -131,7 +136,7 @@ def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
 
 
 def _half(hour: int, part: str) -> str:
-    """Return am or pm for an hour in a part of the day. 12 o'clock means noon, at which the morning ends."""
+    """Return am or pm for an hour in a part of the day. In the morning, 12 o'clock is noon, so it is pm."""
     return "am" if part == "morning" and hour != 12 else "pm"
 
 

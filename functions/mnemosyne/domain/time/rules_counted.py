@@ -122,9 +122,9 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(rf"(?:this |on )?{WEEKDAY},?[ -]\(?(?P<text>.*\d.*?)\)?", rf"(?P<text>.*\d.*),? {WEEKDAY}")
 def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
-    """Return the date if it falls on the weekday, otherwise None.
+    """Return the date in the text if it falls on the weekday in the text, otherwise None.
 
-    Without a year, return the latest date that falls on the weekday.
+    Without a year, return the latest such date that falls on the weekday.
     """
     weekday, text = WEEKDAYS[match["weekday"]], match["text"].strip(" ,-")
     day = grammar.day(text)

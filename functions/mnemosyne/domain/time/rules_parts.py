@@ -34,7 +34,7 @@ def _days_of(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
 
 @RULES.rule(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
 def _third(grammar: Grammar, match: Match) -> Span | None:
-    """Return a third of a month, year or decade, or the first or last three days of a week."""
+    """Return the early, middle or late third of a month, year or decade, or the first or last three days of a week."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
     if (days := _days_of(grammar, match["text"])) is None:
         return None
@@ -111,7 +111,7 @@ def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(rf"{_COUNT} (?P<season>spring|summer|autumn|fall|winter)s ago", rf"(?:the )?{SEASON} before last(?P<n>)")
 def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
-    """Return a past season: the latest that is over, or the same season one or more years earlier."""
+    """Return a past season, as in "two summers ago". One summer ago is the latest summer that is over."""
     count = number_of(match["n"] or "2")
     last = grammar.last_of(lambda year: grammar.calendar.season(match["season"], year))
     if last is None or last.start is None or not count:

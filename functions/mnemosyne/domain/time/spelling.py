@@ -65,7 +65,7 @@ def _whole_units(match: re.Match[str]) -> str:
 
 
 def _replace_number_words(text: str) -> str:
-    """Replace words with digits: years, days of a month, ordinals above four, and hours or years with a half.
+    """Write numbers in words as digits: years, days of a month, ordinals above four, and hours or years with a half.
 
     Examples are "nineteen ninety", "may third", "fifth" and "two and a half hours". A day is recognised by the name of
     a month next to it.
@@ -79,7 +79,7 @@ def _replace_number_words(text: str) -> str:
 
 
 _REWRITTEN: tuple[tuple[str, str], ...] = (
-    # Dates: 03-May-2026, 2026-aug-1, dec31, oct/2, October, 1st, 2026-7-6, 20260503, 12-2015, 2015-3, q1-2019.
+    # Dates such as 03-May-2026, 2026-aug-1, dec31, oct/2, "October, 1st", 2026-7-6, 20260503, 12-2015, 2015-3, q1-2019.
     (rf"(\d{{1,2}})[-/ ]?({_MONTH})[-/,]? ?({_YEAR})", r"\1 \2 \3"),
     (rf"({_YEAR})[-/]({_MONTH})[-/](\d{{1,2}})", r"\3 \2 \1"),
     (rf"({_MONTH}) ?[/,]? ?(?:the )?({_DAY}) ?,? ?({_YEAR})", r"\1 \2 \3"),
@@ -113,7 +113,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (rf"{_FROM}({_WEEKDAY}) ?[-–—~] ?({_WEEKDAY}(?: (?:of )?(?:last|previous|this) week)?)", r"\1 to \2"),
     (r"(\d+)[-–—~](\d+ \w+ ago)", r"\1 to \2"),
     (rf"({_ISO}) ?(?:/|\.\.+) ?({_ISO})", r"\1 to \2"),
-    # ISO 8601 allows leaving out the year, or year and month, at the end of an interval.
+    # In ISO 8601, the end of an interval may leave out the year, or year and month, if they are as at the start.
     (r"(\d{4}-(?:\d\d-)?)(\d\d)/(\d\d)", r"\1\2 to \1\3"),
     (r"(\d{4}-)(\d\d-\d\d)/(\d\d-\d\d)", r"\1\2 to \1\3"),
     (r"(.+?)\.\.+(.+)", r"\1 to \2"),
@@ -129,7 +129,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"= ?(.+)", r"\1"),
     (r"(?:till|until|to|up to) (?:date|the present|current date)", "until now"),
     (r"(?!year|month|week|quarter)(.+) (?:to|till|until) (?:date|the present|current date)", r"\1 to now"),
-    # Words that do not change the meaning.
+    # Words that are removed, because they do not change the meaning.
     (r"(?:some ?time|any ?time|at some point|back|all|the whole)(?: (?:of|in|on|during|over|day))? (.+)", r"\1"),
     (r"at (?:the )?((?:weekend|beginning|start|middle|end)(?: .+)?)", r"the \1"),
     (r"(?:about|around|roughly|approximately) (.+ ago)", r"\1"),
@@ -174,9 +174,9 @@ def plain_form(text: str) -> str:
 def _is_range(match: re.Match[str], into: str) -> bool:
     """Whether the matched text can be rewritten to the form `into`, such as a range.
 
-    If `into` is a range and the text has two days of a month, the days must be in ascending order. If only "and" joins
-    them, they must also be adjacent: "May 3 and 9" are two days, but "between May 3 and 9" is a range. In all other
-    cases the result is True, because there is nothing to check.
+    This is checked only if `into` is a range and the text has two days of a month. The days must be in ascending order.
+    If only "and" joins them, they must also be adjacent: "May 3 and 9" are two days, but "between May 3 and 9" is a
+    range.
     """
     days = [int(re.sub(r"\D", "", group)) for group in match.groups() if group and re.fullmatch(_DAY, group)]
     if len(days) != 2 or " to " not in into:

@@ -50,7 +50,7 @@ LENGTH = (
     rf"(?:within |since )?(\d{{1,6}} ?(?:{alternatives(UNITS)})"
     rf"|(?:{alternatives(NUMBERS)}|few|several) (?:{alternatives(UNITS)}))"
 )
-"""A length that means a period until now, such as "7 days", "24h" or "within two weeks"."""
+"""Pattern of a length of time that means a period until now, such as "7 days", "24h" or "within two weeks"."""
 CALENDAR_UNIT = "(?P<unit>week|wk|month|quarter|year|yr)"
 YEAR = r"(?P<year>(?:1[5-9]|20|21)\d\d)"
 MONTH = rf"(?P<month>{alternatives(MONTHS)})\.?"

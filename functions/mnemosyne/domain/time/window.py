@@ -74,7 +74,7 @@ def past_time(text: str | None, *, now: datetime, timezone: str = "UTC") -> date
     if text is None:
         return None
     end = _parse_bound("as_of", text, local, end=True)
-    # `end` is the first moment after the period, so the last moment is a microsecond before it.
+    # `_parse_bound` returns the first moment after the named time, so the named time ends a microsecond earlier.
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
             f"as_of must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
@@ -115,7 +115,7 @@ EXPRESSION_MATCHES = 300
 """Maximum number of parts of an expression that are matched against the rules. Real expressions need up to 40."""
 _SEPARATORS = re.compile(r" (?P<word>to|until|till|through|thru|and|or|-|–|—) ")
 _DAY = timedelta(hours=23)
-"""Length of the shortest day, on which clocks are set forward by one hour."""
+"""Length of the shortest day: the day on which clocks are set forward by one hour."""
 _START_OR_END = re.compile(r"(?:the )?(?:very )?(?P<point>beginning|start|end) of (?P<text>.+)")
 # A span with only a start ("2025..") or only an end ("..2025"). Three dots do not match, because they are an ellipsis.
 _OPEN_INTERVAL = re.compile(r"(?P<start>.*[^. ]) ?\.\.|\.\. ?(?P<end>[^. ].*)")
@@ -185,7 +185,7 @@ def _one_sided(text: str, grammar: Grammar) -> Span | None:
 
 
 def _two_sided(text: str, grammar: Grammar) -> Span | None:
-    """Return the span of an expression that names both sides, such as "after May and before July"."""
+    """Return the span of an expression that names start and end separately, such as "after May and before July"."""
     if not (match := _TWO_SIDES.fullmatch(text)):
         return None
     sides = [plain_form(side) for side in match.groups()]
