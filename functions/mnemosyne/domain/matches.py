@@ -180,8 +180,8 @@ def _letter_spans(text: str, length: int) -> Iterable[Span]:
 def add_adjacent_characters(spans: Iterable[Span], query: str, text: str) -> list[Span]:
     """Lengthen a span by an adjacent character of a script without spaces, if the query has both next to each other.
 
-    For example, the query "11月3日" matches the numbers 11 and 3 in the text, but not the single characters 月 and 日 (see
-    SHORTEST_PART). This function adds these characters to the spans of the numbers.
+    For example, the query "11月3日" matches the numbers 11 and 3 in a text, but not the single characters 月 and 日
+    (see SHORTEST_PART). This function adds these characters to the spans of the numbers.
     """
     if query.isascii():
         return list(spans)

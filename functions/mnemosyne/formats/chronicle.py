@@ -16,7 +16,7 @@ _TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
 def read(stream: BinaryIO, name: str) -> Iterator[Item]:
     """Yield one item per chronicle (the text from START to END). Its content is this text, unchanged. Text between
     chronicles is skipped."""
-    # Invalid UTF-8 becomes lone surrogates, so that only the affected chronicle is rejected.
+    # Decode invalid UTF-8 as lone surrogates. Then only a chronicle that contains them is rejected, and not the file.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     try:
         yield from _read_items(text, name)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, cast
 
 from mnemosyne.errors import InvalidRequest
 
-# The marks of UTF-32 are first, because the mark of UTF-16 in little-endian order is their beginning.
+# Byte order marks. Those of UTF-32 are first, because the little-endian mark of UTF-32 begins with that of UTF-16.
 _MARKS = {
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
@@ -16,19 +16,21 @@ _MARKS = {
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]{4,}")
 _IN_RUNS = 8
-"""Minimum characters in runs of a text that is not taken for Windows-1252. Fewer may be a list of letters (äöüß)."""
+"""Minimum number of characters in runs (of four or more characters beyond ASCII) in a text of another script. Fewer
+characters can be a list of letters, such as äöüß."""
 _IN_RUNS_OF_SHORT_TEXT = 5
-"""The same for a text with fewer ASCII letters than characters in runs."""
-# If text in another encoding, such as code page 437, Mac Roman or Windows-1250, is decoded as Windows-1252, some
-# letters become signs within words, or capital letters after small letters.
+"""The same limit as _IN_RUNS, for a text with fewer ASCII letters than characters in runs."""
+# Matches signs within words, and capital letters after small letters. Letters become such characters if a text in
+# another encoding, such as code page 437, Mac Roman or Windows-1250, is decoded as Windows-1252.
 _MISPLACED = re.compile(
     r"[^\W\d_][¡³¿¼½¾¶§¤‡‰ŠŽŸ][a-zß-öø-ÿœšž]|[^\W\d_](?:„(?![^„\n]*“)|‚)[^\W\d_]|[a-z][ŠŽŸ](?![A-Z])"
 )
 _MARK_OF_NOTE = re.compile(r"[^\W\d_][¹†][a-zß-öø-ÿœšž]")
-"""A mark of a footnote between letters. Text in Windows-1252 rarely has one. Several are letters of other encodings."""
+"""A footnote mark between letters. A text in Windows-1252 rarely has one. Several of them are probably letters in
+another encoding."""
 _MAX_MISPLACED = 0.05
-"""Maximum share of misplaced characters, of all characters beyond ASCII, in a text that is taken for Windows-1252."""
-# Windows-1254 has six Turkish letters (Ğ, İ, Ş, ğ, ı, ş) in the places of these letters.
+"""A text is taken for Windows-1252 only if at most this fraction of its characters beyond ASCII is misplaced."""
+# Windows-1254 has the Turkish letters Ğ, İ, Ş, ğ, ı and ş at the codes that these letters have in Windows-1252.
 _ICELANDIC = re.compile("[ÐÝÞðýþ]")
 _ICELANDIC_VOWELS = re.compile("[ÁÆÉÍÓÚáæéíóú]")
 SAMPLE_BYTES = 4_000
@@ -79,14 +81,15 @@ def text_of(data: bytes) -> tuple[str, str]:
 def _is_turkish(text: str) -> bool:
     """Whether a text that was decoded as Windows-1252 is probably Turkish.
 
-    Only Icelandic and Faroese have the letters that it shows instead of Turkish ones, together with accented vowels.
+    Instead of Turkish letters, such a text shows letters that otherwise only Icelandic and Faroese have (ð, ý, þ). In
+    these two languages, accented vowels occur, too.
     """
     letters = set(_ICELANDIC.findall(text))
     return (len(letters) > 1 or (bool(letters) and "ç" in text.lower())) and not _ICELANDIC_VOWELS.search(text)
 
 
 def _is_mostly_utf_8(data: bytes) -> bool:
-    """Whether the data is damaged UTF-8, with more valid characters beyond ASCII than invalid bytes."""
+    """Whether the data is probably damaged UTF-8: it has more valid characters beyond ASCII than invalid bytes."""
     text = data.decode("utf-8", errors="surrogateescape")
     invalid = sum("\udc80" <= character <= "\udcff" for character in text)
     return sum(not character.isascii() for character in text) > 2 * invalid
@@ -102,9 +105,9 @@ def _has_misplaced(text: str) -> bool:
 def _is_of_other_script(text: str) -> bool:
     """Whether a text that was decoded as Windows-1252 is probably in an encoding of another script, such as GBK.
 
-    Such a text consists of long runs of characters beyond ASCII. In a language that is written in Windows-1252, most of
-    these characters are between ASCII letters. A run of one or two different characters, such as dashes, does not
-    count.
+    Such a text has long runs of characters beyond ASCII. In languages that are written in Windows-1252, in contrast,
+    most characters beyond ASCII are between ASCII letters. A run of only one or two different characters, such as
+    dashes, does not count.
     """
     in_runs = sum(len(run) for run in _NOT_ASCII.findall(text) if len(set(run)) > 2)
     least = _IN_RUNS if len(re.findall("[A-Za-z]", text)) >= in_runs else _IN_RUNS_OF_SHORT_TEXT
@@ -148,7 +151,7 @@ codecs.register_error(_INVALID, _replace_by_surrogate)
 
 
 class ReadStream(io.RawIOBase):
-    """A stream of the bytes that a function returns. The function's argument is the maximum number of bytes."""
+    """A stream whose bytes come from a function. The argument of the function is the maximum number of bytes."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         super().__init__()
@@ -168,8 +171,8 @@ class ReadStream(io.RawIOBase):
 def _to_utf_8(stream: BinaryIO, encoding: str) -> ReadStream:
     """Convert a stream in another encoding to UTF-8.
 
-    Invalid input becomes invalid UTF-8. Therefore the reader of the converted stream refuses the record with this
-    input.
+    Input that is invalid in its encoding becomes invalid UTF-8. Therefore the reader of the converted stream refuses
+    the record that contains it.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors=_INVALID)
     ready = io.BytesIO()

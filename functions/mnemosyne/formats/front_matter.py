@@ -17,7 +17,8 @@ _YAML = re.compile(r"---[ \t]*\r?\n(?:(.*?)\r?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
 _LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::(.*)$", re.MULTILINE)
-# Notion exports a page of a database with a title, an empty line, and the properties up to the next empty line.
+# The beginning of a page of a database that Notion has exported: the title, an empty line, and the properties. They end
+# at the next empty line.
 _NOTION = re.compile(r"#[ \t][^\n]*+\n[ \t\r]*+\n((?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++)")
 _NOTION_LINE = re.compile(r"([^\s:#>*|!\[-][^:]{0,60}):[ \t](.*)")
 CHARACTERS = 100_000
@@ -27,8 +28,8 @@ CHARACTERS = 100_000
 def split(text: str) -> tuple[Properties, str]:
     """Split a note into its properties and the text after them.
 
-    Front matter without properties, such as text between horizontal rules, belongs to the text. Raises ValueError if
-    front matter is too long.
+    Text that looks like front matter but has no properties, such as text between two horizontal rules, belongs to the
+    note's text. Raises ValueError if the front matter is too long.
     """
     for form, read in ((_YAML, properties_yaml.read), (_TOML, _parse_toml)):
         if match := form.match(text):
@@ -46,9 +47,9 @@ def split(text: str) -> tuple[Properties, str]:
 def notion_properties(text: str) -> Properties:
     """Return the properties in the text of a page that Notion has exported.
 
-    The value of a property may have several lines, but the last line must begin a property, because otherwise a
-    paragraph of text could be taken for properties. The lines stay in the text, because a page without properties may
-    begin with similar lines.
+    The value of a property may have several lines, but the last line of all properties must be `name: value`. Otherwise
+    a paragraph of text could be taken for properties. The lines are not removed from the note's text, because a page
+    without properties may begin with similar lines.
     """
     match = _NOTION.match(text[:CHARACTERS])
     lines = match[1].split("\n") if match else [""]
@@ -99,7 +100,7 @@ def _parse_toml(block: str) -> Properties | None:
     return properties if properties.values else None
 
 
-# A key of more than LEVELS parts, such as a.b.c. `tomllib` needs quadratic time for such a key.
+# A key of more than LEVELS parts (a.b.c has three). It is rejected, because `tomllib` needs quadratic time for it.
 _DEEP_KEY = re.compile(rf"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{LEVELS}}}", re.ASCII)
 
 
@@ -125,8 +126,8 @@ def _to_json_value(value: Any) -> Any:
 def _parse_json_object(text: str) -> tuple[Properties, str] | None:
     """Parse a JSON object at the beginning of the text.
 
-    Return the object and the text after it, or None if the text does not begin with an object or the object is nested
-    too deeply.
+    Return the object and the text after it. Return None if the text does not begin with an object, if no text follows
+    the object, or if the object is nested too deeply.
     """
     try:
         values, end = json.JSONDecoder().raw_decode(text[: CHARACTERS + 1])

@@ -22,12 +22,13 @@ from mnemosyne.domain.visible import escape
 from mnemosyne.ids import note_version_id
 
 FAILURE = "import_failure"
-"""Field that an import adds to each record in its file of failures: the record's location and error."""
+"""Name of a field that an import adds to each record in its failures file. Its value has the record's location and
+error."""
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash", EXTRAS, FAILURE)
-"""Fields that `export` and the file of failures of an import add to records. An import does not report these fields as
-unknown."""
+"""Fields that Mnemosyne adds to records: in an export, or in the failures file of an import. An import does not report
+them as unknown fields."""
 ITEM_BYTES = 2_000_000
-"""Maximum size of a line, chronicle or note. The largest memory is smaller, even if all its characters are escaped."""
+"""Maximum size of a line, chronicle or note. The largest memory fits, even if all its characters are escaped."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Item:
     problem: str = ""
     superseded_by_hash: str | None = None
     exact_tags: tuple[str, ...] | None = None
-    """Tags of an exported memory, which may differ from the tags in its content (its `TAGS:` line). None for other
-    records."""
+    """Tags that an exported memory had. They may differ from the tags in the `TAGS:` line of its content. None for
+    other records."""
     line: int = 1
     place: int = 1
     """Position of the item among the items that begin on the same line, from 1."""
@@ -105,15 +106,15 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
 
 
 def key_of_path(path: str) -> str:
-    """Return the path of a note as its key, with the code points of invisible characters, such as <U+200B>.
+    """Return the key of a note: its path, in which invisible characters are replaced by code points, such as <U+200B>.
 
-    The key of a too long path is a digest of the path and the path's end.
+    If the path is too long for a key, the key consists of a digest of the path and of the end of the path.
     """
     path = escape(valid_unicode(path).replace("\x00", "?"))
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     if len(path) <= KEY_LIMIT:
         return path
-    # The path is cut, so its end may begin with a joiner, which has become invisible.
+    # Escape again. The end of the path may begin with a joiner, which is invisible without the character before it.
     return escape(f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}")[:KEY_LIMIT]
 
 

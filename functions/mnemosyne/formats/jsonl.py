@@ -66,6 +66,9 @@ def _read_item(line: bytes, source: str, number: int) -> Item:
 
 
 def _fix_of_line(line: bytes) -> str:
-    """Return how to fix a line that is a part of a JSON array or of an object on several lines, or such an array."""
+    """Return how to fix an invalid line that belongs to a JSON array, or to an object that has several lines.
+
+    The result is empty for other lines.
+    """
     is_part = line in (b"{", b"}", b"]") or line.startswith(b"[") or line.endswith(b",")
     return "write each memory on one line, without brackets or commas around it" if is_part else ""

@@ -19,9 +19,9 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
     """Read a note; None if the file is empty.
 
     The timestamp is taken from the properties, the file's name or the modification time, in this order. Properties such
-    as `title` and `tags` become fields of the memory, and the others become metadata. Properties that cannot be read
-    are reported in a notice. But if a property that must be a time, such as `updated`, is a number that is not a date,
-    the note is invalid.
+    as `title` and `tags` become fields of the memory, and the others become metadata. A property that cannot be read
+    is left out, and a notice reports it. There is an exception: if a property that must be a time, such as `updated`,
+    is a number that is not a date, the whole note is invalid.
     """
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:
@@ -57,7 +57,10 @@ def _is_exported(properties: Properties) -> bool:
 
 
 def _note_item(name: str, properties: Properties, body: str, modified: datetime | None, path: str) -> Item:
-    """Build the item of a note. Without a valid time, the item has an error and the other fields, for a correction."""
+    """Build the item of a note.
+
+    If the note has no valid time, the item has an error and all other fields, so that a person can add the time.
+    """
     problem = ""
     dated, rest = time_in_name(note_fields.stem_of(path))
     try:

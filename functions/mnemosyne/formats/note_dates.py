@@ -32,7 +32,8 @@ _ZONES = {
     "NZST": "+12:00", "NZDT": "+13:00", "EST": "-05:00", "EDT": "-04:00", "CDT": "-05:00", "MST": "-07:00",
     "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00",
 }  # fmt: skip
-"""Offsets of abbreviations of time zones. Abbreviations of several zones, such as IST, BST and CST, are not times."""
+"""UTC offset of each abbreviation of a time zone. Abbreviations that several time zones share, such as IST, BST and
+CST, are missing, so a text with such an abbreviation is not a time."""
 _CLOCK = (
     r"(?:,?[ tT]+(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"
     r"(?: ?(?P<zone>Z|UTC|(?:GMT|UTC)?[+-]\d\d:?\d\d|(?:GMT|UTC)[+-]\d\d?(?::\d\d)?|"
@@ -51,13 +52,14 @@ _DAY_OR_MONTH_FIRST = re.compile(
     r"(?P<one>\d{1,2})(?P<mark>[-/.])(?P<other>\d{1,2})(?P=mark)(?P<year>\d{4})" + _CLOCK, re.IGNORECASE | re.ASCII
 )
 _NOTESNOOK = re.compile(r"\d\d-\d\d-\d{4} \d\d:\d\d [AP]M")
-"""Times in an export of Notesnook. Unless its user chooses another format, the day precedes the month."""
+"""Pattern of the times in an export of Notesnook. The day precedes the month, unless the user chose another format."""
 MONTHS = 12
 _NOTION_ZONE = re.compile(r" \(((?:GMT|UTC)[+-][\d:]+|[A-Z]{3,4})\)$")
 """Time zone in brackets, as Notion writes it."""
 _HOUR, _MINUTE, _OFFSET = r"(?:[01]\d|2[0-3])", r"[0-5]\d", r"(?:0\d|1[0-4]):?(?:00|30|45)"
-# After a space or hyphen, a number may also be an amount (`2026-05-20 1100 Euro`), a range (`2026-05-20 10-12 Meeting`)
-# or a year (`2026-05-20-1984-notes`), and after a time without T, a hyphen may begin a range.
+# The pattern is strict, because a number after a date and a space or hyphen need not be a time. It may be an amount
+# (`2026-05-20 1100 Euro`), a range (`2026-05-20 10-12 Meeting`) or a year (`2026-05-20-1984-notes`). After a time
+# without the letter T, a hyphen may begin a range, and not an offset from UTC.
 _CLOCK_IN_NAME = (
     rf"(?:(?:(?P<iso>[Tt])|_| at )(?P<clock>{_HOUR}[-.:]?{_MINUTE}(?:[-.:]?{_MINUTE})?)"
     rf"|[ -](?P<marked>{_HOUR}[.:]{_MINUTE}(?:[.:]{_MINUTE})?|{_HOUR}-{_MINUTE}-{_MINUTE})"
@@ -72,7 +74,7 @@ _IN_NAME = re.compile(
 
 @dataclass(frozen=True)
 class NoteTime:
-    """Time of a note, and notices about time properties with an invalid value."""
+    """The time that the properties of a note give, and notices about properties that should have a time but do not."""
 
     timestamp: object | None
     used: str | None
@@ -88,9 +90,9 @@ def plain_name(name: str) -> str:
 def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     """Find the time of a note in its properties.
 
-    The time in `generated: {at: …}` (Open Knowledge Format) is preferred. Otherwise a time of creation, publication or
-    change is used, in this order. Raises ValueError if a property that must be a time, such as `updated`, is a number
-    that is not a date. Other invalid values become notices.
+    The time in `generated: {at: …}` (Open Knowledge Format) is preferred. Otherwise the first valid time of creation
+    (such as `date` or `created`), of publication or of change is used, in this order. Raises ValueError if a property
+    that must be a time, such as `updated`, is a number that is not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
     if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and time_text(generated["at"]):
@@ -111,7 +113,7 @@ def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
                 raise ValueError(f"{where} {exc}") from exc
             moment = None
         if isinstance(moment, str) and event_time(moment).replace(tzinfo=UTC) == ZERO_TIME:
-            continue  # Hugo's time of a page without a date
+            continue  # the time that Hugo writes for a page without a date
         if moment is None:
             notices.append(f"{where} ({excerpt(value)} is not a time; kept as metadata)")
         elif time is None:
@@ -126,8 +128,9 @@ def _single_value(value: object) -> object:
 def _is_day_first(values: Mapping[str, Any]) -> bool | None:
     """Whether the day precedes the month in the dates of a note; None if this is unknown.
 
-    A date whose day is greater than 12 shows the order for all dates of the note. Without such a date, the day comes
-    first in a note that Notesnook exported. If two dates show different orders, the order is unknown.
+    A date whose day is greater than 12 shows the order of day and month for all dates of the note. If no date of the
+    note shows the order, the day precedes the month in a note that Notesnook has exported. If two dates show different
+    orders, the order is unknown.
     """
     dates = [match for value in values.values() if (match := _DAY_OR_MONTH_FIRST.fullmatch(str(value)))]
     orders = {int(date["one"]) > MONTHS for date in dates if max(int(date["one"]), int(date["other"])) > MONTHS}
@@ -187,7 +190,10 @@ def _to_iso(parts: Mapping[str, str | None]) -> str | None:
 
 
 def time_in_name(stem: str) -> tuple[str | None, str]:
-    """Return the date at the beginning of a note's name, with a time of day after it, and the rest of the name."""
+    """Return the date at the beginning of a note's name, with the time of day if one follows, and the rest of the name.
+
+    If the name does not begin with a date, return None and the whole name.
+    """
     match = _IN_NAME.match(stem)
     if match is None:
         return None, stem

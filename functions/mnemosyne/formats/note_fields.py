@@ -44,26 +44,26 @@ _NAME = {"source": TypeAdapter[str](Source), "key": TypeAdapter[str](Key)}
 
 @dataclass
 class NoteFields:
-    """Fields of a note except its timestamp, and notices about omitted properties."""
+    """Fields of the memory that a note becomes, except the timestamp, and notices about omitted properties."""
 
     fields: dict[str, Any]
     notices: list[str] = field(default_factory=list)
 
 
 def is_of_notion(path: str) -> bool:
-    """Whether the file's name ends with an id, as in an export of Notion."""
+    """Whether the name of a note's file ends with an id of 32 hex digits, as in an export of Notion."""
     return bool(_NOTION_ID.search(PurePosixPath(path).stem))
 
 
 def stem_of(path: str) -> str:
-    """Return the name of a note for its title: the file's name or, for `index` and `readme`, the folder's name.
+    """Return the name of a note: the name of its file or, if the file is named `index` or `readme`, of its folder.
 
-    The extension and Notion's id are removed, and Logseq's escapes, such as `___` for a slash, are decoded.
+    The extension and Notion's id are removed. Logseq's escapes, such as `___` for a slash, are decoded.
     """
     pure = PurePosixPath(path)
     stem = pure.name.removesuffix(".gz")
     stem = re.sub(r"\.(md|markdown|mdown|mkd|txt|text)$", "", stem, flags=re.IGNORECASE) or stem
-    is_bundle = pure.parent.suffix.lower() == ".textbundle"  # its note is named `text`
+    is_bundle = pure.parent.suffix.lower() == ".textbundle"  # the note in such a folder is always named `text`
     if is_bundle or (stem.lower().lstrip("_") in ("index", "readme") and pure.parent.name):
         stem = pure.parent.stem if is_bundle else pure.parent.name
     stem = _NOTION_ID.sub("", unquote(stem, errors="replace") if re.search(r"%[0-9A-Fa-f]{2}", stem) else stem)
@@ -71,9 +71,10 @@ def stem_of(path: str) -> str:
 
 
 def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *, used: str | None) -> NoteFields:
-    """Derive the fields of a note.
+    """Derive the fields of a memory from a note.
 
-    `used` is the property from which the note's time was taken. `rest_of_name` is the note's name without its date.
+    `used` is the name of the property from which the note's time was taken. `rest_of_name` is the note's name without
+    the date at its beginning.
     """
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})
@@ -108,7 +109,7 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
 def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
     """Remove the properties with these names, and yield their values. The case of the names is ignored.
 
-    `read` converts each value. If `read` returns nothing for a value, the property is not removed.
+    `read` converts each value. If `read` returns an empty result for a value, the property is not removed.
     """
     for name in [name for name in values if name.casefold() in names]:
         if value := read(values[name]):
@@ -117,7 +118,10 @@ def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *nam
 
 
 def _take_tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
-    """Remove the tags from the properties, and return them. Tags over a limit are left out with a notice."""
+    """Remove the tags from the properties, and return them.
+
+    Too long tags, and tags after the first TAG_COUNT, are left out with a notice.
+    """
     tags: dict[str, str] = {}
     for name in [name for name in values if name.casefold() in ("tags", "tag")]:
         for tag in split_tags(values.pop(name)):
@@ -163,7 +167,8 @@ def _take_record_fields(values: dict[str, Any], places: Mapping[str, str], note:
 def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
     """Move the first valid expiry time or lifetime, and `pinned`, from the properties to the fields.
 
-    The property `stale_after` of the Open Knowledge Format also remains metadata.
+    The expiry time can also be the property `stale_after` of the Open Knowledge Format, which is copied and not moved:
+    it remains metadata.
     """
     for name, parse in (("expires_at", event_time), ("ttl", lifetime), ("stale_after", event_time)):
         with suppress(ValueError):
@@ -177,10 +182,10 @@ def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
 
 
 def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
-    """Return the title with the note's other names, so that searches find them.
+    """Return the title with the note's other names in brackets, so that searches for these names find the note.
 
-    A name is left out if the title or the body contains it. The first name that makes the title too long is left out,
-    together with all names after it.
+    A name is left out if the title or the body contains it, or if it is just the title with a date before it. The first
+    name that makes the title too long is left out, together with all names after it.
     """
     text = f" {_normalize_words(title)} {_normalize_words(body[:CONTENT_LIMIT])} "
     other_names: list[str] = []
@@ -198,7 +203,7 @@ def _title_with_aliases(title: str, names: Iterable[str], body: str) -> str:
 
 
 def _is_dated_form(name: str, title: str) -> bool:
-    """Whether the name begins with a date and ends with the title. Usually the date is all that such a name adds."""
+    """Whether the name begins with a date and ends with the title. Usually, such a name adds only the date."""
     return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _normalize_words(name).endswith(_normalize_words(title))
 
 
@@ -207,7 +212,7 @@ def _normalize_words(text: str) -> str:
 
 
 def _title_of_name(name: str) -> str:
-    """Convert a note's name to a title: write a journal's date with hyphens, and remove control characters."""
+    """Convert a note's name to a title: write the date of a journal page with hyphens; remove control characters."""
     return (
         one_line(re.sub(r"^(\d{4})_(\d\d)_(\d\d)(?=\D|$)", r"\1-\2-\3", name)).strip()[:TITLE_LIMIT]
         or name[:TITLE_LIMIT]

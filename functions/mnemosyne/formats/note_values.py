@@ -11,8 +11,9 @@ from mnemosyne.domain.visible import one_line
 WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
 LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
-# Matches text in which `#` begins no tag: code, and the targets of links, such as `[Plan](#plan)` and `[[Note #plan]]`.
-# The possessive quantifier `*+` and `\Z` keep the time linear in the length of the text.
+# Matches text in which `#` does not begin a tag: code, and the targets of links such as `[Plan](#plan)` and
+# `[[Note #plan]]`.
+# The possessive quantifier `*+` and `\Z` make the time linear in the length of the text.
 _WITHOUT_TAGS = re.compile(
     r"^[ \t>*+-]*+(```|~~~).*?(?:^[ \t>*+-]*+\1|\Z)|`[^`\n]+`|\]\([^()\n]*\)|(?<!#)\[\[[^\[\]\n]*\]\]",
     re.DOTALL | re.MULTILINE,
@@ -62,13 +63,13 @@ def clean(text: str) -> str:
 
 
 def title_text(value: Any) -> str:
-    """Return a title as text; empty if it is a list or an object."""
+    """Return the value of a note's title property as text; empty if it is an object or a list of several values."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     return _to_text(value) if isinstance(value, str | int | float) and is_text(str(value)) else ""
 
 
 def parse_aliases(value: Any) -> list[str]:
-    """Return the aliases of a note, which are a list or comma-separated text."""
+    """Return the aliases of a note. The value of their property is a list, or a text with commas between the aliases."""
     if isinstance(value, Mapping):
         return []
     parts = value if isinstance(value, list) else _clean_list(value).split(",") if value is not None else []
@@ -85,7 +86,7 @@ def _to_text(value: object) -> str:
 
 
 def _clean_list(value: object) -> str:
-    """Return a list that is written as text, without Markdown and without the brackets around the whole list."""
+    """Return the text of a property that has a list as text, without Markdown and without brackets around the list."""
     text = clean(_to_text(value)).strip()
     match = re.fullmatch(r"\[([^\[\]]*)\]", text)
     return match[1] if match else text

@@ -17,13 +17,13 @@ class Properties:
     values: dict[str, Any] = field(default_factory=dict)
     """Values as JSON types."""
     lines: dict[str, int] = field(default_factory=dict)
-    """Line number of each name in the file."""
+    """For the name of each property, the number of its line in the file."""
     notices: list[str] = field(default_factory=list)
-    """Notices of properties that could not be read, each with the line and the reason."""
+    """Notices about properties that could not be read, each with the line and the reason."""
 
 
-# The quantifiers are possessive (`*+`) and no pattern trims spaces, because a line of 100,000 spaces would otherwise
-# take minutes.
+# The quantifiers in these patterns are possessive (`*+`), and no pattern trims spaces. Otherwise matching a line of
+# 100,000 spaces would take minutes.
 _PROPERTY = re.compile(r"(\"[^\"\n]+\"|'[^'\n]+'|[^\s#\-\[\]{}:,][^:\n]*+|[^\s:]++)[ \t]*+:(?:[ \t]+|$)(.*)", re.DOTALL)
 # `#x` is a comment in YAML, but a tag in Obsidian.
 _HASH_TAG = re.compile(
@@ -58,7 +58,10 @@ def read(block: str) -> Properties | None:
 
 
 def _quote_hash_tags(block: str) -> str:
-    """Put quotation marks around tags such as `#x`, which are comments in YAML. Skip values of several lines."""
+    """Put quotation marks around tags such as `#x`, because YAML would read them as comments.
+
+    A text of several lines is not changed, because `#` begins no comment in it.
+    """
     if not _HASH_TAG.search(block):
         return block
     within = _lines_within_texts(block) if _TEXT_MARK.search(block) else set()
@@ -73,7 +76,7 @@ def _quote_match(match: re.Match[str]) -> str:
 
 
 def _lines_within_texts(block: str) -> set[int]:
-    """Return the numbers, from 0, of the lines on which a quoted or block text continues.
+    """Return the numbers of the lines (from 0) on which a quoted text or block text continues from the line before.
 
     If the YAML is invalid or nested too deeply, lines after the first error are not in the result.
     """
@@ -113,7 +116,7 @@ def _load_one_by_one(
 
 
 def _split_properties(block: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each property's name, text and line number in the file, in which line 1 is the `---`."""
+    """Yield each property's name, text and line number in the file. Line 1 of the file is the `---`."""
     name, text, began = "", "", 2
     for number, line in enumerate(block.splitlines(keepends=True), 2):
         match = _PROPERTY.match(line.rstrip("\r\n"))
@@ -199,8 +202,8 @@ _FORMS = {
     _float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
     _boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
 }
-"""Patterns of unquoted values that are read as numbers or booleans. An export puts matching texts in quotation marks.
-1.10 stays text, because a number would lose the final zero."""
+"""Patterns of unquoted values that are read as numbers or booleans. An export puts texts that match in quotation marks.
+1.10 does not match and stays a text, because a number would lose the final zero."""
 
 
 def _to_json_value(value: object) -> object:

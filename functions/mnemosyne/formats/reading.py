@@ -30,7 +30,7 @@ UNPACKED_BYTES = 8 * 1024**3
 
 
 def format_of(name: str) -> str | None:
-    """Return the format by the name's extension, ignoring `.gz`; None if unknown."""
+    """Return the format that the extension of a file name indicates, without `.gz`; None for an unknown extension."""
     return _SUFFIXES.get(PurePosixPath(unpacked_name(name)).suffix.lower())
 
 
@@ -40,9 +40,9 @@ def unpacked_name(name: str) -> str:
 
 
 def note_path(path: str) -> str:
-    """Return the path of a note as its key has it: without the extension `.gz`, in Unicode NFC.
+    """Return the path of a note in the form of the note's key: without the extension `.gz`, in Unicode NFC.
 
-    macOS decomposes the letters of file names, so the same folder has other paths there than on other systems.
+    On macOS, letters of file names are decomposed. Without NFC, a note would have another key there than elsewhere.
     """
     return unicodedata.normalize("NFC", unpacked_name(path))
 
@@ -81,8 +81,8 @@ def read(
 def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
     """Yield the chronicles of a stream.
 
-    If a text file has no chronicles, yield the error that it is too large to be a note. Smaller text files without
-    chronicles do not get here, because `read` reads them as notes.
+    If a text file has no chronicles, yield the error that it is too large to be a note. This is right for each such
+    file, because `read` reads smaller text files without chronicles as notes and does not pass them to this function.
     """
     has_chronicles = False
     for item in chronicle.read(stream, name):

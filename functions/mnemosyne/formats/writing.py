@@ -42,7 +42,7 @@ def to_markdown(record: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _to_yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
-    """Return front matter in YAML. With `on_one_line`, nothing is indented, so that large metadata become shorter."""
+    """Return front matter in YAML. With `on_one_line`, it has one line and no indentation, so it is shorter."""
     import yaml  # slow to import, and only needed here
 
     block: str = yaml.dump(
@@ -58,7 +58,7 @@ def _to_yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
 
 @cache
 def _build_dumper() -> Any:
-    """Build a safe dumper of PyYAML that escapes line breaks, because YAML would fold line breaks into spaces."""
+    """Build a safe dumper of PyYAML that escapes line breaks in texts, because YAML would read them as spaces."""
     import yaml
 
     def represent(dumper: Any, text: str) -> Any:
