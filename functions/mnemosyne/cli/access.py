@@ -16,7 +16,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import quantity
 
 SHOWN_IDS = 3
-"""Maximum number of ids in a printed line. --json prints up to 100."""
+"""Maximum number of memory ids in a line of the printed audit trail. With --json, a line has up to 100 ids."""
 _options = options(
     text_option("--key", metavar="ID", help="Accesses by this API key."),
     text_option("--person", metavar="WHO", help="Accesses by this person: address or subject."),
@@ -35,7 +35,8 @@ _options = options(
 def access(**values: Any) -> None:
     """Show the accesses by a key, a person, a client or a grant, or the accesses to a namespace.
 
-    The output has the times of reads and changes, ids and counts, but no contents.
+    For each access, the output has the time, the action (a read or a change), and the ids or the number of the
+    memories, but no contents.
     """
     if not any(values[name] for name in ("key", "person", "client", "grant", "namespace")):
         raise click.UsageError("name --key, --person, --client, --grant or --namespace; `mnemosyne audit` shows all")

@@ -63,7 +63,7 @@ def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iter
 
 @click.group(name="change-feed", cls=FullHelpGroup)
 def change_feed() -> None:
-    """Show and set which namespaces have a change feed."""
+    """Show for which namespaces the change feed is on, and turn it on or off."""
 
 
 @change_feed.command(name="list")
@@ -98,7 +98,7 @@ def on(namespace: str, contents: bool, **target_values: Any) -> None:
 def off(namespace: str, **target_values: Any) -> None:
     """Turn the change feed off: record no further changes.
 
-    Changes that are already recorded are still published and listed.
+    Changes that were recorded before are still published, and `mnemosyne changes` still prints them.
     """
     _set_feed(target_values, SetFeed(namespace=namespace, enabled=False))
 

@@ -1,4 +1,4 @@
-"""Explain how to try the server and how to connect each common client. `mnemosyne dev` prints this."""
+"""Explain how to try the server and how to connect each common client. `mnemosyne dev` prints these explanations."""
 
 import json
 import shlex
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 KEY = "mnk_…"
-"""Placeholder for an API key. The key is not known here, because it is shown only once, when it is created."""
+"""Placeholder for an API key in printed examples. The keys are not known, because a key is shown only when it is
+created."""
 _TEMPLATE = """\
   Console        {console}
   MCP endpoint   {url}
@@ -42,9 +43,9 @@ _TRY_IT = (
 def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_default: bool = False) -> str:
     """Return the endpoint, commands to try the server, and the configuration of each client.
 
-    If an API key is needed, the text contains a placeholder for the key. With OAuth, clients need no key, because their
-    users log in. The commands cannot log in, so they need a key. `is_default` is true if commands use this system by
-    default. Otherwise the printed commands name the URL.
+    Where an API key is needed, the text contains a placeholder for it. With OAuth, clients need no key, because their
+    users log in. The printed commands cannot log in, so they need a key. If `is_default` is true, the `mnemosyne`
+    command uses this system by default. Otherwise the printed commands name the URL.
     """
     with_key = auth_mode == "api_key"
     authorization = f"Authorization: Bearer {KEY}"

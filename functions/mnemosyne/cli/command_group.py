@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 LONGEST = 1_000
-"""Maximum number of characters of a description in `--help`. All descriptions are shorter, so click shortens none."""
+"""Maximum characters of a command's description in the `--help` of its group. All are shorter, so click cuts none."""
 
 
 class FullHelpGroup(click.Group):
@@ -27,8 +27,8 @@ class FullHelpGroup(click.Group):
 class ImportedCommands(UserDict[str, Any]):
     """The commands of a group, by name. A command's module is imported when the command is first used.
 
-    Importing all modules takes half a second. The dictionary therefore stores, for each command, the name of a module
-    in this package and the name of the variable in this module that holds the command, as `module:variable`.
+    Importing the modules of all commands takes half a second. Therefore the dictionary stores each command as a text
+    `module:variable`: the name of a module in this package, and of the variable in it that has the command.
     """
 
     def __getitem__(self, name: str) -> click.Command:

@@ -47,7 +47,7 @@ choice_options = options(
 
 
 def choice(younger_than: int | None, older_than: int | None, cause: str | None) -> dict[str, Any]:
-    """Return the options that select dead letters by age and cause, as arguments of an operation.
+    """Convert the values of `choice_options` to the arguments of an operation that selects dead letters.
 
     An option that the user has not given is left out.
     """
@@ -77,8 +77,8 @@ def list_(
 ) -> None:
     """Show one line for each dead letter: message id, time of the first failure, number of memories, and cause.
 
-    After a redrive (a repeated publication), the line also has the number of failures and the time from which the dead
-    letter can be redriven again.
+    If the dead letter was redriven (published again), the line also has the number of failures, and the time from which
+    the dead letter can be redriven again.
     """
     criteria = choice(younger_than, older_than, cause) | {"namespace": namespace}
     count = 0
@@ -136,7 +136,8 @@ def drop(
 ) -> None:
     """Delete dead letters permanently: by message id, age or cause, or all of them.
 
-    The outcomes of their requests are kept. The command asks for confirmation, unless message ids are given.
+    The outcomes of the requests in the dead letters are kept. The command asks for confirmation, unless the user gives
+    message ids.
     """
     criteria = choice(younger_than, older_than, cause)
     if everything == bool(message_ids or criteria):

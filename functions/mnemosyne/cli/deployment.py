@@ -14,10 +14,11 @@ from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 
 ARGUMENT_BYTES = 32_000
-"""Maximum bytes of a request. An argument of a workflow may have 32 KB (https://cloud.google.com/workflows/quotas)."""
+"""Maximum bytes of a request, which is passed to the workflow as its argument. An argument may have 32 KB:
+https://cloud.google.com/workflows/quotas."""
 ATTEMPTS = 3
-"""Maximum number of times that a request is sent. The function makes a new encryption key at each start, and a request
-that is encrypted for an old key must be sent again."""
+"""Maximum number of times that a request is sent. The `migrate` function makes a new key pair at each start. A request
+that was encrypted for an old key pair must be sent again."""
 
 
 class Deployment:
@@ -62,7 +63,7 @@ class Deployment:
             answer = self._post({"client": self._keys.public, **sealed})
             if "sealed" in answer:
                 return self._keys.channel(self._server).open(answer["sealed"], ANSWER), int(answer["parts"])
-            if part:  # the function has restarted, and no longer has the answer
+            if part:  # the function has restarted, so it no longer has the other parts of the answer
                 raise Unavailable("the deployment lost the rest of its answer: run the command again")
             self._server = answer["server"]
         raise Unavailable("the function was started again at every call: try again")
@@ -114,10 +115,10 @@ class Deployment:
 
 
 def _error(name: str, message: str) -> MnemosyneError:
-    """Return the error that the deployment has reported, as an exception.
+    """Return an exception for an error that the deployment has reported.
 
-    `name` is the name of the exception's class. If this version of Mnemosyne has no class with this name, the exception
-    is Unavailable.
+    `name` is the name of the exception's class. If this version of Mnemosyne has no class with this name, the result
+    is an Unavailable.
     """
     kind = getattr(errors, name, Unavailable)
     return kind(message) if kind in _RAISED else Unavailable(message)

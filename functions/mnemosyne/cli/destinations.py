@@ -41,9 +41,9 @@ _STATUSES: Final = TypeAdapter(list[IngestStatus])
 
 
 class _PollingDestination:
-    """Base of both destinations of an import.
+    """Base class of both destinations. An import does not fail if its destination becomes unavailable after sending.
 
-    While the system is unavailable, the import continues to ask for the outcomes of its requests.
+    It continues to ask for the outcomes of its requests until the destination answers.
     """
 
     _is_waiting = False
@@ -51,7 +51,7 @@ class _PollingDestination:
     def _ask_if_available(self, ask: Callable[[], Outcomes]) -> Outcomes:
         """Return the outcomes that `ask` reads, or no outcomes if the system is unavailable.
 
-        The first time that an outage is noticed, print a note.
+        At the beginning of an outage, print a note.
         """
         try:
             outcomes = ask()
@@ -102,10 +102,10 @@ class McpDestination(_PollingDestination):
     """
 
     def __init__(self, url: str, place: str = "") -> None:
-        """Check that the server accepts the token.
+        """Connect to the server, and check that it accepts the token in the environment.
 
-        `place` is a lasting name for a system whose URL changes, such as a local system. Without `place`, the URL
-        identifies the system.
+        `place` is a name for a system that has another URL at each start, such as a local system. Without `place`, the
+        URL identifies the system.
         """
         self._client = ToolClient(url)
         # The name of the destination contains a hash of the token, because tokens can give access to different
@@ -146,7 +146,7 @@ class McpDestination(_PollingDestination):
         }
 
     def belongs_to(self, status: IngestStatus, reading: Request) -> bool:
-        """Whether the status belongs to the request. The content of a deleted memory is unknown and counts as equal."""
+        """Whether the status is of this request. The content of a deleted memory is unknown, so it counts as equal."""
         content = reading.content_hash if isinstance(reading, IngestRequest) else None
         if status.memory_id and status.state is not IngestState.DELETED:
             with suppress(NotFound):
@@ -160,12 +160,12 @@ class McpDestination(_PollingDestination):
         if change.tags is not None:
             arguments["tags"] = list(change.tags) or [NO_TAGS]
         self._client.call("update_memory", arguments)
-        if change.tags and removes_tags(change.tags):  # the word has removed all tags, and is also the only new tag
+        if change.tags and removes_tags(change.tags):  # the only tag is "none", which has just removed all tags
             self._client.call("update_memory", {"id": str(memory_id), "add_tags": list(change.tags)})
 
 
 def _with_external_id(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the status of a request, with its source and key as the external id."""
+    """Return the status that the tool reports, with its source and key as the field `external_id` of IngestStatus."""
     has_key = request.get("source") is not None
     return {**request, "external_id": {"source": request["source"], "key": request["key"]} if has_key else None}
 
@@ -177,7 +177,7 @@ def _failure_fields(failure: FailedRequest) -> dict[str, str]:
 
 
 def _line(record: Record) -> str:
-    """Return the record as a JSON line with its fields as they were read, and with its request id."""
+    """Return the record as a JSON line: the known fields as they were read from the file, and the request id."""
     fields = record.item.fields or {}
     values = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:

@@ -33,8 +33,8 @@ def export(format_: str, output: Path | None, namespace: str, **target_values: A
     """Write all memories of a namespace, oldest first, with their versions and ratings.
 
     A JSONL file also has the outcomes of requests and the records (the source and key by which a publisher names a
-    memory). `mnemosyne import --restore` restores all of this. Markdown files have the memories only, and need a new or
-    empty directory.
+    memory). `mnemosyne import --restore` restores all of this. Markdown files have only the memories, and are written
+    to a new or empty directory.
     """
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
@@ -122,10 +122,10 @@ def _require_empty(directory: Path) -> None:
 
 @contextmanager
 def _complete_or_empty(directory: Path) -> Iterator[Path]:
-    """Yield a hidden directory, whose files are moved to `directory` when all of them are written.
+    """Yield a hidden directory in `directory`. At the end of the `with` block, move its files to `directory`.
 
-    Otherwise an incomplete export would look like a complete one. The hidden directory stays if the command is killed,
-    and an import skips it.
+    So if the export fails, `directory` stays empty, and no incomplete export looks like a complete one. If the command
+    is killed, the hidden directory stays, but an import skips it.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = directory / f".{secrets.token_hex(8)}.export"

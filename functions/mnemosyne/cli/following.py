@@ -1,4 +1,4 @@
-"""Print a listing and, with --follow, the rows that are added later.
+"""Print a list of rows and, with --follow, the rows that are added later.
 
 The commands `mnemosyne outcomes` and `mnemosyne changes` use this module.
 """
@@ -25,9 +25,9 @@ Row = dict[str, Any]
 
 
 def following_options(rows: str) -> Decorator:
-    """Return a decorator that adds the options of a command that prints a listing, such as --follow.
+    """Return a decorator that adds the options of a command that prints a list of rows, such as --follow.
 
-    `rows` is the plural noun for the rows of the listing, such as "changes".
+    `rows` is a plural noun for these rows, such as "changes".
     """
     return options(
         since_options(rows, example="90m, 12h, 7d"),
@@ -39,7 +39,7 @@ def following_options(rows: str) -> Decorator:
 
 
 def since_options(rows: str, *, example: str) -> Decorator:
-    """Return a decorator that adds --since and --timezone. `rows` is the plural noun for the rows of the listing."""
+    """Return a decorator that adds --since and --timezone. `rows` is a plural noun for the rows that are printed."""
     text = f"Only {rows} of this age or since this time: {example}, yesterday or 2026-05-20."
     return options(
         text_option("--since", metavar="TIME", help=text),
@@ -53,7 +53,7 @@ def seconds_since(since: str | None, timezone: str) -> float | None:
 
 
 def listing_pages(system: System, operation: Operation, *, follow: bool) -> Iterator[Row]:
-    """Yield the pages of a listing. With `follow`, do not stop after the last page, but wait for further rows."""
+    """Yield the pages of an operation that returns rows. With `follow`, wait for further rows after the last page."""
     never = threading.Event()
     while True:
         page = system.run(operation)
@@ -70,10 +70,9 @@ def print_rows(
 ) -> None:
     """Print each row, as JSON or as the text that `line` returns.
 
-    At the end, count the rows by the field whose name is `counted_by`, and print the number of rows for each value of
-    this field, also after Ctrl-C and SIGTERM. After an error, print no numbers, because they would cover only a part
-    of the list. With `follow`, Ctrl-C is the usual end. Without `follow`, Ctrl-C is an error, because the list is
-    incomplete.
+    At the end, also after Ctrl-C and SIGTERM, print the number of rows for each value of the field `counted_by`. After
+    an error, print no numbers, because they would cover only a part of the list. With `follow`, Ctrl-C is the usual
+    end. Without `follow`, Ctrl-C is an error, because the list is incomplete.
     """
     counts: Counter[str] = Counter()
     try:

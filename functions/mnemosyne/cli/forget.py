@@ -43,8 +43,8 @@ def forget(
     """Delete selected memories for good, with all their texts in the database.
 
     The command deletes the memories, their embeddings, ratings and words (the index for searches by words), and their
-    texts in dead letters and requests. Messages that were sent earlier do not store the memories again. If a legal hold
-    keeps one of the memories, the command fails and deletes nothing.
+    texts in dead letters and requests. Messages that were sent earlier will not store the memories again. If there is a
+    legal hold on one of the memories, the command fails and deletes nothing.
     """
     target_values = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
     namespace = options["namespace"]
@@ -58,7 +58,7 @@ def forget(
             if dry_run:
                 _list(system, criteria, preview, options["timezone"], target_options)
                 return
-            if not (preview["holds"] or confirm or yes):  # do not ask if a legal hold will make the forgetting fail
+            if not (preview["holds"] or confirm or yes):  # if there is a legal hold, the next step fails anyway
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**criteria, token=confirm or preview["token"]))["id"])
         count = _delete_memories(system, namespace, continued, target_options)

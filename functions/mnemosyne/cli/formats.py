@@ -74,8 +74,8 @@ def _modified(file: Path) -> datetime | None:
 def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Item]:
     """Yield the memories of an export of mcp-memory-service.
 
-    `text` returns a stream of the export in UTF-8, from its beginning. The export is
-    `{"memories": [{"content", "tags", "created_at", …}]}`, or the array alone.
+    `text` is a function that returns a stream of the export in UTF-8, from its beginning. The export is a JSON object
+    `{"memories": [{"content", "tags", "created_at", …}]}`, or only the array of memories.
     """
     import ijson
     from ijson.common import JSONError

@@ -31,7 +31,7 @@ def grants() -> None:
 @target(DATA_DIR, PROJECT)
 @JSON
 def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
-    """Show the valid grants."""
+    """Show the valid grants: which person gave which client access, and until when."""
     with owners_system(**target_values) as system:
         grants_ = system.run(ListGrants(person=person))["grants"]
     if as_json:
@@ -52,7 +52,7 @@ def list_(person: str | None, as_json: bool, **target_values: Any) -> None:
 @target(DATA_DIR, PROJECT)
 @JSON
 def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **target_values: Any) -> None:
-    """Revoke grants, which end within 30 seconds.
+    """Revoke grants. The clients lose their access within 30 seconds.
 
     The person can log in again and give a new grant, unless the person is locked out.
     """

@@ -28,7 +28,7 @@ def holds() -> None:
 @JSON
 @target(DATA_DIR, PROJECT)
 def list_(namespace: str | None, as_json: bool, **target_values: Any) -> None:
-    """Show the holds."""
+    """Show the legal holds of a namespace, or of all namespaces."""
     with owners_system(**target_values) as system:
         holds = system.run(ListHolds(namespace=namespace))["holds"]
     if as_json:
@@ -69,7 +69,7 @@ def place_(reason: str, **options: Any) -> None:
 @NAMESPACE
 @target(DATA_DIR, PROJECT)
 def release(hold: UUID, namespace: str, **target_values: Any) -> None:
-    """Release a hold. The memories that only this hold kept can be deleted again.
+    """Release a legal hold. Memories that are under no other hold can be deleted again.
 
     If the expiry time of such a memory has passed, the memory expires at once.
     """
@@ -78,7 +78,8 @@ def release(hold: UUID, namespace: str, **target_values: Any) -> None:
         try:
             system.run(ReleaseHold(namespace=namespace, id=hold))
         except NotFound as exc:
-            # Continue, because an interrupted run may have released the hold without restoring the expiry of memories.
+            # Continue even if the hold is missing. An interrupted run of this command may have released it, but not yet
+            # restored the expiry of the memories.
             missing = exc
         with explained("the hold may be released. Run the same command again to give all memories their expiry again."):
             count = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))

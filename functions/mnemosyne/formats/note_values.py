@@ -69,7 +69,7 @@ def title_text(value: Any) -> str:
 
 
 def parse_aliases(value: Any) -> list[str]:
-    """Return the aliases of a note. The value of their property is a list, or a text with commas between the aliases."""
+    """Return the aliases of a note. Their property is a list, or a text with commas between the aliases."""
     if isinstance(value, Mapping):
         return []
     parts = value if isinstance(value, list) else _clean_list(value).split(",") if value is not None else []
