@@ -1,4 +1,4 @@
-"""`mnemosyne import`: ingest the memories in files, with a progress bar that counts outcomes."""
+"""`mnemosyne import`: ingest the memories in files. A progress bar counts the memories whose outcome is known."""
 
 import json
 import re
@@ -31,7 +31,7 @@ from mnemosyne.service.seen_requests import SeenRequests
 INTERRUPTED = "memories that were already sent may be stored. Run the same command again to continue the import."
 RATE_SECONDS = 5.0
 NOTICES = 20
-"""Maximum number of printed lines about omitted fields and files."""
+"""Maximum number of lines that are printed about properties of notes that were left out."""
 
 
 @click.command(name="import")
@@ -99,12 +99,12 @@ def import_(
 
 
 def _distinct_files(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Return each file once, because a file has only one journal.
+    """Return each file once, because two imports of one file would use the same journal.
 
     If the user gave several paths of one file, the first of these paths is returned.
     """
     distinct: dict[Path, Path] = {}
-    for path in files:  # resolve `.` and `..`, because the journal is next to the folder and has the folder's name
+    for path in files:  # resolve `.` and `..`, because the journal has the folder's name and is next to the folder
         distinct.setdefault(path.resolve(), path if path.name.strip(".") else path.resolve())
     return tuple(distinct.values())
 
@@ -155,10 +155,10 @@ def _import(
 
 
 def _report(path: Path, journal: Journal, listing: Listing) -> bool:
-    """Write the failed records to a file, print its path, and return whether any record has failed.
+    """Write the failed records to a file (FailuresFile), print its path, and return whether any record has failed.
 
-    If no record has failed, delete the file that an earlier run has written. Also print notices about memories, fields
-    and files that were left out.
+    If no record has failed, delete the failures file of an earlier run. Also print notices about memories, fields and
+    files that were left out.
     """
     failures = FailuresFile(path)
     count = failures.write(
@@ -187,7 +187,10 @@ def _report(path: Path, journal: Journal, listing: Listing) -> bool:
 
 
 def _print_notices(listing: Listing, left_out: Mapping[str, int]) -> None:
-    """Print which unknown fields were left out (of how many memories), and which properties of notes are unreadable."""
+    """Print the names of unknown fields, with the number of memories that have them, and notices about notes.
+
+    `left_out` has both: names of fields, and notices about properties of notes that could not be read.
+    """
     path, notes = listing.root, {note_path(listing.relative_path(file)) for file, _ in listing.files}
 
     def is_notice(text: str) -> bool:  # a notice begins with the path of a note, then `, ` or ` (`
@@ -217,9 +220,9 @@ def _listing(path: Path, format_: str | None) -> Listing:
 
 
 def _count_memories(listing: Listing) -> int:
-    """Count the memories to import.
+    """Read all files, and return the number of memories to import.
 
-    Raises InvalidRequest if there are none, or if they cannot be counted.
+    Raises InvalidRequest if there is no memory, or if a file cannot be read.
     """
     path = listing.root
     try:

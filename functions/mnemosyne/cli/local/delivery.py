@@ -21,17 +21,17 @@ log = EventLog(__name__)
 
 CONCURRENCY = 8
 PREFETCH = 8
-"""Number of messages that are read ahead for each thread, so that a thread that ends a push can begin the next push at
-once."""
+"""Number of messages that are read from the queue for each thread. With more than one, a thread that has ended a push
+can begin the next push at once."""
 DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # the attribute's name in Pub/Sub
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
 TIMEOUT_SECONDS = 120.0
-"""Timeout of a push in seconds. The function has the same timeout in Terraform. Even a message that is stored in many
-transactions takes less time."""
+"""Timeout of a push in seconds. In the cloud, Terraform sets the same timeout for the function. Even a message that
+needs many transactions takes less time."""
 MAX_DELIVERY_ATTEMPTS = 20
-"""Maximum number of pushes of a message, in about seven minutes. Then the message is pushed to the function
-`dead_letter`."""
+"""Maximum number of times that a message is pushed to the function `ingest`. If each push fails, this takes about
+seven minutes. After this, the message is pushed to the function `dead_letter`."""
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0
 FAILURE_PAUSE_SECONDS = 3.0
@@ -40,9 +40,9 @@ FAILURE_PAUSE_SECONDS = 3.0
 class Delivery:
     """Pushes due messages to the functions until it is stopped.
 
-    A message is deleted from the queue when a function has answered its push with 2xx. Each push has a thread, so a
-    slow push does not delay other pushes while threads are free. If several processes use one data directory, only the
-    holder of `delivery_lock` pushes messages. Another process takes over when the holder ends.
+    A message is deleted from the queue when a function has answered its push with 2xx. Each push runs in a thread of a
+    pool, so a slow push does not delay other pushes while threads are free. If several processes use one data
+    directory, only the process that holds `delivery_lock` pushes messages. Another one takes over when it ends.
     """
 
     def __init__(

@@ -13,8 +13,8 @@ DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-letter"
 DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-letter"
 ACK_DEADLINE_SECONDS = 60
 MAX_DELIVERY_ATTEMPTS = 100
-"""Maximum number of attempts to deliver a message. This is Pub/Sub's maximum. The emulator retries every second, so a
-message survives an outage of 100 seconds."""
+"""Maximum number of attempts to deliver a message. Pub/Sub allows no higher value. The emulator retries every second,
+so a message survives an outage of 100 seconds."""
 
 
 def is_served(host: str) -> bool:

@@ -30,14 +30,15 @@ START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 WITHOUT_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """TLS context for clients of http URLs. It avoids reading the certificates of public authorities, which takes 35 ms."""
-# Load libc before any fork. After a fork in a process with threads, an import can wait for a lock forever.
+# Load libc here, and not in `_die_with_parent`, which runs after a fork. After a fork in a process with threads, an import
+# can wait forever for a lock.
 LIBC = ctypes.CDLL(None)
 
 
 def free_port(host: str = LOOPBACK) -> int:
     """Return a free port, and reserve it for a minute.
 
-    The port is below the ports that Linux uses for outgoing connections, so no such connection can take the port.
+    The port number is lower than those that Linux uses for outgoing connections, so no outgoing connection can take it.
     """
     for _ in range(100):
         port = 20_000 + secrets.randbelow(12_000)
@@ -52,7 +53,8 @@ def keep_port(host: str, port: int) -> None:
 
     The function listens on the port, connects to it, and closes the server's end of the connection before the client's
     end. This leaves the port in the state TIME_WAIT (RFC 9293, section 3.6). In this state, only sockets with
-    SO_REUSEADDR can bind to the port, and servers set this option.
+    SO_REUSEADDR can bind to the port. Servers set this option, so a server can still use the reserved port.
+
     Raises OSError if a process already listens on the port, or if the port is reserved.
     """
     with socket.socket() as probe:
@@ -66,7 +68,10 @@ def keep_port(host: str, port: int) -> None:
 
 
 def require_free(host: str, port: int, purpose: str) -> None:
-    """Raise Misconfigured if no server can listen on the port. The error names the option to change."""
+    """Raise Misconfigured if a server cannot listen on the port. The error names the option to change.
+
+    `purpose` says in the error what the port is for.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -122,7 +127,7 @@ def is_wildcard(host: str) -> bool:
 
 
 class FunctionProcess:
-    """A process that runs one function with functions-framework. Its output is in a log file."""
+    """A process that runs one Cloud Run function with functions-framework. Its output is written to a log file."""
 
     def __init__(
         self, target: str, *, host: str, port: int, environment: Mapping[str, str], directory: DataDir
@@ -175,9 +180,9 @@ class FunctionProcess:
         )
 
     def _reason(self) -> str:
-        """Return the error in the last log line of the function's process; empty if it has logged nothing.
+        """Return the error in the last line that the process has logged; empty if it has logged nothing.
 
-        The line is a log event in JSON or the end of a traceback.
+        This line is a log event in JSON, or the last line of a traceback.
         """
         with self._log.open("rb") as log:
             log.seek(self._logged_before)
@@ -189,7 +194,7 @@ class FunctionProcess:
         return f": {reason[:500]}" if reason else ""
 
     def _listens(self) -> bool:
-        """Whether the process or its child listens on the port. True if this user has no right to find out."""
+        """Whether the process or its child listens on the port. True if this user has no permission to check this."""
         try:
             own = psutil.Process(self.pid)
             return any(

