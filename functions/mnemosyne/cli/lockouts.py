@@ -22,8 +22,8 @@ _WHO = click.argument("who", metavar="WHO", callback=refuse_empty)
 def lockouts() -> None:
     """Lock out a person, an OAuth client or an API key in all namespaces, or undo a lock-out.
 
-    WHO is a person's address or subject at the identity provider, a client's id (`grants list --json` shows it), or the
-    id of a key.
+    WHO is one of these: a person's address or subject at the identity provider, a client's id (`grants list --json`
+    shows it), or the id of a key.
     """
 
 

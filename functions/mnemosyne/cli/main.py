@@ -38,7 +38,7 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> None:
 
 
 def _how_to_begin_with_a_hyphen(error: click.ClickException) -> str:
-    """Return advice if a text or file name that begins with a hyphen was read as an option, or else an empty text."""
+    """Return advice if the error can come from a text or file name that begins with a hyphen; else an empty text."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return ""
     names = [parameter.human_readable_name for parameter in error.ctx.command.params if parameter.nargs == -1]
@@ -50,7 +50,7 @@ def main() -> None:
     on_termination(_exit_on_signal)
     open_standard_streams()
     escape_unencodable()
-    # Without a handler, `logging` would print the bare names of events to the terminal.
+    # Without a log handler, `logging` would print the names of warning events to the terminal, without their fields.
     logging.getLogger("mnemosyne").addHandler(logging.NullHandler())
     try:
         code = cli(prog_name="mnemosyne", standalone_mode=False)

@@ -24,9 +24,9 @@ def owner_settings() -> Settings:
 
 
 def settings_of_a_system() -> list[str]:
-    """Return the names of the environment variables that are set and are settings of a system.
+    """Return the names of the environment variables that are set and by which a system is configured.
 
-    MNEMOSYNE_LOG_LEVEL is left out, because it names no system.
+    MNEMOSYNE_LOG_LEVEL is left out, because it does not say which system a command works on.
     """
     variables = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
     return sorted(name for name in variables if name.startswith(PREFIX) and name in os.environ)
@@ -42,9 +42,9 @@ def open_services(
     environment's settings name or, without settings, on the user's local system. If `create` is true, a missing system
     in `data_dir` is created.
 
-    If `delivers` is false, only the database of a local system is started. This suits commands that only read, and
-    saves seconds. If `any_space` is true, it is not an error if the memories are in another embedding space than the
-    settings name.
+    If `delivers` is false, only the database of a local system is started, which saves seconds. This is enough for
+    commands that only read. If `any_space` is true, it is not an error if the memories are in another embedding space
+    than the settings name.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:

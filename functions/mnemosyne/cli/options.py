@@ -37,19 +37,22 @@ def check_source(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def refuse_empty(context: click.Context, parameter: click.Parameter, value: Value) -> Value:
-    """Refuse an empty value, or one among several, which is probably an unset shell variable. A callback for click."""
+    """Refuse an empty value, which is probably an unset shell variable. If `value` is a tuple, check its elements.
+
+    This is a callback for click.
+    """
     if "" in (value if isinstance(value, tuple) else (value,)):
         raise click.BadParameter(f"must not be empty{_advice(parameter)}")
     return value
 
 
 def text_option(*names: str, **settings: Any) -> Decorator:
-    """Return a decorator that adds an option with a text, which must not be empty. The settings are those of click."""
+    """Return a decorator that adds an option with a text, which must not be empty. click.option gets the `settings`."""
     return click.option(*names, callback=refuse_empty, **settings)
 
 
 class FilledPath(click.Path):
-    """A path that is not empty. For click, an empty path is the working directory."""
+    """Type of a parameter that is a path. It refuses an empty path: click would take it for the working directory."""
 
     def __init__(self, *, dir_okay: bool = True) -> None:
         super().__init__(path_type=Path, dir_okay=dir_okay)

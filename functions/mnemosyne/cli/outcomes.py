@@ -95,6 +95,6 @@ def read_keys(path: Path) -> list[str]:
 
 
 def _outcomes_of_keys(system: System, namespace: str, source: str, keys: Sequence[str]) -> Iterator[Row]:
-    """Yield the latest outcome for each record key in `keys`, in the same order; `unknown` if there is no outcome."""
+    """For each record key in `keys`, yield the latest outcome of its record; `unknown` if there is no outcome."""
     for batch in slices(keys):
         yield from system.run(ListOutcomesOfKeys(namespace=namespace, source=source, keys=batch))["outcomes"]

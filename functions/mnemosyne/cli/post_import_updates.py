@@ -13,9 +13,9 @@ from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 def apply(journals: Sequence[Journal], destination: Destination) -> None:
     """Set the tags and the successors of stored memories as in the imported files.
 
-    The successor of a memory is the memory that replaces it. Ingest requests cannot name a successor, and they add the
-    tags in the memory's text to its other tags. A change that the destination rejects is recorded in the journal as a
-    failure.
+    This is necessary, because an ingest request cannot name a successor (the memory that replaces another), and because
+    the tags in a memory's text are always added to its other tags. A change that the destination rejects is recorded in
+    the journal as a failure.
     """
     contents: set[str] = set()
     changed: list[Journal] = []
@@ -25,7 +25,7 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
             for update in journal.updates():
                 contents |= {update.content, update.successor or update.content}
                 changed = changed if journal in changed[-1:] else [*changed, journal]
-    if not changed:  # as in most imports: the code below takes time, because it opens all journals of the import again
+    if not changed:  # the case of most imports: skip the code below, which opens all journals of the import again
         return
     stored: dict[str, tuple[UUID, bool]] = {}
     for journal in reversed(journals):
@@ -46,9 +46,9 @@ def _apply_one(
 ) -> Iterator[str]:
     """Set the tags and the successor of one memory, and yield the error messages.
 
-    `stored` has the id of each stored memory by its content hash, and whether this import has created the memory. If
-    this import has not created the memory to change, do nothing. Otherwise the import of an earlier export would undo
-    later changes.
+    `stored` has, for each content hash, the id of the stored memory and whether this import has created it. A memory
+    that this import has not created is not changed. Otherwise the import of an old export would undo changes that were
+    made later.
     """
     memory_id, is_new = stored.get(update.content, (None, False))
     if memory_id is None or not is_new:

@@ -22,7 +22,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
 
 SUFFIX_BYTES = 32
-"""Maximum bytes of a suffix of a private file: those of `.0123abcd.import-journal-journal`, which SQLite may create."""
+"""Maximum bytes of a suffix of a private file. SQLite's `.0123abcd.import-journal-journal` is the longest suffix."""
 
 
 def private(path: Path, *, follow: bool = True) -> TextIO:
@@ -55,7 +55,7 @@ def replacement(path: Path) -> Iterator[TextIO]:
 
 
 def private_path(path: Path, suffix: str) -> Path:
-    """Return the path of a private file that belongs to the file or folder at `path`.
+    """Return the path of a private file for the file or folder at `path`, such as the journal of its import.
 
     The private file is in the same directory as `path`. If this directory belongs to another user, is read-only or can
     be written by everybody (such as /tmp), the private file is in the user's state directory, with a different name for
@@ -124,8 +124,8 @@ def create_own(path: Path, label: str) -> None:
 def lock_journal(journal: Path, source: Path) -> None:
     """Lock a journal until this process ends. Raises InvalidRequest if another process has locked it.
 
-    `source` is the imported file or folder. All journals of a user share a lock file, in which each journal has a byte,
-    because a lock file for each journal would need too many open files.
+    `source` is the imported file or folder. All journals of a user share a lock file, in which each journal locks one
+    byte. With a separate lock file for each journal, an import of many files would need too many open files.
     """
     digest = hashlib.sha256(os.fsencode(journal.resolve())).digest()
     try:

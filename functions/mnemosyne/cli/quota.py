@@ -15,11 +15,11 @@ from mnemosyne.domain.quota import EVERYBODY
 
 ANY_NUMBER = 2**63 - 1
 MOST_DIGITS = 100
-"""Maximum number of digits of a limit. Python cannot convert a number of more than 4,300 digits."""
+"""Maximum number of digits of a limit. It prevents an error of Python, which converts at most 4,300 digits."""
 LIMITS: tuple[Limit, ...] = ("memories", "bytes", "texts_a_day")
 
 DEFAULT = -1
-"""Value of an option with the word `default`, which gives a namespace the default limit of all namespaces."""
+"""Value of an option for which the user has given the word `default`. The namespace gets the default limit."""
 COLUMNS = (("memories", "memories_limit"), ("bytes", "bytes_limit"), ("texts_today", "texts_limit"))
 
 

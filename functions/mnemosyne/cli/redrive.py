@@ -48,10 +48,10 @@ def redrive(
     """Publish all due dead letters again, each at most once, or only the due ones of a certain age or cause.
 
     A dead letter is kept until its message has an outcome. If the message fails again, the dead letter is due again 10
-    minutes after this failure. This wait doubles with each further redrive, up to a day. A dead letter in flight (its
-    message is published again and has no outcome yet) is due again only when the message fails, or after 24 hours.
+    minutes after this failure. This wait doubles with each further redrive, up to a day. A dead letter is in flight if
+    its message was published again and has no outcome yet. It is due again when the message fails, or after 24 hours.
 
-    `--namespace ""` selects the messages without a namespace. Then --into names the namespace to store them in.
+    `--namespace ""` selects the messages that name no namespace. Then --into names the namespace to store them in.
 
     Exits with 1 if a dead letter could not be published.
     """
@@ -117,7 +117,7 @@ def _redrive(
         operation = RedriveDeadLetters(namespace=namespace, message_ids=batch, now=now, into=into, dry_run=dry_run)
         with nullcontext() if dry_run else explained(INTERRUPTED, errors):
             answer = system.run(operation)
-        errors = BaseException  # an earlier operation has published dead letters
+        errors = BaseException  # after the first operation, print the note for any error: dead letters were published
         yield answer
         if answer["stopped"]:
             return

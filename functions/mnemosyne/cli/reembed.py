@@ -24,8 +24,8 @@ LONGEST_WAIT_SECONDS = 60.0
 STEP = 20
 """Number of batches in one operation. The progress is shown after each operation."""
 USELESS_ROUNDS = 5
-"""The command gives up after this number of rounds in which the number of missing embeddings does not decrease. A slow
-index build causes one or two such rounds."""
+"""The command gives up after this number of rounds in which the number of missing embeddings has not decreased. One or
+two such rounds are normal while an index is built slowly, because memories are stored meanwhile."""
 
 
 @click.command()
@@ -40,8 +40,8 @@ def reembed(
 ) -> None:
     """Move all memories to another embedding model or dimension, as the role that owns the schema.
 
-    Run it again to continue an interrupted move. Searches use the old embeddings until one short transaction switches
-    to the new ones. Running functions then use the new embeddings without a restart.
+    Run the same command again to continue an interrupted move. Searches use the old embeddings until one short
+    transaction switches to the new ones. Running functions then use the new embeddings without a restart.
     """
     with owners_system(**target_values) as system:
         if give_up:
@@ -100,7 +100,10 @@ def _embed_all(system: System, space: dict[str, Any], count: int, batch_size: in
 
 
 def _embed_some(system: System, operation: FillMove) -> int:
-    """Embed memories until a time limit. Retry for several minutes if the embedder cannot be reached."""
+    """Run one operation, which embeds memories up to a time limit, and return the number of embedded memories.
+
+    Retry for several minutes if the embedder cannot be reached.
+    """
     for attempt in range(ATTEMPTS):
         try:
             return int(system.run(operation)["filled"])
@@ -115,7 +118,7 @@ def _switch(system: System, space: dict[str, Any]) -> dict[str, Any]:
     for attempt in range(ATTEMPTS):
         try:
             return system.run(SwitchMove(**space))
-        except Unavailable:  # the wait for the lock is short, because searches would queue behind a longer wait
+        except Unavailable:  # the operation waits only briefly for a lock, because searches would queue behind it
             if attempt == ATTEMPTS - 1:
                 raise
             time.sleep(min(LONGEST_WAIT_SECONDS, 0.5 * 2.0**attempt))

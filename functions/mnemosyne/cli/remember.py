@@ -18,7 +18,7 @@ from mnemosyne.errors import InvalidRequest, MnemosyneError
 from mnemosyne.formats.decoding import read_unicode
 
 WAIT = 10
-"""Seconds to wait for the outcome. This is the maximum that the server accepts."""
+"""Seconds to wait for the outcome of storing a memory. The server accepts no higher value."""
 
 
 def _split_tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
     say(f"Queued as request {outcome['request_id']}: the server stores it as soon as it can.")
     try:
         (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
-    except MnemosyneError as exc:  # not a failure of this command, because the queue keeps the memory
+    except MnemosyneError as exc:  # this command has not failed, because the memory is in the queue and will be stored
         say(f"Its state cannot be read now: {plain(exc)}", err=True)
         return
     if error := status["error"]:
@@ -146,6 +146,6 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
 
 
 def _labels(memory: dict[str, Any]) -> list[str]:
-    """Return the confidence and the tags of a search result. Results of a search without a query have no confidence."""
+    """Return the confidence (if the search had a query) and the tags of a memory that a search has found."""
     confidence = [memory["confidence"]] if memory.get("confidence") else []
     return confidence + [f"#{tag}" for tag in memory["tags"]]

@@ -23,9 +23,9 @@ from mnemosyne.formats.reading import utf_8_text
 def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:
     """Restore exports in JSON lines into a namespace.
 
-    Memories that are already stored are skipped, so that a run can be repeated. Raises InvalidRequest for a line that
-    is not from a complete export. Raises Conflict if a memory's content is already stored under an id other than the
-    exported id, or if the exported id already belongs to another memory.
+    Memories that are already stored are skipped, so the command can be repeated after an interruption. Raises
+    InvalidRequest for a line that is not from a complete export. Raises Conflict if the content of an exported memory
+    is already stored under another id, or if its id already belongs to another memory.
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
     changed = False
@@ -78,8 +78,8 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
 def _owners_system(data_dir: str | None) -> Iterator[System]:
     """Yield a system whose operations run as the role that owns the schema.
 
-    Without `data_dir`, it is the system in the settings of the environment. Without such settings, it is the user's
-    local system.
+    It is the local system in `data_dir`. Without `data_dir`, it is the system that the settings in the environment
+    name. Without such settings, it is the user's local system.
     """
     if settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))

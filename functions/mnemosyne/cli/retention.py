@@ -38,7 +38,7 @@ def _lifetime(value: str) -> _Lifetime:
 
 @click.group(cls=FullHelpGroup)
 def retention() -> None:
-    """Show and set how long memories are kept."""
+    """Show and set how long memories are kept before they expire."""
 
 
 @retention.command(name="list")
@@ -68,8 +68,8 @@ def list_(as_json: bool, **target_values: Any) -> None:
 def set_(namespace: str, default: _Lifetime | None, maximum: _Lifetime | None, yes: bool, **target_values: Any) -> None:
     """Set the default and the maximum lifetime, for new and for stored memories.
 
-    A lifetime that is not given does not change, and `none` removes it. A lifetime is counted from the last time at
-    which the content of the memory was sent.
+    A lifetime whose option is missing does not change. The value `none` removes a lifetime. The lifetime of a memory
+    begins when its content was last sent.
     """
     if default is None and maximum is None:
         raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")
@@ -89,7 +89,7 @@ def set_(namespace: str, default: _Lifetime | None, maximum: _Lifetime | None, y
 def clear(namespace: str, **target_values: Any) -> None:
     """Remove the lifetimes of a namespace, for new and for stored memories.
 
-    Then the lifetimes that were set for all namespaces apply to this namespace, if there are any.
+    If lifetimes are set for all namespaces, these then apply to this namespace.
     """
     with owners_system(**target_values) as system:
         system.run(ClearRetention(namespace=namespace))

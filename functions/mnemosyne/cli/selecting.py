@@ -16,9 +16,10 @@ _METADATA: Final = "PATH=VALUE"
 
 
 def _refuse_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse an empty tag, and a tag with a comma, which may separate two tags or belong to one. A callback for click.
+    """Refuse an empty tag, and a tag with a comma. This is a callback for click.
 
-    If the command guessed wrong, `holds` would protect too few memories, or `forget` would delete too many.
+    A comma may separate two tags or belong to one tag. If the command guessed wrong, `holds` would protect too few
+    memories, or `forget` would delete too many.
     """
     for value in refuse_empty(context, parameter, values):
         if "," in value:

@@ -6,7 +6,7 @@ import signal
 def main() -> None:
     """Import and run the command. During the imports, Ctrl-C ends the process at once.
 
-    If the parent process ignores Ctrl-C, it stays ignored.
+    If the parent process has set Ctrl-C (SIGINT) to be ignored, it stays ignored.
     """
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:

@@ -45,7 +45,7 @@ def stdio(data_dir: str | None) -> None:
         except BaseException as exc:  # noqa: BLE001 - the client closed the pipe, Ctrl-C, or a fault: all are logged
             events.warning("stdio_ended", error=repr(exc))
         services.stop()
-        # Use os._exit, because a normal exit would wait for the thread that may still read standard input.
+        # Use os._exit, because a normal exit would wait for the thread that reads standard input, possibly forever.
         os._exit(code)
 
 
@@ -86,7 +86,7 @@ class _BackgroundServices:
     def exit_on_signal(self, number: int, frame: FrameType | None) -> None:
         """Stop the local system, and exit without waiting for the thread that reads standard input.
 
-        A blocking read cannot be interrupted.
+        This thread would not end, because a blocking read cannot be interrupted.
         """
         self.stop()
         os._exit(0)

@@ -22,8 +22,8 @@ from mnemosyne.observability import configure_logging
 SLICE = 200
 """Maximum number of texts, such as message ids or keys, in one operation."""
 SLICE_CHARACTERS = 5_000
-"""Maximum number of characters of all texts in one operation, because a workflow's argument has at most 32 KB as
-encrypted JSON."""
+"""Maximum number of characters of all texts in one operation. In a deployment, the operation is sent as encrypted JSON
+in the argument of a workflow, which has at most 32 KB."""
 
 
 class System(Protocol):
@@ -79,9 +79,9 @@ def memory_system(
 ) -> Iterator[System]:
     """Yield a system for operations on memories and messages.
 
-    The operations use the database user that the environment's settings name or, without settings, the user
-    `mnemosyne`. If `delivers` is false, only the database of a local system is started, because commands that only read
-    need no queue.
+    Outside of a deployment, the operations use the database user that the environment's settings name or, without
+    settings, the user `mnemosyne`. If `delivers` is false, only the database of a local system is started. This is
+    enough for commands that only read.
     """
     if project is not None:
         yield Deployment(project, region, deployment)

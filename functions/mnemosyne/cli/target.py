@@ -30,16 +30,16 @@ _HELP = {
     PROJECT: "Work on the deployment in this project; needs gcloud.",
 }
 _SUBJECT = re.compile(r"(?P<before>^(?:\w+: )?|; )(?P<name>\w+)(?:\[\d+\])?(?= must | ')")
-"""Beginning of an error: perhaps the tool, then the argument, such as `memory_search: tags[0] must have …`. A further
-error follows after a semicolon."""
+"""Pattern of the beginning of an error: an argument, or a tool and an argument, as in `memory_search: tags[0] must …`.
+A semicolon separates two errors in one message."""
 _PARAMETERS = {"content": "text", "time_expr": "when", "id": "key_id"}
-"""Parameter of a command for each tool argument with another name."""
+"""For each argument of a tool or operation that has another name in the commands, this name."""
 Command = Callable[..., None]
 _deployment_options = options(
     text_option("--region", default="europe-west1", show_default=True, help="Its region, with --project."),
     text_option("--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."),
 )
-"""The options that choose a deployment in the project."""
+"""The options that choose a deployment in the project that --project names."""
 
 
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
@@ -82,9 +82,9 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
 
 
 def _with_options(error: InvalidRequest, command: click.Command) -> InvalidRequest:
-    """Return the error with the names of the command's options in place of the arguments, `--tag` for `tags[0]`.
+    """Return the error with the command's options in place of the tool's arguments, such as `--tag` for `tags[0]`.
 
-    An error about something else is returned unchanged.
+    An error that names no argument is returned unchanged.
     """
     if type(error) is not InvalidRequest:
         return error
@@ -102,9 +102,9 @@ def _with_options(error: InvalidRequest, command: click.Command) -> InvalidReque
 
 
 def target_arguments(target_values: Mapping[str, str | None]) -> str:
-    """Return the options with which any other command works on the target of this command.
+    """Return the options that another command needs to work on the same system (the target) as this command.
 
-    The target is the system that a command works on. In the result, a space precedes each option.
+    In the result, a space precedes each option.
     """
     names = (DATA_DIR, *((PROJECT, "region", "deployment") if target_values[PROJECT] else ()))
     return "".join(

@@ -21,9 +21,11 @@ from mnemosyne.errors import InvalidRequest, ServiceError
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
 """Exceptions of Ctrl-C and of the signals that end a command."""
 FAULTS = (*INTERRUPTIONS, ServiceError)
-"""Interruptions and failures of the deployment. Mnemosyne's other errors mean that a request is refused."""
+"""Exceptions that can end a command in the middle of its work: interruptions, and failures of a service. All other
+errors of Mnemosyne mean that a request was refused."""
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|wrote only \d+ of \d+ bytes")
-"""Messages of programs about a full disk. PostgreSQL also reports it as an incomplete write."""
+"""Messages of programs about a full disk. The last one is PostgreSQL's message if it could write only a part of the
+data."""
 _CODE_POINTS = "mnemosyne.code_points"
 """Name of the error handler that `escape_unencodable` registers."""
 
@@ -63,7 +65,10 @@ def say(text: object, *, err: bool = False) -> None:
 
 @contextmanager
 def explained(note: str, on: type[BaseException] | tuple[type[BaseException], ...] = BaseException) -> Iterator[None]:
-    """Print a note if an error, Ctrl-C or a signal ends the `with` block: what was changed, and how to continue."""
+    """Print a note if an error, Ctrl-C or a signal ends the `with` block.
+
+    The note says what was changed until then, and how to continue. `on` has the exceptions for which it is printed.
+    """
     try:
         yield
     except on:
@@ -103,7 +108,7 @@ def open_standard_streams() -> None:
             if null != descriptor:
                 os.dup2(null, descriptor)
                 os.close(null)
-            if name == "stdout" and not is_daemon:  # otherwise the interpreter's flush at exit would fail
+            if name == "stdout" and not is_daemon:  # without this, flushing standard output at exit would fail
                 atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 1))
             setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w", encoding="utf-8"))
 

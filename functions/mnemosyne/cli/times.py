@@ -17,7 +17,8 @@ from mnemosyne.errors import InvalidRequest
 
 _UNITS: Final = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST: Final = 999_999 * _UNITS["d"]
-"""Longer durations are cut off here, because PostgreSQL cannot subtract them from the current time."""
+"""The longest duration, in seconds. It replaces each longer one, because PostgreSQL could not subtract a longer
+duration from the current time."""
 _SECONDS: Final = re.compile(r"([0-9]{1,6}) ?[sS]")
 
 
@@ -35,14 +36,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 LOCALTIME: Final = Path("/etc/localtime")
 """Path of a link into the time zone database, on Linux and macOS."""
 NAME: Final = Path("/etc/timezone")
-"""Path of the file with the zone's name on Debian. In Debian's images, /etc/localtime is a copy and not a link."""
+"""Path of the file with the time zone's name on Debian. It is needed in Debian's container images, in which
+/etc/localtime is a copy of a file and not a link."""
 _DATABASE: Final = "zoneinfo/"
 
 
 def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
-    """Return the IANA name of this machine's time zone, from TZ or from the system's settings.
+    """Return the IANA name of this machine's time zone: from the variable TZ or, without TZ, from the system's files.
 
-    If neither has an IANA name, return UTC. If TZ has another form, such as CET-1CEST, also print a message.
+    If they contain no IANA name, return UTC. If TZ has another form, such as CET-1CEST, also print a message.
     """
     candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
     if variable := os.environ.get("TZ", "").removeprefix(":"):
@@ -95,7 +97,7 @@ def local_time(timestamp: str, timezone: str) -> datetime:
 
 
 def local_date(timestamp: str, timezone: str) -> str:
-    """Return the date that an RFC 3339 time has in a time zone."""
+    """Return the date of an RFC 3339 time, as it is in a time zone."""
     return local_time(timestamp, timezone).date().isoformat()
 
 
@@ -104,7 +106,7 @@ def age(value: str, timezone: str) -> timedelta:
 
     Examples are 30s, 90m, 12h, 7d, 2w, yesterday, last week and 2026-05-20. Raises BadParameter for any other value.
     """
-    if seconds := _SECONDS.fullmatch(value):  # `resolve` would take 30s for the decade from 1930 on
+    if seconds := _SECONDS.fullmatch(value):  # `resolve` would read 30s as the decade from 1930 to 1939
         return timedelta(seconds=int(seconds[1]))
     with suppress(click.BadParameter):
         return timedelta(seconds=duration(value))

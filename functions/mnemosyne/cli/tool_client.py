@@ -18,14 +18,15 @@ from mnemosyne.cli.terminal import say
 from mnemosyne.domain.text_checks import surrogate_problem
 
 CONNECT_SECONDS = 10.0
-"""Maximum seconds to connect to a server, including TLS. A server without TLS may leave a TLS handshake unanswered."""
+"""Maximum seconds to connect to a server, including the TLS handshake. Without this limit, a command would wait long
+for a server without TLS that does not answer the handshake."""
 PATIENCE_SECONDS = 60.0
-"""Maximum Retry-After in seconds for which the client waits."""
+"""Maximum seconds to wait before a retry, even if the server asks for a longer wait in the header Retry-After."""
 RATE_LIMIT_SECONDS = 2 * PATIENCE_SECONDS
 """Maximum seconds for which a call waits while the server answers 429."""
 _HEADER = re.compile(r"^(authorization:\s*)?bearer\s+", re.IGNORECASE)
 ERROR_META = "mnemosyne/error"
-"""Key of a tool error's code in `_meta`: docs/reference/errors.md."""
+"""Key of the error code in the `_meta` of a tool's error. docs/reference/errors.md lists the codes."""
 ERRORS: Mapping[str, type[errors.MnemosyneError]] = {
     "conflict": errors.Conflict,
     "misconfigured": errors.Misconfigured,
@@ -36,8 +37,8 @@ ERRORS: Mapping[str, type[errors.MnemosyneError]] = {
     "unavailable": errors.Unavailable,
     "uncertain": errors.UncertainCommit,
 }
-"""Exception for each code. An error with another code becomes Unavailable if it is retryable, and otherwise
-InvalidRequest."""
+"""For each code of an error, the exception to raise. An error with another code becomes Unavailable if it is retryable,
+and otherwise InvalidRequest."""
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "get_memory": ("content_hash",),
     "ingest_memory": ("status", "request_id"),
@@ -46,8 +47,8 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "memories": ("id", "timestamp", "content", "tags"),
     "requests": ("request_id", "state", "attempts", "error"),
 }
-"""Fields that the commands read: of a tool's answer, or of each object in a list with this name. Another MCP server may
-have a tool of the same name."""
+"""The fields that commands read from the answer of a tool, or from each object in a list in an answer. The client
+checks that they exist, because another MCP server may have a tool of the same name with another answer."""
 
 
 class ToolClient:
@@ -100,7 +101,7 @@ class ToolClient:
         raise errors.InvalidRequest(f"{tool}: {message}")
 
     def _post(self, body: dict[str, Any]) -> httpx2.Response:
-        """Post the body, again while the server answers 429. The first time, print a note.
+        """Post the body. While the server answers 429, wait and post it again. Before the first wait, print a note.
 
         Raises Unavailable if the server still answers 429 after RATE_LIMIT_SECONDS.
         """
@@ -125,7 +126,7 @@ def _http_client(url: str, token: str) -> httpx2.Client:
             timeout=httpx2.Timeout(60, connect=CONNECT_SECONDS),
             headers={"Authorization": f"Bearer {token}"} if token else {},
             verify=_certificates(url),
-            # Call servers on this machine directly, because a proxy in the environment variables cannot reach them.
+            # Call a server on this machine directly, because the proxy that environment variables name cannot reach it.
             trust_env=not _is_on_this_machine(url),
         )
     except (ImportError, ValueError, httpx2.InvalidURL) as exc:  # such as a SOCKS proxy, which needs another package
@@ -144,9 +145,9 @@ def _is_on_this_machine(url: str) -> bool:
 
 
 def _certificates(url: str) -> ssl.SSLContext:
-    """Return the certificates of public authorities, or of SSL_CERT_FILE. For an http URL, return none.
+    """Return a TLS context with the certificates of public authorities, or with those in SSL_CERT_FILE.
 
-    Loading the certificates takes 35 ms.
+    For an http URL, the context has no certificates, because loading them takes 35 ms.
     """
     if url.lower().startswith("http:"):
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -159,7 +160,7 @@ def _certificates(url: str) -> ssl.SSLContext:
 
 
 def _has_fields(value: object, name: str) -> bool:
-    """Whether the value, the answer of a tool or an object in a list, has the fields that the commands read from it."""
+    """Whether the value has the fields in _FIELDS[name]. It is a tool's answer, or an object in a list of an answer."""
     return isinstance(value, dict) and all(
         field in value and (field not in _FIELDS or _are_objects(value[field], field))
         for field in _FIELDS.get(name, ())

@@ -45,17 +45,18 @@ _BY_BEGINNING: Final = (
 _RTF: Final = b"{\\rtf1\\"
 _JOPLIN_NAME = re.compile(r"[0-9a-f]{32}\.md")
 _JOPLIN_END = re.compile(rb"\ntype_: \d+\s*\Z")
-"""End of each item in Joplin's RAW format, which is also the format of the files on a synchronisation target."""
+"""Pattern of the end of a file in Joplin's RAW format. Joplin also synchronises its notes as files of this format."""
 _IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
 _IS_CHAT = re.compile(r"(^|/)conversations(-\d+)?\.json$")
-"""ChatGPT writes a large export as `conversations-000.json`, `conversations-001.json`, …"""
+"""Pattern of the names of files with conversations. ChatGPT writes a large export as `conversations-000.json`,
+`conversations-001.json`, …"""
 CHAT_BYTES = 100_000
-"""Bytes of a JSON file that are searched for a field name of chat exports. In an export of Claude, a long `summary` may
-precede this name."""
+"""Bytes at the beginning of a JSON file that are searched for a field name of chat exports. The number is large,
+because a long `summary` may precede this name in an export of Claude."""
 _CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
 _CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 _MEMORY_FIELDS = {("item.content", "string"), ("memories", "start_array"), ("content", "string")}
-"""Prefixes and events of ijson for the fields that show that a JSON file has memories."""
+"""Fields by which a JSON file with memories is recognised, as pairs of a prefix and an event of the parser ijson."""
 _OPERATIONS = ("upsert", "delete")
 _CHAT_TIME = (
     r"^(?:\[?\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}(?P<gap>[^\d\n]?[ \u00a0\u202f][^\d\n]{0,8})"
@@ -66,7 +67,7 @@ _CHAT_TIME = (
 _CHAT_LINE = re.compile(_CHAT_TIME + r"(?P<sender>[^\n:]{1,60}): ", re.MULTILINE)
 _DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _CHAT_TEXT_BYTES = 64_000
-"""Bytes of a text file that are searched for messages of WhatsApp."""
+"""Bytes at the beginning of a text file that are searched for messages of WhatsApp."""
 _EXCALIDRAW = re.compile(rb"---\r?\n(?:(?!---).*\n)*?excalidraw-plugin:")
 _KINDLE_CLIPPING = rb"[^\n]+\n- [^\n]+\|[^\n]+\r?\n"
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
@@ -118,10 +119,10 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
 def without_memories(path: Path, *, is_alone: bool) -> tuple[str, str] | None:
     """Describe a JSON file without memories, such as package.json in a folder of notes; None if it has memories.
 
-    A file with memories is an array with an object that has a text `content` or the `op` of a memory, or an object with
-    a text `content` or an array `memories`. The function also returns None if the import must report errors: for
-    damaged compressed data, for an array with an object that is not valid JSON, and, if the file is imported alone, for
-    any array of objects.
+    A file has memories if it is an array with an object that has a text `content` or a valid `op`, or if it is an
+    object with a text `content` or an array `memories`. The function also returns None if the import itself must report
+    what is wrong with the file. This is so for damaged compressed data, for an array with an object that is not valid
+    JSON, and, if the file is imported alone, for any array of objects.
     """
     from ijson import parse
     from ijson.common import JSONError
@@ -213,9 +214,9 @@ def _text_export_kind(path: Path, start: bytes) -> tuple[str, str] | None:
 def _is_whatsapp(beginning: bytes) -> bool:
     """Whether a text file begins with the messages of a WhatsApp chat.
 
-    If no comma is between dates and times, the file may also be a log or a diary. Then a sender must have several
-    messages. In addition, the file must have another sender or, with dates such as 2026-05-20, which logs have, begin
-    with WhatsApp's own message, which has no sender.
+    If no comma separates date and time, the file may also be a log or a diary. Then it counts as a chat only if one
+    sender has several messages, and if a second condition holds: usually, that there is another sender. But if the
+    dates are as in logs (2026-05-20), the condition is that the file begins with WhatsApp's own message without sender.
     """
     chat = _DIRECTION_MARKS.sub("", beginning.decode(encoding_of(beginning), errors="replace")).lstrip()
     first, senders = re.match(_CHAT_TIME, chat), [match["sender"] for match in _CHAT_LINE.finditer(chat)]

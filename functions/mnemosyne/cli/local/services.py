@@ -18,7 +18,8 @@ from mnemosyne.errors import Misconfigured, Unavailable
 class OnDemandFunction:
     """A function whose process starts when its URL is first needed. Thread-safe.
 
-    Most systems never push to `dead_letter`, and its process takes a second of CPU time and 90 MB.
+    It is used for `dead_letter`: most systems never push to this function, and starting its process takes a second of
+    CPU time and 90 MB.
     """
 
     def __init__(self, make: Callable[[], FunctionProcess]) -> None:
@@ -58,14 +59,14 @@ class OnDemandFunction:
 
 
 def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
-    """Return the setting with the database URL of a service. Each service has its own database user and rights."""
+    """Return the setting with the database URL of a function. Each function has its own database user and rights."""
     return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
 
 
 def new_process(
     target: str, directory: DataDir, settings: dict[str, str], database: postgres.EmbeddedPostgres
 ) -> FunctionProcess:
-    """Return a process, not started yet, that will serve a function at a free port."""
+    """Return a process that will serve the function `target` at a free port. The caller must start the process."""
     own_settings = settings | login(target, database)
     return FunctionProcess(
         target, host=functions.LOOPBACK, port=functions.free_port(), environment=own_settings, directory=directory
@@ -79,11 +80,11 @@ def serve(
     exits: ExitStack,
     *others: FunctionProcess,
 ) -> tuple[FunctionProcess, ...]:
-    """Start the service `ingest` and the given services, then push messages. Return the started services.
+    """Start the function `ingest` and the functions `others`. Then begin to push messages of the queue to `ingest`.
 
-    The service `dead_letter` starts when the first message is pushed to it. With the Pub/Sub emulator, `dead_letter`
-    starts at once, because then the emulator pushes the messages. When the ExitStack `exits` is closed, no
-    further push starts, then the services stop, and then the delivery ends.
+    Returns the started processes. The function `dead_letter` starts when the first message is pushed to it. With the
+    Pub/Sub emulator, which pushes messages itself, `dead_letter` starts at once. When the ExitStack `exits` is closed,
+    first the pushes stop, then the functions, and then the delivery ends.
     """
     ingest = new_process("ingest", directory, settings, database)
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
@@ -105,10 +106,10 @@ def serve(
 
 
 def may_wait(directory: DataDir) -> bool:
-    """Whether the directory's queue has messages, as far as this function can find out.
+    """Whether messages wait in the directory's queue, or possibly wait there.
 
-    True if the queue's file cannot be read. Also true with the Pub/Sub emulator, because this function cannot read the
-    emulator's queue.
+    The result is also true if the queue's file cannot be read, and with the Pub/Sub emulator, whose queue cannot be
+    read either.
     """
     if os.environ.get("PUBSUB_EMULATOR_HOST"):
         return True
@@ -122,7 +123,7 @@ def may_wait(directory: DataDir) -> bool:
 
 
 def start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
-    """Start the services, and wait until they answer. When `exits` is closed, the services are stopped."""
+    """Start the processes of functions, and wait until all answer. When `exits` is closed, they are stopped."""
     for function in processes:
         exits.callback(function.stop)
         function.start()

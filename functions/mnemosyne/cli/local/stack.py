@@ -27,7 +27,7 @@ _LOOPBACK = (LOOPBACK, "localhost", "::1")
 NO_AUTHENTICATION: Mapping[str, str] = {"MNEMOSYNE_AUTH_MODE": "none"}
 RESTART_SECONDS = 1.0
 EXPIRY_SECONDS = 60.0
-"""Seconds between two removals of expired memories."""
+"""Expired memories are removed once in this number of seconds."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Stack:
                 expired_at = time.monotonic()
                 from mnemosyne.app.operator import expire_memories  # slow to import
 
-                # If the database is unavailable, do nothing. A minute later, the next run removes expired memories.
+                # If the database is unavailable, do nothing. A minute later, the next attempt removes them.
                 with suppress(Unavailable):
                     expire_memories(connection_factory(self.database.url(postgres.OWNER)))
             if not self.database.running:
@@ -67,9 +67,9 @@ class Stack:
 
 
 def _print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
-    """Print the log-in codes that follow the first `printed` bytes of the file `codes`.
+    """Print the new log-in codes in the file `codes`: those after its first `printed` bytes, which were printed before.
 
-    Returns the number of bytes, from the beginning of the file, whose codes are printed by now.
+    Returns the number of bytes, from the beginning of the file, whose codes have now been printed.
     """
     if not codes.exists():
         return printed
@@ -92,8 +92,8 @@ def environment(
 ) -> dict[str, str]:
     """Return the settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
-    # On other addresses than loopback, allow any Host header. A check of the header would only refuse requests of web
-    # pages of other sites. These requests are refused anyway, because they lack the credential that callers need.
+    # On other addresses than loopback, allow any Host header. A check of this header is only needed against requests
+    # from web pages of other sites. They are refused anyway, because they lack the credential that callers need.
     hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": "*"}
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
@@ -143,7 +143,7 @@ def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterato
     A new database is created for the embedding space `space`. Raises Misconfigured if an existing database has another
     space.
     """
-    with fasteners.InterProcessLock(directory.starting):  # otherwise two processes could start the database at once
+    with fasteners.InterProcessLock(directory.starting):  # prevent two processes from starting the database at once
         server = postgres.start(directory)
         try:
             postgres.prepare(server, space or SPACE)

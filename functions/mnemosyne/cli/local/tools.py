@@ -19,10 +19,10 @@ def tools_url(directory: DataDir, *, stores: bool) -> Iterator[str]:
 
     The server runs until the `with` block ends.
 
-    `stores` must be true if the command stores memories. If `stores` is false, the function `ingest`, whose start takes
-    a second, is started only if messages wait in the queue. Several processes can serve one directory at the same time,
-    so commands do not wait for each other, and a `dev` can start while a command runs. Raises Unavailable if a starting
-    `dev` is not ready within START_SECONDS.
+    `stores` must be true if the command stores memories. If `stores` is false, the function `ingest` is started only if
+    messages wait in the queue, because its start takes a second. Several processes can serve one directory at the same
+    time. So commands do not wait for each other, and a `dev` can start while a command runs. Raises Unavailable if a
+    starting `dev` is not ready within START_SECONDS.
     """
     if url := _url_of_dev(directory):
         yield url
