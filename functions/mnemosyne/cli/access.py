@@ -46,7 +46,7 @@ def access(**values: Any) -> None:
 @click.command()
 @_options
 def audit(**values: Any) -> None:
-    """Show the audit trail, oldest first: who did what, without contents."""
+    """Show the audit trail, oldest first: who read or changed which memories, without their contents."""
     _print_events(**values)
 
 

@@ -54,7 +54,10 @@ class Deployment:
         return answer
 
     def _request_part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
-        """Request one part of the answer to a call. Return this part and the number of parts of the whole answer."""
+        """Request one part of the answer to a call, and return it with the number of parts of the whole answer.
+
+        The function divides a large answer into parts, because the result of a workflow has a limited size.
+        """
         for _ in range(ATTEMPTS):
             sealed = {}
             if self._server:

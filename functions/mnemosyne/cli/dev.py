@@ -45,7 +45,7 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
     help="The embedder of a new directory [default: offline, for English]. An existing directory keeps its own.",
 )
 def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: str | None) -> None:
-    """Run the whole system on this machine until Ctrl-C. The memories are kept."""
+    """Run the whole system on this machine until Ctrl-C. The memories are kept for the next start."""
     if host not in LOOPBACK_HOSTS and auth_mode == "none":
         raise Misconfigured(
             f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: anybody could read everything. "

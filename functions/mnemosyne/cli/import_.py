@@ -64,7 +64,7 @@ def import_(
     timezone: str,
     as_json: bool,
 ) -> None:
-    """Ingest memories from FILES, and wait for their outcomes. A repeated command continues an interrupted import."""
+    """Ingest memories from FILES, and wait for their outcomes. Repeat the command to continue an interrupted import."""
     files = _distinct_files(files)
     if restore:
         if url or via or source or format_ not in (None, "jsonl"):

@@ -32,7 +32,8 @@ def apply(journals: Sequence[Journal], destination: Destination) -> None:
         with closing(journal):
             for content in contents:
                 if memory := journal.stored(content):
-                    # Several files are imported at the same time, so the stored record can come from any of them.
+                    # Several files can have this content, and the journal of each says whether its record has created
+                    # the memory. The import has created the memory if one of the journals says so.
                     stored[content] = (memory[0], memory[1] or stored.get(content, memory)[1])
     for journal in changed:
         with closing(journal):

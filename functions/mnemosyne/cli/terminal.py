@@ -36,7 +36,7 @@ def plain(text: object) -> str:
 
 
 def column(text: object, width: int) -> str:
-    """Return the text as `plain` does, with spaces at its end, so that it has at least this width on a terminal.
+    """Return the text as `plain` does, and append spaces until it is `width` columns wide on a terminal.
 
     Chinese, Japanese and Korean characters and emoji are two columns wide. Combining marks and joiners have no width.
     """
@@ -142,5 +142,8 @@ def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether the cause of an error, or of the program that the error quotes, is a full disk or quota."""
+    """Whether an error has the cause that a disk or a disk quota is full.
+
+    This is known from the error number or, if the error quotes the message of another program, from this message.
+    """
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or bool(_DISK_FULL.search(str(error)))

@@ -87,7 +87,7 @@ def _check_zone(context: click.Context, parameter: click.Parameter, value: str) 
 def local_time(timestamp: str, timezone: str) -> datetime:
     """Convert an RFC 3339 time to a time zone.
 
-    If the year in this zone would not be between 1 and 9999, the time keeps its offset.
+    If the year in this zone would not be between 1 and 9999, the time is not converted: it keeps its offset.
     """
     moment = datetime.fromisoformat(timestamp)
     try:

@@ -217,8 +217,8 @@ def _tool_error(tool: str, result: dict[str, Any]) -> errors.MnemosyneError:
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
     """Return the JSON object in the response, which has a result or an error.
 
-    Raises Unauthorized or Unavailable for any other response, because it is not from an MCP server, and Unavailable if
-    the response redirects to another address.
+    Raises Unavailable if the response redirects to another address. Any other response is not from an MCP server. It
+    raises Unauthorized if its status is 401 or 403, and otherwise Unavailable.
     """
     status = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
     if response.has_redirect_location:

@@ -71,7 +71,7 @@ def join_unions(errors: Iterable[ErrorDetails], model: type[BaseModel], data: ob
 
 
 def _existing_location(location: Location, data: Any) -> tuple[Location, Any]:
-    """Return the longest part of the location that exists in the data, and its value."""
+    """Return the longest beginning of the location that exists in the data, and the value at this place in the data."""
     for index, part in enumerate(location):
         try:
             data = data[part]
@@ -98,9 +98,9 @@ def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
 
 
 def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
-    """Put the location of an argument before a validator's message.
+    """Put the location of an argument before the message of a validator: `memories[1] must …`.
 
-    If the message begins with the name of a field, a dot joins location and message: `memories[1].tags must …`.
+    If the message itself begins with the name of a field, a dot joins both: `memories[1].tags must …`.
     """
     if not location:
         return reason
@@ -188,7 +188,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 
 
 def closest_name(name: str, known_names: Collection[str]) -> str | None:
-    """Return the known name that the caller probably meant; None if none is similar."""
+    """Return the name among `known_names` that the caller probably meant by `name`; None if none is similar."""
     spelt = _HUMP.sub("_", name[:NAME_LENGTH].strip()).lower()
     spelt_plainly = re.sub(r"[^a-z0-9]+", "_", spelt).strip("_")
     suffixes = (name_ for name_ in known_names if spelt_plainly.endswith(f"_{name_}") and "__" in spelt)

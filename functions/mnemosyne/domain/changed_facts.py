@@ -238,7 +238,7 @@ def _is_number_of_subject(value: Sequence[Word], new: Statement) -> bool:
     is_amount = bool(value[0].before) or previous.key in _STATIVE_KEYS or bool(after and not after[0].before)
     if is_amount or previous.key[0] >= _FIRST_OF_EAST_ASIA:
         return False
-    # In "is LH 442 on Friday", the name LH belongs to the value, and not to the subject.
+    # In "is LH 442 on Friday", the name LH belongs to the value 442, and not to the subject before "is".
     is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)
     return value[0].place == 1 or bool(after and not is_part_of_value)
 
@@ -255,7 +255,7 @@ def _words_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement
     if {value[0].key, earlier[0].key} in _SWITCHES:
         return True
     articles = lists.DETERMINERS | lists.MARKERS | {"a", "an"}
-    # "prefers short answers" and "prefers dark mode" are about different subjects, unlike "prefers to travel by car".
+    # "prefers short answers" and "prefers dark mode" are not about one thing, unlike "prefers to go by car" and "by bus".
     first = new.by_key["prefer"].place + 1 if "prefer" in new.keys and not after else value[-1].place
     if value[-1].place > first and (value[0].place == first or not value[0].before):
         return False

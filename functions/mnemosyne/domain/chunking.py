@@ -46,10 +46,10 @@ def most_tokens(text: str) -> int:
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
-    # Replace each letter of these alphabets with a digit, because a digit also counts as one token.
+    # Replace each letter of these alphabets with a digit. Both count as one token, but a digit has only one byte.
     plain = _ALPHABETS.sub("0", text)
     words: list[str] = _WORD.findall(plain)
-    # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
+    # A word of n letters counts as (n + 1) / 2 tokens. The space before the word counts as no token.
     saved_characters = sum(len(word) - (word[0] != " ") for word in words)
     return len(plain.encode("utf-8", "surrogatepass")) - saved_characters // 2
 
@@ -100,9 +100,9 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
     """Split the text into chunks that fit the limit.
 
     A text that fits is returned unchanged as one chunk. A longer text is split between sentences. A sentence that does
-    not fit is split between words, and a word that does not fit is split between characters. A chunk begins with a
-    repetition of the end of the previous chunk, up to an eighth of the limit. Only white space between chunks is
-    dropped.
+    not fit is split between words, and a word that does not fit is split between characters. Each chunk but the first
+    repeats the end of the previous chunk, up to an eighth of the limit. Nothing is lost except white space between
+    chunks.
     """
     if limit.share(text) <= 1:
         return [text]

@@ -82,7 +82,7 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 
 
 def reduced_share(words: float, *, lacks_name: bool) -> float:
-    """Return the share of the query's words in the memory, reduced if the memory lacks a name of the query."""
+    """Return the share of words `words`, reduced by LACKED_NAME if the memory lacks a name that the query has."""
     return max(0.0, words - LACKED_NAME) if lacks_name else words
 
 

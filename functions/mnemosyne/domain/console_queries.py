@@ -14,7 +14,7 @@ HISTORY_LIMIT = 50
 
 
 class BucketLength(StrEnum):
-    """Length of a bucket (a period whose memories are counted together) in a timeline."""
+    """Length of the buckets of a timeline. A bucket is a period whose memories are counted together."""
 
     DAY = "day"
     WEEK = "week"

@@ -130,9 +130,9 @@ class DeadLetterSummary(_Letter):
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterCause:
-    """The number and times of the dead letters with one cause.
+    """A cause of dead letters, with the number and times of the dead letters that have it.
 
-    Causes that differ only in ids and numbers count as one cause.
+    Causes that differ only in ids and numbers count as the same cause.
     """
 
     cause: str

@@ -14,7 +14,8 @@ the publisher."""
 def given_labels(request: IngestRequest) -> dict[str, Any]:
     """Return the labels that the publisher chose, by name.
 
-    Labels derived from the content or the time of publishing are left out.
+    A label that is the same as the default is left out, because Mnemosyne derives defaults from the content and from
+    the time of publishing.
     """
     is_given = {
         "title": request.title != title_of(request.content),

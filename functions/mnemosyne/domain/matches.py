@@ -17,7 +17,8 @@ Span = tuple[int, int]
 START, STOP, SPLIT = "\ue000", "\ue001", "\ue002"
 """Private-use characters that the database inserts into a text: START and STOP around words that match the query, and
 SPLIT between the parts of a word. Before this, the database removes these characters from the text."""
-# Thai to Khmer, kana and Han, with Han's marks of iteration and zero: scripts without spaces between words.
+# Matches runs of characters in scripts without spaces between words: the scripts from Thai to Khmer, kana, and Han with
+# its marks for repetition and zero.
 _UNSEPARATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U000323af]+"
@@ -172,7 +173,7 @@ def unseparated_spans(parts: Collection[str], text: str) -> list[Span]:
 
 
 def _letter_spans(text: str, length: int) -> Iterable[Span]:
-    """Return the span of each sequence of `length` letters, with their marks."""
+    """Return the span of each sequence of `length` adjacent letters, including the marks on these letters."""
     starts = [at for at, character in enumerate(text) if character.isascii() or not is_mark(character)]
     return zip(starts, [*starts, len(text)][length:], strict=False)
 

@@ -97,7 +97,10 @@ def _check_zone(name: str) -> str:
 
 
 def text_of_number(value: object) -> object:
-    """Convert a whole number to text, because keys and sessions from data warehouses are often numbers."""
+    """Convert a whole number to text, because keys and sessions from data warehouses are often numbers.
+
+    Other values are returned unchanged.
+    """
     return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
 
@@ -119,7 +122,7 @@ def _split_tags(value: object) -> object:
 
 
 def object_of_text(value: object) -> object:
-    """Parse metadata that is given as text, because data warehouses export a JSON column as text."""
+    """Parse a JSON object that is given as text, because data warehouses export the JSON column `metadata` as text."""
     parsed = json_of_text(value) if isinstance(value, str) else value
     return parsed if isinstance(parsed, dict) else value
 

@@ -73,8 +73,8 @@ class IngestMessage:
     def contents(self) -> dict[UUID, str]:
         """The content hash of each valid request, by request id. The hash is empty for a deletion.
 
-        If the message has a newer schema version, each request has a hash that no content has: Mnemosyne cannot know
-        whether the request stores the same as an earlier request.
+        If the message has a newer schema version than this server knows, all requests get a hash that no content has.
+        So none of them is taken for a repetition of an earlier request with the same id.
         """
         if self.retry_reason:
             return dict.fromkeys(self.request_ids, _UNKNOWN_HASH)

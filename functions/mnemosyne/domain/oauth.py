@@ -92,7 +92,7 @@ class PendingAuthorization:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidGrant:
-    """A valid grant (see Grant), with the fields that the function `mcp` needs."""
+    """A valid grant (see Grant), with the fields that the Cloud Run function `mcp` needs to admit a caller."""
 
     subject: str
     namespace: str
@@ -118,7 +118,7 @@ class Grant(ValidGrant):
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """A stored authorization code. Only the hash of its text is stored."""
+    """A stored authorization code. The database has the hash of the code, and not the code itself."""
 
     hash: bytes
     grant: Grant
@@ -130,7 +130,7 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class RefreshToken:
-    """A stored refresh token. Only the hash of its text is stored."""
+    """A stored refresh token. The database has the hash of the token, and not the token itself."""
 
     hash: bytes
     grant: Grant

@@ -7,13 +7,13 @@ from mnemosyne.domain.change_words import FUNCTION
 from mnemosyne.domain.sentences import ABBREVIATIONS, INITIAL, NO_ABBREVIATION
 from mnemosyne.domain.time.vocabulary import MONTHS, WEEKDAYS
 
-# Months and weekdays of languages other than English that write them with a capital letter: Turkish and Indonesian.
+# Months and weekdays in Turkish and Indonesian. Like names, they are written with a capital letter, but are not names.
 _OTHER_TIMES = frozenset((
     "ocak", "şubat", "mart", "nisan", "mayıs", "haziran", "temmuz", "ağustos", "eylül", "ekim", "kasım", "aralık",
     "pazartesi", "salı", "çarşamba", "perşembe", "cuma", "cumartesi", "pazar", "januari", "februari", "maret", "mei",
     "juni", "juli", "agustus", "oktober", "desember", "senin", "selasa", "rabu", "kamis", "jumat", "sabtu", "minggu",
 ))  # fmt: skip
-# Titles that are not abbreviations, and pronouns that some languages write with a capital letter.
+# Titles (except abbreviated ones), and pronouns that some languages write with a capital letter. They are not names.
 _TITLES_AND_PRONOUNS = frozenset((
     "doctor", "professor", "mister", "monsieur", "madame", "mademoiselle", "mlle", "docteur", "señor", "señora",
     "señorita", "don", "doña", "usted", "ustedes", "signor", "signora", "signore", "sig", "lei", "pan", "pani",

@@ -24,9 +24,8 @@ class Weights:
     """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
     topic."""
     without_session: float = 0.1
-    """Fraction of its own score that is added to the score of a memory without a session, if other candidates get a
-    bonus for their neighbours. Otherwise a memory without a session would rank below messages that match the query
-    less."""
+    """A memory without a session gets this fraction of its own score as a bonus, if other candidates get a bonus for
+    their neighbours. Without it, such a memory would rank below messages that match the query less."""
     long_content: float = 440
     """Maximum bytes of the content of a memory that gets its whole context (the bonus for neighbours). This is about 40
     words, not counting function words. A memory with a longer content gets only a share of its context (see

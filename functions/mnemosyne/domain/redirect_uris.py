@@ -7,9 +7,9 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 URI_LENGTH = 2_000
 """Maximum characters of a URI."""
 
-# Private-use URI schemes are reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1). Names that
-# belong to operating systems, such as `com.apple`, are excluded. The schemes in _CLIENT_SCHEMES are not reverse domain
-# names, but some MCP clients use them.
+# Two kinds of private-use URI schemes are accepted. The first are reverse domain names
+# (https://www.rfc-editor.org/rfc/rfc8252#section-7.1), except names that belong to operating systems, such as
+# `com.apple`. The second are the schemes in _CLIENT_SCHEMES, which some MCP clients use.
 _REVERSE_DOMAIN = re.compile(
     r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
 )

@@ -16,7 +16,8 @@ EXCERPT_CHARACTERS = 80
 MOST_MARKS = 100
 """Maximum combining marks in a row. Unicode's normal forms sort the marks in a row, and the time of Python's and
 PostgreSQL's implementations is quadratic in their number."""
-# Characters that are not marks, but which searches by words and names remove from a text before they normalize it.
+# Characters that searches by words and names remove from a text before they normalize it. So combining marks on both
+# sides of such a character count as marks in a row.
 _REMOVED = re.compile("[\u00ad\u034f\u0640\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
 

@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Callable
 
 _VISIBLE_CATEGORIES = frozenset("LMNPS")
-# DerivedCoreProperties.txt, Default_Ignorable_Code_Point: https://www.unicode.org/reports/tr44/
+# The characters with Unicode's property Default_Ignorable_Code_Point, from DerivedCoreProperties.txt:
+# https://www.unicode.org/reports/tr44/.
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -21,8 +22,8 @@ INVISIBLE = f"(?:{_IGNORABLE.pattern}|{_BLANK.pattern})"
 """Pattern of characters that are invisible on their own: characters with Default_Ignorable_Code_Point, and characters
 without a visible shape. Control characters are not included."""
 _NOT_PLAIN = re.compile(INVISIBLE)
-# Visible format characters: Prepended_Concatenation_Mark (signs that span numbers) of
-# https://www.unicode.org/reports/tr44/, and the joiners of hieroglyphs.
+# Format characters that are visible: signs that span a number (Unicode's property Prepended_Concatenation_Mark,
+# https://www.unicode.org/reports/tr44/), and the joiners of hieroglyphs.
 _SHAPED_FORMAT = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\U00013430-\U0001343f]")
 _VIRAMA = 9
 _JOINING = re.compile(

@@ -147,7 +147,7 @@ def time_text(text: str, is_day_first: bool | None = None) -> str | None:
     are accepted, but 05/06/2026 only if `is_day_first` is known, because otherwise day and month are ambiguous. Of a
     range, as Notion writes it (`May 20, 2026 → May 22, 2026`), the start is used.
     """
-    text = " ".join(text.split())  # Unicode's data for English has U+202F between a time and AM or PM
+    text = " ".join(text.split())  # also replaces U+202F, which Unicode's data for English has before AM and PM
     text = _NOTION_ZONE.sub(r" \1", text.partition(" → ")[0])
     text = text.removeprefix("[[").removesuffix("]]").strip().strip("\"'")
     text = text.partition("|")[0]

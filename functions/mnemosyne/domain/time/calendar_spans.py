@@ -7,8 +7,8 @@ from typing import Literal, TypeVar
 Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 _Day = TypeVar("_Day", bound=date)
 
-# Parts of the day, in hours after midnight. Conventions differ. With these hours, every hour of the day belongs to a
-# part.
+# Parts of the day, in hours after midnight. There is no common convention for these hours. They are chosen so that each
+# hour of the day belongs to a part.
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (21, 29)}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """First month of each meteorological season in the northern hemisphere."""
