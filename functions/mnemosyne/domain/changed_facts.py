@@ -255,7 +255,7 @@ def _words_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement
     if {value[0].key, earlier[0].key} in _SWITCHES:
         return True
     articles = lists.DETERMINERS | lists.MARKERS | {"a", "an"}
-    # "prefers short answers" and "prefers dark mode" are not about one thing, unlike "prefers to go by car" and "by bus".
+    # "prefers short answers" and "prefers dark mode" are about two things, unlike "prefers to go by car" and "by bus".
     first = new.by_key["prefer"].place + 1 if "prefer" in new.keys and not after else value[-1].place
     if value[-1].place > first and (value[0].place == first or not value[0].before):
         return False
