@@ -35,8 +35,8 @@ _options = options(
 def access(**values: Any) -> None:
     """Show the accesses by a key, a person, a client or a grant, or the accesses to a namespace.
 
-    For each access, the output has the time, the action (a read or a change), and the ids or the number of the
-    memories, but no contents.
+    For each access, the output has the time, the action (a tool or an operation), and the ids or the number of
+    the memories, but no contents.
     """
     if not any(values[name] for name in ("key", "person", "client", "grant", "namespace")):
         raise click.UsageError("name --key, --person, --client, --grant or --namespace; `mnemosyne audit` shows all")

@@ -138,7 +138,7 @@ class Batch:
 
     @property
     def left_out(self) -> Counter[str]:
-        """Names of unknown fields, and notices about properties of notes, each with the number of memories with it."""
+        """Names of unknown fields and notices about properties of notes, with the number of memories for each."""
         items = (record.item for record in self.records if not isinstance(record.reading, FailedRequest))
         return Counter(name for item in items for name in item.left_out)
 

@@ -175,7 +175,7 @@ def _find_earlier(batch: Batch, destination: Destination) -> None:
 
 
 def _follow(batch: Batch, outcomes: Mapping[UUID, IngestStatus], destination: Destination) -> int:
-    """Store the new ones of these outcomes in the batch, and return the number of records that they belong to."""
+    """Store the new outcomes in the batch, and return the number of records whose outcome is known by this."""
     statuses = {
         request_id: outcome
         for request_id, outcome in outcomes.items()

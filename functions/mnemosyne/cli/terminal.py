@@ -142,8 +142,8 @@ def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether an error has the cause that a disk or a disk quota is full.
+    """Whether an error was caused by a full disk or a full disk quota.
 
-    This is known from the error number or, if the error quotes the message of another program, from this message.
+    The cause is found in the error number or, if the error quotes the message of another program, in this message.
     """
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or bool(_DISK_FULL.search(str(error)))

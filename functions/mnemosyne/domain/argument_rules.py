@@ -52,7 +52,7 @@ def join_unions(errors: Iterable[ErrorDetails], model: type[BaseModel], data: ob
     """Join all errors about a value whose type is a union, such as `str | int`, to one error.
 
     If a value matches no type of the union, pydantic returns an error for each of these types. The location of such an
-    error ends with the name of the type, which is neither in the data nor a field of the model.
+    error contains the name of the type, which is neither in the data nor a field of the model.
     """
     unions: dict[Location, dict[str, ErrorDetails]] = {}
     for error in errors:

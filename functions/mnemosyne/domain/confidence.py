@@ -82,7 +82,7 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 
 
 def reduced_share(words: float, *, lacks_name: bool) -> float:
-    """Return the share of words `words`, reduced by LACKED_NAME if the memory lacks a name that the query has."""
+    """Return `words`, the share of words of a memory, reduced by LACKED_NAME if it lacks a name that the query has."""
     return max(0.0, words - LACKED_NAME) if lacks_name else words
 
 

@@ -13,7 +13,7 @@ from mnemosyne.domain.names import NAMESPACE_CHARACTERS
 from mnemosyne.domain.parsing import KEY_LIMIT
 from mnemosyne.domain.rfc3339 import LEAP_SECOND
 
-# The characters that `str.strip` removes. They are listed, because `\s` matches other characters in other engines.
+# The characters that `str.strip` removes. They are listed, because `\s` differs between regular expression engines.
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 _NO_NUL = "^[^\\u0000]*$"
 _NOT_BLANK = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"

@@ -9,8 +9,8 @@ class Weights:
     """Weights of the ranking. Decisions 0016, 0032, 0039, 0040, 0043, 0045 and 0046 in docs/decisions give the reasons.
 
     In this class, "context" means a bonus that a memory gets for its session. The bonus is a weighted sum of the scores
-    of the memory's neighbours in the session and of the best score in the session. These scores are in [0, 1], so a
-    neighbour cannot add more than its weight to the bonus.
+    of the memory's neighbours in the session and of the best score in the session. These scores are in [0, 1], so no
+    score adds more than its weight to the bonus.
     """
 
     second_previous: float = 0.25

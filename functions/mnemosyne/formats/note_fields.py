@@ -120,7 +120,7 @@ def _take_properties(values: dict[str, Any], read: Callable[[Any], _Value], *nam
 def _take_tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
     """Remove the tags from the properties, and return them.
 
-    Too long tags, and tags after the first TAG_COUNT, are left out with a notice.
+    Tags that are too long, and tags after the first TAG_COUNT, are left out with a notice.
     """
     tags: dict[str, str] = {}
     for name in [name for name in values if name.casefold() in ("tags", "tag")]:

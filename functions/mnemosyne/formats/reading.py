@@ -81,8 +81,8 @@ def read(
 def _read_chronicles(stream: BinaryIO, name: str, path: str) -> Iterator[Item]:
     """Yield the chronicles of a stream.
 
-    If a text file has no chronicles, yield the error that it is too large to be a note. This is right for each such
-    file, because `read` reads smaller text files without chronicles as notes and does not pass them to this function.
+    If a text file has no chronicles, yield the error that it is too large to be a note. A smaller text file without
+    chronicles is not passed to this function, because `read` reads it as a note.
     """
     has_chronicles = False
     for item in chronicle.read(stream, name):

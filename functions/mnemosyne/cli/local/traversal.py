@@ -27,8 +27,8 @@ def grant_traversal(user: int, path: Path) -> None:
         if mode & stat.S_IXOTH:
             continue
         entries = dict(_entries(directory, mode))
-        # The mask limits the rights of all named users and groups. It must permit the new entry. So first apply the old
-        # mask to the other entries, because they would otherwise gain rights from the new mask.
+        # The mask limits the rights of named users and of all groups, and must permit the new entry. So first apply the
+        # old mask to the other entries, because they would otherwise gain rights from the new mask.
         mask = entries.get((_MASK, _NOBODY), 0o7)
         masked_tags = (_USER, _GROUP, _NAMED_GROUP)
         entries |= {entry: permissions & mask for entry, permissions in entries.items() if entry[0] in masked_tags}

@@ -16,7 +16,7 @@ _HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night
 Hours above 24 are on the next day."""
 _SIDES = {**PARTS_OF_DAY, "night": (18, 29), "": (0, 24)}
 """For each part of the day, the start and end of the span that a time of day divides in two: "last night after 11" is
-its second part. A night such as "last night" begins with the evening before it."""
+the second part of the night. A night such as "last night" begins with the evening before it."""
 _NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?P<joint>-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
