@@ -103,7 +103,7 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Totals of all batches: numbers of outcomes by state, of memories by unknown field, and of duplicates."""
+    """Totals of all batches: the outcomes by state, the memories by unknown field, and the number UNCHANGED."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)

@@ -125,7 +125,7 @@ def _has_similar_name(new: Statement, old: Statement) -> bool:
 def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_old: Sequence[Word]) -> bool:
     """Whether one statement is the negation of the other.
 
-    Both have the same content words. Only one has a negation, or one has "on" or "up" and the other "off" or "down".
+    They have the same content words, but only one has a negation, or one has "on" or "up" and one "off" or "down".
     """
     is_explicit = not lists.NO_LONGER.isdisjoint(new.others | old.others)
     if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2 - is_explicit:

@@ -46,9 +46,9 @@ def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
 
 
 def to_nfc(text: str) -> str:
-    """Return the text in Unicode NFC.
+    """Return the text in Unicode NFC, in which a letter and its accent are one character if possible.
 
-    Embedding models split a letter with a combining accent into other tokens than the same letter in NFC.
+    For embedding models, a letter with a separate combining accent has other tokens than the same letter in NFC.
     """
     return unicodedata.normalize("NFC", text)
 

@@ -232,7 +232,7 @@ class MemoryInput(Input):
     def _expiry(self, defaults: Defaults) -> datetime | None:
         """Return the time at which the memory expires; None if it does not expire.
 
-        The lifetime `ttl` begins when the message was published, or now if this time is unknown.
+        The lifetime `ttl` begins when the message was first published, or now if this time is unknown.
         """
         expires_at = self._in_utc("expires_at", self.expires_at, defaults)
         if self.ttl is None:

@@ -90,8 +90,8 @@ def unwrap(message: Published) -> MessageBody:
         problem = str(exc)
     if problem or not isinstance(body, dict):
         body = {}
-    # In a batch, the fields source and key apply to all its memories. In other data, they are fields of the only
-    # memory, and are not read here.
+    # In a batch, the fields source and key apply to all its memories. In data with a single memory, they are fields of
+    # this memory, and are not read here.
     batch = body if is_batch(body) else {}
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))

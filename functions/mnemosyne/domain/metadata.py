@@ -15,7 +15,7 @@ that contain the value. There is a limit, because the database copies an array's
 
 
 def check_metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata. Raises ValueError, with the place of the field, if they cannot be stored."""
+    """Return the metadata unchanged. Raises ValueError if they cannot be stored, with the path of the invalid field."""
     try:
         paths = _check_json(value, depth=1)
     except _FieldError as exc:
@@ -30,7 +30,7 @@ def check_metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _FieldError(ValueError):
-    """An error in a field of metadata. `path` is the place of the field, such as ".owner.phones[0]"."""
+    """An error in a field of metadata. `path` is the path of this field, such as ".owner.phones[0]"."""
 
     def __init__(self, path: str, error: ValueError) -> None:
         self.path: str = path + (error.path if isinstance(error, _FieldError) else "")

@@ -59,8 +59,10 @@ def _days_from(grammar: Grammar, match: Match) -> Span | None:
     rf"(?:the )?(?P<nth>{alternatives(_NTH)}) (?P<unit>week|weekend|{alternatives(WEEKDAYS)})(?: of| in) (?P<text>.+)"
 )
 def _nth_week(grammar: Grammar, match: Match) -> Span | None:
-    """Return the nth week, weekend or weekday of a span. A week belongs to the span that contains its Thursday (ISO
-    8601)."""
+    """Return the nth week, weekend or weekday of a span, such as "the second week of May".
+
+    A week belongs to the span that contains its Thursday (ISO 8601).
+    """
     span = grammar.span(match["text"])
     if span is None or span.start is None or span.end is None or span.day:
         return None
@@ -200,10 +202,10 @@ def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.rule(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
 def _weekend_of(grammar: Grammar, match: Match) -> Span | None:
-    """Return the weekend that belongs to a day, extended so that the span includes the day.
+    """Return the weekend that belongs to a day, as in "the weekend of May 5", extended to include this day.
 
-    For a Monday, the result is the weekend before and the Monday. For a day from Tuesday to Friday, the result begins
-    on this day and ends with the weekend after it.
+    For a Monday, the result is the weekend before it and the Monday itself. For a day from Tuesday to Friday, the
+    result begins on this day and ends with the weekend after it.
     """
     day = grammar.day(match["text"] + (match.groupdict().get("year") or ""))
     if day is None:

@@ -20,7 +20,7 @@ _COUNT = rf"(?P<n>\d{{1,3}}|{alternatives(NUMBERS)})"
 
 
 def _days_of(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
-    """Return the span that the text names, the first day of the span, and the day after its last day.
+    """Return the span that the text names, the span's first day, and the day after the span's last day.
 
     None if the text does not name a span of several whole days.
     """
