@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PathDistribution, distribution
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import fasteners
@@ -126,15 +127,16 @@ def _required(wheel: Path, extra: str) -> list[Distribution]:
 
 
 def _link(distribution: Distribution, new_installed: Installed) -> None:
-    """Make hard links to the files of a distribution in the new environment, and write its commands."""
+    """Make hard links to the files of a distribution in the new environment, and write its commands.
+
+    Also link its compiled modules: compiling them again would take most of the time of the first command.
+    """
     for file in distribution.files or ():
         if ".." not in file.parts and file.suffix != ".pyc":
-            place = new_installed.packages / file
-            place.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                place.hardlink_to(str(distribution.locate_file(file)))
-            except OSError:  # on another file system
-                shutil.copy2(str(distribution.locate_file(file)), place)
+            source, place = Path(str(distribution.locate_file(file))), new_installed.packages / file
+            _link_file(source, place)
+            if file.suffix == ".py" and (compiled := Path(cache_from_source(str(source)))).exists():
+                _link_file(compiled, Path(cache_from_source(str(place))))
     for command in distribution.entry_points.select(group="console_scripts"):
         module, _, function = command.value.partition(":")
         path = new_installed.bin / command.name
@@ -142,6 +144,14 @@ def _link(distribution: Distribution, new_installed: Installed) -> None:
             f"#!{new_installed.bin / 'python'}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
         )
         path.chmod(0o755)
+
+
+def _link_file(source: Path, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        place.hardlink_to(source)
+    except OSError:  # on another file system
+        shutil.copy2(source, place)
 
 
 def _once(directory: Path, make: Callable[[Path], None]) -> Path:

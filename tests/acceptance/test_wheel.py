@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,6 @@ pytestmark = pytest.mark.slow
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 
 
-@pytest.fixture
-def server(installed: Installed, tmp_path: Path) -> Iterator[DevServer]:
-    """`mnemosyne dev` of the installed wheel."""
-    server = DevServer(tmp_path, command=installed.command)
-    server.environment = installed.environment
-    try:
-        yield server
-    finally:
-        server.close()
-
-
 def test_the_wheel_contains_the_package_with_its_pages_and_sql_files(installed: Installed) -> None:
     names = set(zipfile.ZipFile(installed.wheel).namelist())
     package = ROOT / "functions"
@@ -47,29 +35,26 @@ def test_the_wheel_contains_the_package_with_its_pages_and_sql_files(installed: 
     }
 
 
-def test_a_memory_is_found_after_a_restart(server: DevServer) -> None:
-    server.start()
-    memory_id = server.remember("The wheel remembers that Ada drinks green tea.")
-    server.stop()
-    server.start()
-    result = server.call("memory_search", {"query": "what does Ada drink?", "mode": "hybrid"})
-    assert result["memories"][0]["id"] == memory_id
-
-
-def test_the_installed_command_serves_a_client_over_stdio(installed: Installed, tmp_path: Path) -> None:
+def test_a_memory_of_dev_is_found_over_stdio_after_dev_has_stopped(installed: Installed, tmp_path: Path) -> None:
+    server = DevServer(tmp_path, command=installed.command)
+    server.environment = installed.environment
+    try:
+        server.start()
+        memory_id = server.remember("The wheel remembers that Ada drinks green tea.")
+    finally:
+        server.close()
     lines: list[Any] = [
         request("initialize", HELLO, id_=0),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        tool_call("memory_stats", {}, id_=1),
+        tool_call("memory_search", {"query": "what does Ada drink?", "mode": "hybrid"}, id_=1),
     ]
     completed = installed.run(
         "stdio", "--data-dir", str(tmp_path / "data"), stdin_text="".join(f"{json.dumps(x)}\n" for x in lines)
     )
-    answers = {answer["id"]: answer for answer in map(json.loads, completed.stdout.splitlines())}
-    assert answers[0]["result"]["serverInfo"]["version"] == mnemosyne.__version__
-    stats = answers[1]["result"]
-    assert not stats["isError"], stats
-    assert stats["structuredContent"]["memories"] == 0
+    answers = {answer["id"]: answer["result"] for answer in map(json.loads, completed.stdout.splitlines())}
+    assert answers[0]["serverInfo"]["version"] == mnemosyne.__version__
+    assert not answers[1]["isError"], answers[1]
+    assert answers[1]["structuredContent"]["memories"][0]["id"] == memory_id
 
 
 @pytest.mark.parametrize(("embedder", "extra"), [("gemini", "cloud"), ("multilingual", "multilingual")])
