@@ -86,6 +86,7 @@ def test_the_script_reports_the_outcome_of_each_message(publisher: Publisher, tm
     assert "timestamp must be RFC 3339" in reasons[50]
     assert reasons[60].endswith("got an array; publish an object with the array memories")
     assert publisher.dev.call("memory_stats", {})["memories"] == 94 * hundreds
+    assert not (publisher.dev.directory / "data" / "queue.db").exists(), "the emulator is the only queue"
 
 
 def test_the_page_shows_the_script_that_is_tested() -> None:

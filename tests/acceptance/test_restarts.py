@@ -9,13 +9,13 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from mnemosyne.cli.local.data_dir import is_root
-from mnemosyne.cli.local.functions import free_port
-from tests.dev import COMMAND, DevServer, processes_of
+from tests.dev import COMMAND, DevServer, fill, processes_of
 from tests.fakes_wire.gemini import GeminiServer
 from tests.forks import REAL
 from tests.mcp_client import tool_call
@@ -23,6 +23,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
+NO_PROXY = "http://127.0.0.1:9"
 # Lets another interpreter of the same version use this environment's packages.
 PYTHON_PATH = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
@@ -90,21 +91,6 @@ def test_each_memory_of_an_import_is_stored_once_although_processes_are_killed(
         wait_until(lambda said=said: said in own_dev.printed(), said)  # type: ignore[misc]
 
 
-def test_mnemosyne_dev_works_with_an_unusual_path_and_locale() -> None:
-    with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as directory:
-        environment = {"LC_ALL": "C", "HTTP_PROXY": "http://127.0.0.1:9"}
-        server = DevServer(Path(directory), environment=environment, command=REAL)
-        server.client.close()
-        server.client = httpx.Client(timeout=30, trust_env=False)
-        server.start()
-        try:
-            server.outcome(server.ingest("ÄRGER mit Umlauten"))
-            result = server.call("memory_search", {"query": "ärger", "mode": "exact"})
-            assert result["total"] == 1
-        finally:
-            server.close()
-
-
 def test_two_commands_that_start_at_once_on_a_new_directory_both_work() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-twice-") as home:
         data = Path(home) / "data"
@@ -133,46 +119,40 @@ def test_two_commands_that_start_at_once_on_a_new_directory_both_work() -> None:
         wait_until(lambda: not processes_of(Path(home)), "no process of theirs is left")
 
 
-def test_the_pub_sub_emulator_is_used_if_the_environment_names_one(emulator: str) -> None:
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
-        server = DevServer(Path(directory), environment={"PUBSUB_EMULATOR_HOST": emulator})
-        server.start()
-        try:
-            assert server.outcome(server.ingest("through the emulator"))["state"] == "stored"
-            assert not (Path(directory) / "data" / "queue.db").exists()
-        finally:
-            server.close()
-
-
-def test_dev_works_for_a_user_without_privileges() -> None:
-    if not is_root():
-        pytest.skip("this user is an ordinary one: every other test here shows it")
-    nobody = pwd.getpwnam("nobody")
-    python = next((path for path in (sys.executable, "/usr/bin/python3") if _runs(path, nobody.pw_uid)), None)
-    if python is None:
-        pytest.skip("NOT TESTED: another user can execute no Python that has our packages")
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-nobody-") as home:
-        os.chown(home, nobody.pw_uid, nobody.pw_gid)
-        port = free_port()
-        output = Path(home) / "terminal.txt"
-        with output.open("wb") as terminal:
-            process = subprocess.Popen(
-                [python, "-c", "from mnemosyne.cli.main import main; main()", "dev", "--port", str(port)],
-                user=nobody.pw_uid,
-                group=nobody.pw_gid,
-                extra_groups=[],
-                env={"HOME": home, "PATH": os.environ["PATH"], **PYTHON_PATH},
+def test_dev_works_for_an_ordinary_user_with_an_unusual_path_locale_and_current_directory() -> None:
+    """In the current directory, modules have the names of others, which they must not replace."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as home:
+        command = [str(REAL)]
+        as_user: dict[str, Any] = {}
+        if is_root():
+            nobody = pwd.getpwnam("nobody")
+            python = next((path for path in (sys.executable, "/usr/bin/python3") if _runs(path, nobody.pw_uid)), None)
+            if python is None:
+                pytest.skip("NOT TESTED: another user can execute no Python that has our packages")
+            os.chown(home, nobody.pw_uid, nobody.pw_gid)
+            command = [python, "-P", "-c", "from mnemosyne.cli.main import main; main()"]
+            as_user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        for name in ("mcp", "http", "mnemosyne", "numpy"):
+            (Path(home) / f"{name}.py").write_text("raise SystemExit('a neighbour')")
+        server = DevServer(Path(home))
+        server.client = httpx.Client(timeout=30, trust_env=False)
+        with server.output.open("wb") as terminal:
+            server.process = subprocess.Popen(
+                [*command, "dev", "--port", str(server.port)],
+                **as_user,
+                env={"HOME": home, "PATH": os.environ["PATH"], "LC_ALL": "C", "HTTP_PROXY": NO_PROXY, **PYTHON_PATH},
                 cwd=home,
                 stdout=terminal,
                 stderr=terminal,
             )
         try:
-            wait_until(lambda: "Ready" in output.read_text() or process.poll() is not None, "ready")
-            assert process.poll() is None, output.read_text()
-            assert "Running as root" not in output.read_text()
+            wait_until(lambda: "Ready" in server.printed() or not server.alive, "ready")
+            assert server.alive, server.printed()
+            assert "Running as root" not in server.printed()
+            server.remember("ÄRGER mit Umlauten")
+            assert server.call("memory_search", {"query": "ärger", "mode": "exact"})["total"] == 1
         finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(30)
+            server.close()
         assert (Path(home) / ".local" / "share" / "mnemosyne" / "postgres" / "PG_VERSION").exists()
 
 
@@ -185,6 +165,7 @@ def _runs(python: str, user: int) -> bool:
         return False
 
 
+@pytest.mark.nightly  # by day, test_multilingual.py does the same with another embedder
 def test_a_directory_created_for_gemini_keeps_this_embedder(tmp_path: Path) -> None:
     with GeminiServer().serving() as gemini:
         home = tmp_path / "gemini"
@@ -217,6 +198,7 @@ def test_a_directory_created_for_gemini_keeps_this_embedder(tmp_path: Path) -> N
 
 
 def test_a_terminated_command_leaves_no_database_process_running(tmp_path: Path) -> None:
+    fill(tmp_path / "data")
     source = tmp_path / "many.jsonl"
     source.write_text(
         "".join(json.dumps({"content": f"{n}", "timestamp": "2026-05-20T12:00:00Z"}) + "\n" for n in range(20_000))

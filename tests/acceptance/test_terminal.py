@@ -154,17 +154,6 @@ def test_an_import_into_a_new_directory_says_so_and_names_existing_systems(dev: 
     assert "creating one" in completed.stderr
 
 
-def test_python_modules_in_the_current_directory_are_not_imported(tmp_path: Path) -> None:
-    for name in ("mcp", "http", "mnemosyne", "numpy"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('a neighbour')")
-    server = DevServer(tmp_path, cwd=tmp_path)
-    try:
-        server.start()
-        assert server.call("ingest_memory", {"content": "beside neighbours", "wait": 10})["status"] == "stored"
-    finally:
-        server.close()
-
-
 def test_a_function_that_does_not_start_is_reported_with_the_cause(tmp_path: Path) -> None:
     server = DevServer(tmp_path, environment={"MNEMOSYNE_RATE_LIMIT_PER_MINUTE": "many"})
     with pytest.raises(AssertionError, match=r"the function mcp did not start: .*MNEMOSYNE_RATE_LIMIT_PER_MINUTE"):
