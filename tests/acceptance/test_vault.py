@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.dev import COMMAND, DevServer
-from tests.forks import REAL
+from tests.forks import ADDRESS, REAL
 from tests.vault import Note, notes
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
 
 def test_changed_properties_of_a_note_are_imported(dev: DevServer, tmp_path: Path) -> None:
     note = tmp_path / "Labels of the lamp.md"
-    where = ("--data-dir", dev.directory / "data")
+    where = ("--url", dev.url)
     note.write_text("---\ndate: 2026-05-20\ntags: [old]\n---\nThe lamp with labels.")
     assert _import(note, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
     note.write_text("---\ndate: 2026-05-20\ntags: [new]\n---\nThe lamp with labels.")
@@ -118,7 +118,9 @@ def test_an_edited_note_with_an_earlier_date_is_reported(
     assert "1 failure with causes" in completed.stderr
 
 
-@pytest.mark.parametrize("name", ["vault", "alone.md", "rows.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["vault", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("alone.md", "rows.jsonl"))]
+)
 def test_notes_in_a_read_only_folder_are_imported_and_failures_are_listed_in_another_directory(
     dev: DevServer, tmp_path: Path, name: str
 ) -> None:
@@ -148,7 +150,7 @@ def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: 
     source = tmp_path / "rows.jsonl"
     row = {"content": "The ladder stands in the shed.", "source": "tools", "key": 7, "tags": ["shed"]}
     source.write_text(json.dumps({**row, "timestamp": 2026}))
-    where = ("--data-dir", dev.directory / "data")
+    where = ("--url", dev.url)
     failures = Path(f"{source}.failures.jsonl")
     refused = _import(source, *where)
     advice = f"Correct the records in {failures} or in {source}, and import again."
@@ -164,7 +166,7 @@ def test_a_record_whose_memory_was_deleted_is_counted_as_not_stored(dev: DevServ
     source = tmp_path / "rows.jsonl"
     row = {"content": "The wheelbarrow is lent out.", "source": "garden", "key": "1", "timestamp": "2026-05-20"}
     source.write_text(json.dumps(row))
-    where = ("--data-dir", dev.directory / "data")
+    where = ("--url", dev.url)
     assert _import(source, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
     (memory,) = dev.call("memory_search", {"query": "wheelbarrow lent", "limit": 1})["memories"]
     dev.call("delete_memory", {"id": memory["id"]})
@@ -178,7 +180,7 @@ def test_a_record_whose_memory_was_deleted_is_counted_as_not_stored(dev: DevServ
 def test_the_advice_for_a_record_that_has_expired_stores_it(dev: DevServer, tmp_path: Path) -> None:
     source = tmp_path / "rows.jsonl"
     row = {"content": "The marquee is booked.", "source": "garden", "key": "2"}
-    where = ("--data-dir", dev.directory / "data")
+    where = ("--url", dev.url)
     source.write_text(json.dumps({**row, "timestamp": "2026-05-20", "expires_at": "2026-05-21"}))
     expired = _import(source, *where)
     assert expired.stdout == "0 stored, 0 duplicate, 0 failed, 1 not stored.\n"
@@ -192,6 +194,7 @@ def test_an_import_without_a_target_creates_no_system(tmp_path: Path, token: dic
     source = tmp_path / "a.md"
     source.write_text("text")
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), **token}
+    environment |= {name: value for name, value in os.environ.items() if name == ADDRESS}
     completed = subprocess.run(
         [COMMAND, "import", source], capture_output=True, text=True, check=False, timeout=60, env=environment
     )
