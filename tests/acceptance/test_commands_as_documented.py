@@ -129,14 +129,6 @@ def _documented_memories(document: Path) -> list[str]:
     return [line for line in lines if line.startswith("    ") and not line.startswith("    (replaces ")]
 
 
-def test_the_memory_of_the_readme_is_found(terminal: Terminal, clone: Path) -> None:
-    lines = [c.text for c in commands(ROOT / "README.md") if re.match(r"export PATH|mnemosyne ", c.text)]
-    assert len(lines) == 3
-    printed = terminal.type(lines, clone)
-    assert re.match(r"(Stored|Already stored) as [0-9a-f-]{36}\.\n", printed)
-    assert "    The oolong is on shelf 7." in printed
-
-
 def test_the_rows_that_the_guide_publishes_are_stored(terminal: Terminal, clone: Path) -> None:
     lines = [c.text for c in commands(ROOT / "docs" / "ingestion.md") if re.match(r"export |echo |python ", c.text)]
     assert len(lines) == 5

@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,7 +143,9 @@ def test_dev_prints_how_to_connect_each_client(dev: DevServer) -> None:
 
 
 def test_the_two_printed_commands_store_a_memory_and_find_it(dev: DevServer) -> None:
-    remember, search = re.findall(r"^  (\S*mnemosyne (?:remember|search) .*)$", dev.printed(), re.MULTILINE)
+    printed = re.findall(r"^  (\S*mnemosyne) ((?:remember|search) .*)$", dev.printed(), re.MULTILINE)
+    assert all(shutil.which(program) for program, _ in printed)
+    remember, search = (f"{COMMAND} {arguments}" for _, arguments in printed)
     stored = subprocess.run(remember, shell=True, capture_output=True, text=True, check=True).stdout
     id_ = re.fullmatch(r"(?:Stored|Already stored) as ([0-9a-f-]{36})\.\n", stored)
     assert id_

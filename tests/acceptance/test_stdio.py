@@ -62,6 +62,7 @@ def data(home: Path) -> Path:
 
 
 def test_stdio_alone_starts_the_system_and_ends_it_afterwards(tmp_path: Path) -> None:
+    fill(tmp_path / "data")
     names, result = _over_stdio(tmp_path / "data", "told over stdio")
     assert "memory_search" in names
     assert result["memories"][0]["content"] == "told over stdio"

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,19 +40,38 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "share")
 
 
-@pytest.fixture
-def own_system(own_dev: DevServer, home: Home) -> DevServer:
+@pytest.fixture(scope="module")
+def used_home() -> Iterator[Home]:
+    """The home of a user whose local system has memories."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-targets-") as directory:
+        yield Home(Path(directory))
+
+
+@pytest.fixture(scope="module")
+def system(used_home: Home) -> Iterator[DevServer]:
     """`mnemosyne dev` on the user's data directory, at a port that is not the default one."""
-    fill(home.directory)
-    own_dev.arguments = ("--data-dir", str(home.directory))
-    own_dev.environment = home.environment
-    own_dev.start()
-    return own_dev
+    fill(used_home.directory)
+    server = DevServer(used_home.directory.parent)
+    server.arguments = ("--data-dir", str(used_home.directory))
+    server.environment = used_home.environment
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def running(system: DevServer) -> DevServer:
+    """The same system, which has been started."""
+    if not system.alive:
+        system.start()
+    return system
 
 
 def test_commands_find_the_system_that_runs_on_the_users_data_directory(
-    own_system: DevServer, home: Home, tmp_path: Path
+    running: DevServer, used_home: Home, tmp_path: Path
 ) -> None:
+    home = used_home
     assert home.run("remember", "The kettle is in the shed.").stdout.startswith("Stored as ")
     assert "The kettle is in the shed." in home.run("search", "kettle").stdout
     note = tmp_path / "A.md"
@@ -58,47 +79,44 @@ def test_commands_find_the_system_that_runs_on_the_users_data_directory(
         note.write_text(f"The gate is green, by {way}.")
         completed = home.run("import", note, "--via", way)
         assert (completed.returncode, completed.stdout) == (0, "1 stored, 0 duplicate, 0 failed.\n"), completed.stderr
-    assert "The gate is green, by mcp." in own_system.call("memory_search", {"query": "gate"})["memories"][0]["content"]
+    assert "The gate is green, by mcp." in running.call("memory_search", {"query": "gate"})["memories"][0]["content"]
     for command in READING:
         completed = home.run(*command.split())
         assert completed.returncode == 0, (command, completed.stdout, completed.stderr)
     assert json.loads(home.run("keys", "create", "--name", "me", "--json").stdout)["token"].startswith("mnk_")
 
 
-def test_printed_commands_need_no_target_for_the_users_data_directory(own_system: DevServer, home: Home) -> None:
-    wait_until(lambda: "Ctrl-C stops everything" in own_system.printed(), "the lines are printed")
-    lines = re.findall(r"^  \S*mnemosyne ((?:remember|search) .*)$", own_system.printed(), re.MULTILINE)
+def test_printed_commands_need_no_target_for_the_users_data_directory(running: DevServer, used_home: Home) -> None:
+    wait_until(lambda: "Ctrl-C stops everything" in running.printed(), "the lines are printed")
+    lines = re.findall(r"^  \S*mnemosyne ((?:remember|search) .*)$", running.printed(), re.MULTILINE)
     assert len(lines) == 2
     assert not any("--url" in line for line in lines)
     for line in lines:
         completed = subprocess.run(
-            f"{COMMAND} {line}", shell=True, env=home.environment, capture_output=True, text=True
+            f"{COMMAND} {line}", shell=True, env=used_home.environment, capture_output=True, text=True
         )
         assert completed.returncode == 0, completed.stderr
 
 
 def test_concurrent_commands_share_a_system_that_was_not_running(home: Home) -> None:
     fill(home.directory)
-    assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
-    contents = [f"The {animal} sleeps." for animal in ("heron", "otter", "badger")]
+    contents = ["The heron sleeps.", "The otter sleeps."]
     with ThreadPoolExecutor() as threads:
         completed = list(threads.map(lambda content: home.run("remember", content), contents))
-    assert [run.returncode for run in completed] == [0, 0, 0], [run.stderr for run in completed]
+    assert [run.returncode for run in completed] == [0, 0], [run.stderr for run in completed]
     (home.directory / "queue.db").write_bytes(b"no queue")  # reading does not use the queue
     exported = home.run("export")
     assert exported.returncode == 0, exported.stderr
     lines = [json.loads(line) for line in exported.stdout.splitlines()]
-    assert {"The first.", *contents} == {line["content"] for line in lines if "content" in line}
+    assert set(contents) == {line["content"] for line in lines if "content" in line}
 
 
-def test_a_command_while_dev_starts_waits_for_it(own_dev: DevServer, home: Home) -> None:
-    fill(home.directory)
-    assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
-    own_dev.arguments = ("--data-dir", str(home.directory))
-    own_dev.environment = home.environment
+def test_a_command_while_dev_starts_waits_for_it(running: DevServer, used_home: Home) -> None:
+    running.remember("The first.")
+    running.stop()
     with ThreadPoolExecutor() as threads:
-        started = threads.submit(own_dev.start)
-        completed = home.run("search", "first")
+        started = threads.submit(running.start)
+        completed = used_home.run("search", "first")
         started.result()
     assert (completed.returncode, "The first." in completed.stdout) == (0, True), completed.stderr
 
