@@ -1,11 +1,13 @@
 """API keys in use: created, shown once, refused, revoked, and in no log or file."""
 
 import json
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.dev import COMMAND, DevServer, serving
@@ -27,7 +29,7 @@ def _keys(server: DevServer, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def _running() -> Iterator[DevServer]:
-    with serving("--auth-mode", "api_key") as server:
+    with serving("--host", "0.0.0.0", "--auth-mode", "api_key") as server:
         yield server
 
 
@@ -53,6 +55,13 @@ def test_a_key_gives_access_to_its_own_namespace_only(guarded: DevServer) -> Non
     guarded.client.headers["Authorization"] = f"Bearer {bob}"
     assert "no memory has the id" in guarded.error("get_memory", {"id": outcome["memory_id"]})
     assert guarded.call("memory_stats", {})["memories"] == 0
+
+
+def test_a_server_with_api_keys_accepts_any_host_name(guarded: DevServer) -> None:
+    assert guarded.url in guarded.printed()
+    for name in ("memory.example.com", socket.gethostname(), f"10.1.2.3:{guarded.port}"):
+        answer = httpx.post(guarded.url, json=LIST, headers={"Host": name})
+        assert answer.status_code == 401, answer.text
 
 
 def test_the_guide_stores_exactly_the_key_of_the_smoke_test(guarded: DevServer) -> None:
