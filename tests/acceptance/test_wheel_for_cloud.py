@@ -50,8 +50,8 @@ def test_help_of_every_command_is_printed(for_cloud: Installed) -> None:
     assert all(line.endswith("] 0 True") for line in lines)
 
 
-NIGHTLY = ["stdio", "quota list --data-dir nowhere", "export"]
-LOCAL = ["dev", "doctor", "search tea --data-dir nowhere"]
+NIGHTLY = ["doctor", "stdio", "quota list --data-dir nowhere", "export"]
+LOCAL = ["dev", "search tea --data-dir nowhere"]
 
 
 @pytest.mark.parametrize("command", [*LOCAL, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)])
@@ -62,13 +62,16 @@ def test_a_command_on_a_local_system_names_the_extra_in_one_line(for_cloud: Inst
     assert re.match(r"mnemosyne: this needs the package \w+, which the extra `local` installs: pip install ", line)
 
 
-@pytest.mark.parametrize("command", ["search tea", "remember tea"])
+@pytest.mark.parametrize("command", ["search tea", pytest.param("remember tea", marks=pytest.mark.nightly)])
 def test_a_command_on_a_server_does_not_need_the_extra_local(for_cloud: Installed, command: str) -> None:
     completed = for_cloud.run(*command.split(), "--url", "http://127.0.0.1:9/mcp")
     assert completed.stderr.startswith("mnemosyne: http://127.0.0.1:9/mcp cannot be reached"), completed.stderr
 
 
-@pytest.mark.parametrize("target", ["mcp", "ingest", pytest.param("dead_letter", marks=pytest.mark.nightly)])
+OTHERS = [pytest.param(target, marks=pytest.mark.nightly) for target in ("ingest", "dead_letter")]
+
+
+@pytest.mark.parametrize("target", ["mcp", *OTHERS])
 def test_a_function_answers_its_health_route(for_cloud: Installed, target: str, tmp_path: Path) -> None:
     with _function(for_cloud, target, tmp_path / "log") as url:
         answer = httpx.get(f"{url}/health", timeout=10)
