@@ -1,18 +1,16 @@
-"""A vault (folder of notes) with sixty notes, in the formats of six applications."""
+"""A vault (folder of notes) with thirty notes, in the formats of six applications."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 NAMES = [
     "Grandma Elsie pudding", "Tent pegs and guy ropes", "Kettle descaling", "Violin strings", "Sourdough starter",
-    "Bicycle chain wear", "Passport renewal", "Greenhouse tomatoes", "Chess opening", "Piano tuner",
 ]  # fmt: skip
 """Names of notes. The texts of the notes do not contain these words, so a search for a name finds the note only by its
 name."""
 TOPICS = [
     "steam it for two hours", "keep ten in the blue bag", "citric acid every spring", "replace them each autumn",
-    "feed it on Sundays", "measure with the gauge", "photographs are in the drawer", "pinch out side shoots",
-    "answer with the pawn", "she comes in March",
+    "feed it on Sundays",
 ]  # fmt: skip
 
 
@@ -94,7 +92,7 @@ _STYLES: dict[str, Callable[[int, str, str], Note]] = {
 
 
 def notes() -> list[Note]:
-    """Return the sixty notes: ten of each application."""
+    """Return the thirty notes: five of each application."""
     return [
         write(number, name, f"{application} note {number}: {TOPICS[number]}.")
         for application, write in _STYLES.items()

@@ -34,7 +34,7 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     vault = tmp_path / "vault"
     vault.mkdir()
     written = notes()
-    assert len(written) == 60
+    assert len(written) == 30
     for note in written:
         _write(vault, note, note.text)
     (vault / ".trash").mkdir()
@@ -42,7 +42,7 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     (vault / "scan.pdf").write_bytes(b"%PDF-1.7")
 
     first = _import(vault, "--url", own_dev.url)
-    assert first.stdout == "60 stored, 0 duplicate, 0 failed.\n", first.stderr
+    assert first.stdout == "30 stored, 0 duplicate, 0 failed.\n", first.stderr
     assert "hidden folders: .trash" in first.stderr
     assert "a PDF" in first.stderr
     missing = [
@@ -50,11 +50,11 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     ]
     assert missing == []
 
-    edited = written[::6]
+    edited = written[::5]
     for note in edited:
         _write(vault, note, note.text.replace(note.body, f"{note.body} Changed."))
     again = _import(vault, "--data-dir", own_dev.directory / "data")
-    assert again.stdout == "10 stored, 50 duplicate, 0 failed.\n", again.stderr
+    assert again.stdout == "6 stored, 24 duplicate, 0 failed.\n", again.stderr
     for note in edited:
         contents = [content for content in _contents(own_dev, query=note.body, limit=20) if note.body in content]
         assert contents and all(f"{note.body} Changed." in hit for hit in contents)
@@ -62,7 +62,7 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
         [COMMAND, "export", "--data-dir", own_dev.directory / "data"], capture_output=True, text=True, check=True
     )
     rows = [json.loads(line) for line in exported.stdout.splitlines()]
-    assert sum("superseded_by_hash" in row for row in rows) == 10
+    assert sum("superseded_by_hash" in row for row in rows) == 6
 
 
 def test_changed_properties_of_a_note_are_imported(dev: DevServer, tmp_path: Path) -> None:
