@@ -161,7 +161,7 @@ def test_a_signal_during_the_start_of_the_database_leaves_no_server(
 def suspended(data: Path) -> psutil.Process:
     """Suspend the worker without which the database cannot stop, and return the worker."""
     server = psutil.Process(int(lock_files(data)[0].read_text().split()[0]))
-    checkpointer = next(worker for worker in server.children() if "checkpointer" in worker.cmdline()[0])
+    checkpointer: psutil.Process = next(worker for worker in server.children() if "checkpointer" in worker.cmdline()[0])
     checkpointer.suspend()
     return checkpointer
 
