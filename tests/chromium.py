@@ -92,6 +92,11 @@ class Chromium:
         self.driver.find_element(By.LINK_TEXT, text).click()
         WebDriverWait(self.driver, SECONDS).until(lambda _: _is_gone(before))
 
+    def emulate(self, **features: str) -> None:
+        """Give the pages these media features. All other media features keep their usual values."""
+        arguments = {"features": [{"name": name, "value": value} for name, value in features.items()]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", arguments)
+
     def console(self) -> list[str]:
         """Return the violations of the Content-Security-Policy that the browser reported."""
         return [str(entry["message"]) for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
@@ -120,14 +125,14 @@ def page_elsewhere(html: str) -> Iterator[str]:
         yield f"http://evil.localhost:{server.server_port}/"
 
 
-def _options(home: Path, browser: str, *, dark: bool, javascript: bool) -> ChromeOptions:
+def _options(home: Path, browser: str, *, javascript: bool) -> ChromeOptions:
     """Options that start Debian's headless shell, or the complete browser.
 
     The headless shell is the same Chromium without the user interface, and takes a third less CPU time. Only the
-    complete browser has a dark theme and settings for JavaScript.
+    complete browser has settings for JavaScript.
     """
     options = ChromeOptions()
-    shell = None if dark or not javascript else shutil.which("chromium-headless-shell")
+    shell = shutil.which("chromium-headless-shell") if javascript else None
     if shell:
         script = home / "browser"
         script.write_text(_HEADLESS_SHELL.format(shell))
@@ -136,20 +141,20 @@ def _options(home: Path, browser: str, *, dark: bool, javascript: bool) -> Chrom
     else:
         options.binary_location = browser
         options.add_argument("--headless=new")
-    for argument in (*_ARGUMENTS, f"--user-data-dir={home}", *(["--force-dark-mode"] if dark else [])):
+    for argument in (*_ARGUMENTS, f"--user-data-dir={home}"):
         options.add_argument(argument)
     return options
 
 
 @contextmanager
-def chromium(*, javascript: bool = True, dark: bool = False, insecure: bool = False) -> Iterator[Chromium]:
+def chromium(*, javascript: bool = True, insecure: bool = False) -> Iterator[Chromium]:
     """Start a browser; skip the test with a reason if Chromium is missing."""
     driver = shutil.which("chromedriver")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if driver is None or browser is None:
         pytest.skip("NOT TESTED: chromium and chromedriver are not installed, so no browser logs in")
     with tempfile.TemporaryDirectory(prefix="chromium-") as home:
-        options = _options(Path(home), browser, dark=dark, javascript=javascript)
+        options = _options(Path(home), browser, javascript=javascript)
         off = {} if javascript else {"profile.managed_default_content_settings.javascript": 2}
         options.add_experimental_option("prefs", {"download.default_directory": home} | off)
         options.accept_insecure_certs = insecure

@@ -24,7 +24,7 @@ class Place:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def system() -> Iterator[DevServer]:
     """`mnemosyne dev --auth-mode oauth`."""
     with serving("--auth-mode", "oauth") as server:
@@ -37,7 +37,7 @@ def deployment(emulator: str) -> Iterator[OAuthDeployment]:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def issuer(system: DevServer) -> str:
     return f"http://localhost:{system.port + 1}"
 
@@ -46,6 +46,13 @@ def issuer(system: DevServer) -> str:
 def browser() -> Iterator[Chromium]:
     """A browser without JavaScript, which no page needs."""
     with chromium(javascript=False, insecure=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def light() -> Iterator[Chromium]:
+    """A browser with light colours."""
+    with chromium() as opened:
         yield opened
 
 

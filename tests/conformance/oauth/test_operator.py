@@ -2,25 +2,18 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.chromium import Chromium, chromium
+from tests.chromium import Chromium
 from tests.conformance.oauth.test_pages import VERIFIER, address
 from tests.dev import COMMAND, DevServer
 from tests.oauth_person import Person, callback
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def light() -> Iterator[Chromium]:
-    with chromium() as opened:
-        yield opened
 
 
 def _grants(system: DevServer, *arguments: str) -> Any:

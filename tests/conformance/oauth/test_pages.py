@@ -2,31 +2,17 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
-import pytest
 from selenium.webdriver.common.by import By
 
-from tests.chromium import Chromium, chromium, page_elsewhere
+from tests.chromium import Chromium, page_elsewhere
 from tests.dev import DevServer
 from tests.oauth_person import Person, Terminal, callback
 
 VERIFIER = "v" * 64
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
-
-
-@pytest.fixture(scope="module")
-def dark() -> Iterator[Chromium]:
-    with chromium(dark=True) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def light() -> Iterator[Chromium]:
-    with chromium() as opened:
-        yield opened
 
 
 def address(system: DevServer, issuer: str, redirect_uri: str) -> str:
@@ -76,13 +62,12 @@ def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
     assert [line for line in light.console() if "favicon" not in line] == []
 
 
-def test_the_pages_follow_the_light_or_dark_setting_of_the_browser(
-    issuer: str, light: Chromium, dark: Chromium
-) -> None:
+def test_the_pages_follow_the_light_or_dark_setting_of_the_browser(issuer: str, light: Chromium) -> None:
     texts = []
-    for browser in (light, dark):
-        browser.open(f"{issuer}/account")
-        page, body = (browser.driver.find_element(By.TAG_NAME, tag) for tag in ("html", "body"))
+    for scheme in ("light", "dark"):
+        light.emulate(**{"prefers-color-scheme": scheme})
+        light.open(f"{issuer}/account")
+        page, body = (light.driver.find_element(By.TAG_NAME, tag) for tag in ("html", "body"))
         texts.append((page.value_of_css_property("background-color"), body.value_of_css_property("color")))
     assert texts == [
         ("rgba(245, 246, 249, 1)", "rgba(22, 26, 38, 1)"),
