@@ -12,7 +12,7 @@ import pytest
 
 from mnemosyne.cli.dev import dev
 from tests.conformance.clients.run import HERE, ROOT
-from tests.dev import DevServer
+from tests.dev import DevServer, serving
 from tests.fakes_wire.messages_api import MessagesApi
 from tests.packages import npm_package
 from tests.waiting import wait_until
@@ -30,6 +30,13 @@ NOWHERE = "http://127.0.0.1:9/mcp"
 def claude() -> Path:
     """The client's command; skips the test with a reason if it cannot be installed."""
     return npm_package(HERE / ".clients" / "claude-code", CLIENT) / "claude"
+
+
+@pytest.fixture(scope="module")
+def system() -> Iterator[DevServer]:
+    """`mnemosyne dev` with only the memories of these tests."""
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture
@@ -52,11 +59,10 @@ def _say(claude: Path, prompt: str, api: MessagesApi, home: Path, url: str) -> s
     return ended.stdout.strip()
 
 
-def _contents(server: DevServer) -> list[str]:
-    """Memories stored from Claude Code's sessions."""
-    result = server.call(
-        "memory_search", {"metadata": [{"path": "cwd", "op": "exists"}], "limit": 100, "max_response_chars": 400_000}
-    )
+def _contents(server: DevServer, folder: Path) -> list[str]:
+    """Memories stored from Claude Code's sessions in a folder."""
+    in_folder = {"path": "cwd", "op": "=", "values": [str(folder)]}
+    result = server.call("memory_search", {"metadata": [in_folder], "limit": 100, "max_response_chars": 400_000})
     return sorted(memory["content"] for memory in result["memories"])
 
 
@@ -68,18 +74,18 @@ def test_the_client_accepts_the_plugin_and_its_marketplace(claude: Path) -> None
 
 
 def test_a_prompt_of_one_session_is_stored_once_and_given_to_the_model_in_the_next(
-    claude: Path, own_dev: DevServer, api: MessagesApi, tmp_path: Path
+    claude: Path, system: DevServer, api: MessagesApi, tmp_path: Path
 ) -> None:
-    own_dev.start()
-    assert _say(claude, "The seventh shelf holds the oolong.", api, tmp_path, own_dev.url) == api.text
-    wait_until(lambda: len(_contents(own_dev)) == 2, "prompt and answer are stored")
+    shop = tmp_path / "shop"
+    assert _say(claude, "The seventh shelf holds the oolong.", api, tmp_path, system.url) == api.text
+    wait_until(lambda: len(_contents(system, shop)) == 2, "prompt and answer are stored")
     api.asked.clear()
-    _say(claude, "Where is the oolong?", api, tmp_path, own_dev.url)
+    _say(claude, "Where is the oolong?", api, tmp_path, system.url)
     prompts = " ".join(api.asked)
     assert "From long-term memory" in prompts and "The seventh shelf holds the oolong." in prompts
     expected = sorted(["The seventh shelf holds the oolong.", "Where is the oolong?", api.text, api.text])
-    wait_until(lambda: len(_contents(own_dev)) == 4, "the second session is stored, and nothing that was recalled")
-    assert _contents(own_dev) == expected
+    wait_until(lambda: len(_contents(system, shop)) == 4, "the second session is stored, and nothing that was recalled")
+    assert _contents(system, shop) == expected
 
 
 def test_the_client_continues_if_the_server_is_unavailable(claude: Path, api: MessagesApi, tmp_path: Path) -> None:
@@ -99,19 +105,18 @@ def _deliver(server: DevServer, event: dict[str, Any]) -> list[dict[str, Any]]:
     return [server.call(hook["tool"], _filled(hook["input"], event)) for hook in hooks]
 
 
-def test_hooks_delivered_three_times_store_one_memory_per_event_and_no_recalled_text(own_dev: DevServer) -> None:
-    own_dev.start()
+def test_hooks_delivered_three_times_store_one_memory_per_event_and_no_recalled_text(system: DevServer) -> None:
     requests: list[str] = []
     recalled = 0
     for event in [*RECORDED, *RECORDED, *RECORDED]:
-        for answer in _deliver(own_dev, event):
+        for answer in _deliver(system, event):
             requests += [answer["request_id"]] if "request_id" in answer else []
             recalled += "hookSpecificOutput" in answer
-        own_dev.outcomes(requests[-1:])
+        system.outcomes(requests[-1:])
     texts = sorted(event.get("prompt") or event.get("last_assistant_message", "") for event in RECORDED)
-    assert _contents(own_dev) == [text for text in texts if text]
+    assert _contents(system, Path(RECORDED[0]["cwd"])) == [text for text in texts if text]
     assert recalled
-    states = [outcome["state"] for outcome in own_dev.outcomes(requests)]
+    states = [outcome["state"] for outcome in system.outcomes(requests)]
     assert states.count("stored") == 10 and states.count("duplicate") == 20
 
 
