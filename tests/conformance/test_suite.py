@@ -88,13 +88,15 @@ def test_the_product_passes_all_scenarios_that_do_not_need_the_suite_s_fixtures(
     assert {"tools-list", "resources-list", "prompts-list", "caching", "dns-rebinding-protection"} <= passed
 
 
-# Each starts Node.js, and the requirements of the newest revision contain the lists.
+# Each starts Node.js. The requirements of the newest revision contain the lists, and the fixtures pass ping.
 @pytest.mark.parametrize(
     "scenario",
     [
         "server-initialize",
-        "ping",
-        *(pytest.param(f"{kind}-list", marks=pytest.mark.nightly) for kind in ("tools", "resources", "prompts")),
+        *(
+            pytest.param(name, marks=pytest.mark.nightly)
+            for name in ("ping", "tools-list", "resources-list", "prompts-list")
+        ),
     ],
 )
 def test_the_product_passes_the_scenarios_of_the_handshake(dev: DevServer, javascript: str, scenario: str) -> None:

@@ -33,7 +33,7 @@ class Client:
 
 CLIENTS = (
     Client("mcp for Python, auto", "mcp auto"),
-    Client("mcp for Python, handshake", "mcp legacy"),
+    Client("mcp for Python, handshake", "mcp legacy", nightly=True),
     Client("mcp for Python, 2026-07-28", "mcp 2026-07-28", nightly=True),
     Client("mcp for Python", "mcp 1.x", ("mcp==1.30.0",), quick=False),
     Client("mcp for Python", "mcp 1.x", ("mcp==1.26.0",), nightly=True),
@@ -41,7 +41,7 @@ CLIENTS = (
     Client("mcp for Python", "mcp 1.x", ("mcp==1.9.4", "pydantic==2.11.7"), nightly=True),
     Client("@modelcontextprotocol/sdk", "sdk", javascript=True),
     Client("@modelcontextprotocol/client", "client", javascript=True),
-    Client("mcp-remote", "mcp-remote", javascript=True),
+    Client("mcp-remote", "mcp-remote", javascript=True, nightly=True),
     Client("MCP Inspector, its command line", "inspector", javascript=True, nightly=True),
     Client("Vercel's AI SDK (@ai-sdk/mcp)", "ai-sdk", javascript=True),
     Client("Vercel's AI SDK (@ai-sdk/mcp)", "ai-sdk-1", javascript=True, nightly=True),
@@ -92,7 +92,7 @@ def main() -> None:
         dev = DevServer(Path(scratch))
         dev.start()
         try:
-            page = table([(client, *drive(client, dev.url, install_javascript())) for client in CLIENTS])
+            page = table([(client, *drive(client, dev.url, install_javascript(nightly=True))) for client in CLIENTS])
         finally:
             dev.stop()
     before, rest = DOCUMENT.read_text().split(BEGIN)
