@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from _pytest.assertion import rewrite
+from _pytest.mark.expression import Expression
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 TOGETHER = {
@@ -33,7 +34,7 @@ TOGETHER = {
 
 USE_JAVASCRIPT = frozenset({"tests/console", "tests/conformance"})
 """Folders whose tests use the packages of `tests/conformance/js`."""
-INSTALL = "from tests.conformance.conftest import install_javascript; install_javascript()"
+INSTALL = "from tests.conformance.conftest import install_javascript; install_javascript(nightly={})"
 
 
 class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
@@ -49,10 +50,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedSchedu
     return SharedScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-def _install_javascript() -> None:
+def selects_nightly(config: pytest.Config) -> bool:
+    """Whether this run selects nightly tests."""
+    chosen = config.getoption("markexpr")
+
+    def is_nightly(marker: str, /, **_: str | int | bool | None) -> bool:
+        return marker == "nightly"
+
+    return not chosen or Expression.compile(chosen).evaluate(is_nightly)
+
+
+def _install_javascript(*, nightly: bool) -> None:
     """Install the JavaScript packages while the first tests run. The packages' download takes most of a minute."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", INSTALL]
+    command = [sys.executable, "-c", INSTALL.format(nightly)]
     # If the installation fails, the first test that needs the packages repeats it and says why.
     installing = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -71,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         forks.command()
         if USE_JAVASCRIPT.intersection(config.args):
-            _install_javascript()
+            _install_javascript(nightly=selects_nightly(config))
     else:
         gc.disable()
 

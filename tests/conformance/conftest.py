@@ -8,31 +8,39 @@ from pathlib import Path
 import fasteners
 import pytest
 
+from tests.workers import selects_nightly
+
 JS = Path(__file__).parent / "js"
 
 
 @pytest.fixture(scope="session")
-def javascript() -> str:
+def javascript(pytestconfig: pytest.Config) -> str:
     """A PATH with a recent `node` and the packages; skips the test with a reason if Node.js is missing."""
-    return install_javascript()
+    return install_javascript(nightly=selects_nightly(pytestconfig))
 
 
-def install_javascript() -> str:
-    """Return the same PATH without a fixture."""
+def install_javascript(*, nightly: bool = False) -> str:
+    """Return the same PATH without a fixture, with the packages of nightly tests only if `nightly` is true."""
     if shutil.which("npm") is None:
         pytest.skip("NOT TESTED: Node.js is not installed, so no JavaScript client is driven")
     # Two test workers may install at the same time, and npm does not support that in one directory.
     with fasteners.InterProcessLock(JS / ".installing"):
-        _install()
+        _install(nightly=nightly)
     return f"{JS / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def _install() -> None:
+def _install(*, nightly: bool) -> None:
+    """Install the dependencies of package.json, and also its devDependencies if `nightly` is true.
+
+    The devDependencies are for nightly tests only, and take a quarter of the time.
+    """
     stamp = JS / "node_modules" / ".made"
     package_json = (JS / "package.json").read_text()
-    if not stamp.exists() or stamp.read_text() != package_json:
+    made = stamp.read_text() if stamp.exists() else ""
+    if made not in (f"all of {package_json}", *([] if nightly else [package_json])):
         command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
+        command += [] if nightly else ["--omit=dev"]
         ended = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=False)
         if ended.returncode:
             pytest.skip(f"NOT TESTED: the JavaScript packages cannot be installed: {ended.stderr[-300:]}")
-        stamp.write_text(package_json)
+        stamp.write_text(f"all of {package_json}" if nightly else package_json)
