@@ -1,6 +1,7 @@
 """API keys in use: created, shown once, refused, revoked, and in no log or file."""
 
 import json
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.dev import COMMAND, DevServer, serving
+from mnemosyne.cli.local.data_dir import DataDir
+from tests.dev import COMMAND, DevServer, fill, serving
 from tests.mcp_client import request
 
 pytestmark = pytest.mark.slow
@@ -112,15 +114,14 @@ def test_the_secret_is_in_no_log_no_process_list_and_no_file(guarded: DevServer)
     assert secret not in _keys(guarded, "list")
 
 
-def test_doctor_reports_the_authentication_of_dev_whether_it_runs_or_not(own_dev: DevServer) -> None:
-    own_dev.arguments = ("--auth-mode", "api_key")
-    own_dev.start()
-
-    def authentication() -> str:
-        command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", own_dev.directory / "data"]
+def test_doctor_reports_the_authentication_of_dev_only_while_dev_runs(guarded: DevServer, tmp_path: Path) -> None:
+    def authentication(data: Path) -> str:
+        command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", data]
         checks = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         return str(next(check["seen"] for check in checks if check["name"] == "authentication"))
 
-    assert authentication().startswith("api_key: keys can be looked up")
-    own_dev.kill_everything()
-    assert authentication().startswith("none: ")
+    running, killed = guarded.directory / "data", tmp_path / "data"
+    fill(killed)
+    shutil.copy(DataDir(running).access, DataDir(killed).access)  # as if a killed dev had left it
+    assert authentication(running).startswith("api_key: keys can be looked up")
+    assert authentication(killed).startswith("none: ")

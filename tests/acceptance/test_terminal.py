@@ -40,7 +40,7 @@ def test_a_search_in_a_terminal_names_near_duplicates(dev: DevServer) -> None:
     assert printed.count("(the same text except for white space or a full stop: ") == 1
 
 
-@pytest.mark.parametrize("way", ["pubsub", "mcp"])
+@pytest.mark.parametrize("way", [pytest.param("pubsub", marks=pytest.mark.nightly), "mcp"])
 def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, tmp_path: Path, way: str) -> None:
     files = {
         "a.jsonl": '{"content": "%s lines", "timestamp": "2026-07-01T00:30"}\n',
