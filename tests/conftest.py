@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,32 +147,49 @@ def filled_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Itera
 
 
 @pytest.fixture
-def database(new_database: Callable[..., str]) -> str:
-    """The name of a migrated database for this test."""
-    return new_database()
+def database(request: pytest.FixtureRequest) -> str:
+    """The name of the shared database, which is empty at the start of a test.
+
+    A test with the marker `own_database` gets a new database. Creating it takes fifty times as long.
+    """
+    if request.node.get_closest_marker("own_database"):
+        name: str = request.getfixturevalue("new_database")()
+        return name
+    shared_database: SharedDatabase = request.getfixturevalue("shared_database")
+    return shared_database.name
 
 
 @pytest.fixture
-def pool(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Pool]":
-    """Connections to this test's database as the functions' database user."""
+def pool(cluster: "EmbeddedPostgres", database: str, _shared_database: "SharedDatabase") -> "Iterator[Pool]":
+    """Connections to this test's database as the functions' database user.
+
+    Tests share those of the shared database, because a new connection prepares each statement again.
+    """
     from mnemosyne.adapters.database.connections import connection_factory
     from mnemosyne.adapters.database.pool import Pool
     from mnemosyne.cli.local import postgres
 
-    opened = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 8)
-    yield opened
-    opened.close()
+    if database == _shared_database.name:
+        yield _shared_database.pool
+        return
+    with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 8)) as opened:
+        yield opened
 
 
 @pytest.fixture
-def owner(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Connection]":
+def owner(cluster: "EmbeddedPostgres", database: str, _shared_database: "SharedDatabase") -> "Iterator[Connection]":
     """A connection to this test's database as its owner, without a statement timeout."""
     from mnemosyne.adapters.database.connections import connection_factory
     from mnemosyne.cli.local import postgres
 
-    connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
-    yield connection
-    connection.close()
+    if database == _shared_database.name:
+        yield _shared_database.owner
+        return
+    open_connection = connection_factory(
+        cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0
+    )
+    with closing(open_connection()) as connection:
+        yield connection
 
 
 @pytest.fixture
@@ -200,10 +218,16 @@ def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatab
 
     Emptying it is fifty times faster than creating a database.
 
-    A test that changes the schema, the embedding space or the quota of all namespaces must use `database` instead.
+    A test that changes the schema, the embedding space or the quota of all namespaces needs the marker `own_database`.
     """
     yield _shared_database
     _shared_database.empty()
+
+
+@pytest.fixture
+def auth(shared_database: "SharedDatabase") -> "Pool":
+    """Connections to the shared database with the rights of the function `auth`."""
+    return shared_database.auth
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ import hashlib
 import html
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -15,12 +14,10 @@ import httpx
 import jwt
 from starlette.testclient import TestClient
 
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.oauth import OAuthStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.log_in_code import LogInCode
 from mnemosyne.adapters.signing.key_files import KeyFiles
-from mnemosyne.cli.local.postgres import EmbeddedPostgres
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.auth.app import build_app
@@ -190,11 +187,3 @@ def refresh(client: TestClient | httpx.Client, client_id: str, token: str, **cha
     """Exchange a refresh token for new tokens."""
     form = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": token, **changed}
     return client.post("/token", data=form)
-
-
-@contextmanager
-def auth_pool(cluster: EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    """Connections with the database rights of the function `auth`."""
-    opened = Pool(connection_factory(cluster.url("auth", database)), 8)
-    yield opened
-    opened.close()

@@ -24,11 +24,12 @@ def deletion(tables: Iterable[str]) -> str:
 
 
 class SharedDatabase:
-    """A migrated database with two kinds of connections: as the functions' user, and as the owner."""
+    """A migrated database with connections as the functions' user, as the function `auth`, and as the owner."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
         self.name = name
         self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
+        self.auth = Pool(connection_factory(cluster.url("auth", name)), 8)
         self.connect_as_owner = connection_factory(
             cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0
         )
@@ -36,10 +37,11 @@ class SharedDatabase:
         self._empty = deletion(row["relname"] for row in self.owner.run(TABLES))
 
     def empty(self) -> None:
-        """Delete all rows that a test may have stored."""
-        self.owner.run_file(self._empty)
+        """Delete all rows that a test may have stored, and reset the owner's session."""
+        self.owner.run_file(f"ROLLBACK; RESET ALL; {self._empty}")
 
     def close(self) -> None:
         """Close the connections."""
         self.owner.close()
+        self.auth.close()
         self.pool.close()

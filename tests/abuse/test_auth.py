@@ -9,7 +9,7 @@ import json
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ import pytest
 from starlette.types import ASGIApp
 
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule
-from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, auth_pool, authorization_path
+from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, authorization_path
 
 REQUESTS = int(os.environ.get("ABUSE_REQUESTS", "300"))
 AT_ONCE = 8
@@ -129,13 +128,8 @@ class Shapes:
 
 
 @pytest.fixture
-def server(cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path) -> Iterator[AuthServer]:
-    with auth_pool(cluster, database) as pool:
-        yield _server(pool, tmp_path)
-
-
-def _server(pool: Pool, home: Path) -> AuthServer:
-    return AuthServer(pool, home, [PeopleRule(who="*")])
+def server(auth: Pool, tmp_path: Path) -> AuthServer:
+    return AuthServer(auth, tmp_path, [PeopleRule(who="*")])
 
 
 def test_random_requests_cause_no_internal_error_and_no_memory_leak(server: AuthServer) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from mnemosyne.adapters.client_documents import (
 )
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PENDING_OF_NETWORK, PeopleRule
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import Unavailable
@@ -39,7 +38,6 @@ from tests.oauth_server import (
     REDIRECT,
     AuthServer,
     Visit,
-    auth_pool,
     authorization_path,
     exchange,
     redirect_parameters,
@@ -53,14 +51,8 @@ STRANGERS = 40
 
 
 @pytest.fixture
-def pool(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    with auth_pool(cluster, database) as opened:
-        yield opened
-
-
-@pytest.fixture
-def server(pool: Pool, tmp_path: Path) -> AuthServer:
-    return AuthServer(pool, tmp_path, [PeopleRule(who="*")])
+def server(auth: Pool, tmp_path: Path) -> AuthServer:
+    return AuthServer(auth, tmp_path, [PeopleRule(who="*")])
 
 
 @pytest.fixture

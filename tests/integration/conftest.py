@@ -21,7 +21,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.ids import new_id
 from tests.fakes_wire.gemini import GeminiServer, service_account
-from tests.oauth_server import AuthServer, auth_pool, claims_of
+from tests.oauth_server import AuthServer, claims_of
 from tests.shared_database import SharedDatabase
 
 FAILS = """
@@ -33,19 +33,6 @@ END $$;
 CREATE TRIGGER fail AFTER {change} ON memories REFERENCING {rows} TABLE AS {rows}s
     FOR EACH STATEMENT EXECUTE FUNCTION fail()
 """
-
-
-@pytest.fixture
-def database(request: pytest.FixtureRequest) -> str:
-    """The name of the shared database, which is empty at the start of a test.
-
-    A test with the marker `own_database` gets a new database. Creating it takes fifty times as long.
-    """
-    if request.node.get_closest_marker("own_database"):
-        name: str = request.getfixturevalue("new_database")()
-        return name
-    shared_database: SharedDatabase = request.getfixturevalue("shared_database")
-    return shared_database.name
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +96,6 @@ def gemini(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GeminiSe
             monkeypatch.setenv(name, value)
         monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
         yield server
-
-
-@pytest.fixture
-def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    """Connections with the rights of the function `auth`."""
-    with auth_pool(cluster, database) as opened:
-        yield opened
 
 
 @pytest.fixture

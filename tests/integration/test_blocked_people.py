@@ -1,6 +1,6 @@
 """People whom the operator blocks get no log-in and no token, even if a rule admits them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -10,13 +10,12 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.api_keys import ApiKeyStore, find_api_key
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.oauth import find_valid_grant
 from mnemosyne.adapters.database.owner_store import Lockouts
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import ListLockouts, LockOut, UndoLockOut
-from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule, blocked_name
 from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized
@@ -25,7 +24,6 @@ from mnemosyne.service.authenticate import ApiKeyAuthenticator
 from tests.oauth_server import (
     AuthServer,
     Visit,
-    auth_pool,
     authorization_path,
     claims_of,
     exchange,
@@ -33,6 +31,7 @@ from tests.oauth_server import (
     refresh,
 )
 from tests.operations import LocalOperations
+from tests.shared_database import SharedDatabase
 
 EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name": "Eve"}
 
@@ -75,11 +74,10 @@ class Company:
 
 
 @pytest.fixture
-def company(cluster: postgres.EmbeddedPostgres, database: str, pool: Pool, tmp_path: Path) -> Iterator[Company]:
-    provider, owner = Provider(), connection_factory(cluster.url(postgres.OWNER, database))
-    with auth_pool(cluster, database) as auth:
-        server = AuthServer(auth, tmp_path, [PeopleRule(who="*")], provider)
-        yield Company(server, provider, owner, pool)
+def company(shared_database: SharedDatabase, tmp_path: Path) -> Company:
+    provider = Provider()
+    server = AuthServer(shared_database.auth, tmp_path, [PeopleRule(who="*")], provider)
+    return Company(server, provider, shared_database.connect_as_owner, shared_database.pool)
 
 
 @pytest.mark.parametrize("who", ["eve@example.com", "EVE@Example.com", " eve@example.com ", "1077"])

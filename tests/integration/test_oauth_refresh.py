@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,22 +12,22 @@ import httpx
 import pytest
 import uvicorn
 
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.functions import free_port
 from mnemosyne.domain.oauth import REPEAT_SECONDS, PeopleRule
-from tests.oauth_server import AuthServer, auth_pool, refresh, tokens_of
+from tests.oauth_server import AuthServer, refresh, tokens_of
 from tests.waiting import wait_until
 
 PROCESSES = 4
 
 
 @pytest.fixture
-def pools(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[tuple[Pool, Pool]]:
+def pools(cluster: postgres.EmbeddedPostgres, auth: Pool, database: str) -> Iterator[tuple[Pool, Pool]]:
     """The connections of two instances of the function."""
-    with auth_pool(cluster, database) as first_pool, auth_pool(cluster, database) as other:
-        yield first_pool, other
+    with closing(Pool(connection_factory(cluster.url("auth", database)), 8)) as other:
+        yield auth, other
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity import tokens
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.adapters.signing.key_files import KeyFiles
-from mnemosyne.cli.local.postgres import EmbeddedPostgres
 from mnemosyne.domain.oauth import Grant, ValidGrant
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
@@ -28,7 +27,6 @@ from mnemosyne.service.oauth_tokens import OAuthAuthenticator
 from tests.fakes import NOW, FakeServices
 from tests.fakes_wire.issuer import AUDIENCE, Issuer, signing_key
 from tests.mcp_app import LIST, mcp_app
-from tests.oauth_server import auth_pool
 from tests.waiting import wait_until
 
 
@@ -83,8 +81,8 @@ class Mcp:
 
 
 @pytest.fixture
-def mcp(cluster: EmbeddedPostgres, database: str, pool: Pool) -> Iterator[Mcp]:
-    with Issuer().serving() as issuer, auth_pool(cluster, database) as auth:
+def mcp(auth: Pool, pool: Pool) -> Iterator[Mcp]:
+    with Issuer().serving() as issuer:
         issuer.metadata = "/.well-known/oauth-authorization-server"
         yield Mcp(issuer, auth, pool)
 
