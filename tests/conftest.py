@@ -218,7 +218,7 @@ def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatab
 
     Emptying it is fifty times faster than creating a database.
 
-    A test that changes the schema, the embedding space or the quota of all namespaces needs the marker `own_database`.
+    A test that changes the schema or the embedding space needs the marker `own_database`.
     """
     yield _shared_database
     _shared_database.empty()

@@ -37,8 +37,8 @@ class SharedDatabase:
         self._empty = deletion(row["relname"] for row in self.owner.run(TABLES))
 
     def empty(self) -> None:
-        """Delete all rows that a test may have stored, and reset the owner's session."""
-        self.owner.run_file(f"ROLLBACK; RESET ALL; {self._empty}")
+        """Delete all rows that a test may have stored, lift the quotas, and reset the owner's session."""
+        self.owner.run_file(f"ROLLBACK; RESET ALL; {self._empty}; {postgres._LIFT_QUOTAS}")
 
     def close(self) -> None:
         """Close the connections."""

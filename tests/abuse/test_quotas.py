@@ -349,7 +349,6 @@ def test_a_deployment_has_default_quotas_and_a_local_system_has_none(
     assert (everybody.memories_limit, everybody.texts_limit) == (1_000_000, 200_000)
 
 
-@pytest.mark.own_database  # it sets the quota of all namespaces
 def test_the_quota_command_sets_and_lists_quotas(
     cluster: postgres.EmbeddedPostgres, database: str, store: MemoryStore
 ) -> None:
