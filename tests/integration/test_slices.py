@@ -11,18 +11,25 @@ from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Broken, ItemUnavailable, Unavailable
 from mnemosyne.ports.embedder import Vector
-from mnemosyne.service import ingest
-from mnemosyne.service.group_commit import SLICE_CHUNKS
+from mnemosyne.service import group_commit, ingest
 from tests.fakes import FakeEmbedder, request
 from tests.records import deletion, version
 
 pytestmark = pytest.mark.slow
 
+SLICE = 30
+"""Maximum number of chunks of a slice in these tests."""
 TRANSACTIONS = """
 SELECT CAST(sum(chunks) AS integer) AS chunks, count(*) AS memories FROM (
     SELECT m.xmin, 1 + (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = m.id) AS chunks FROM memories m
 ) AS stored GROUP BY CAST(xmin AS text)
 """
+
+
+@pytest.fixture(autouse=True)
+def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make slices smaller than in production, so that a message of several slices has few chunks."""
+    monkeypatch.setattr(group_commit, "SLICE_CHUNKS", SLICE)
 
 
 def _text(name: object, chunks: int = 1) -> str:
@@ -40,7 +47,7 @@ def _deliver(store: MemoryStore, message: IngestMessage, embedder: FakeEmbedder)
 
 
 @pytest.mark.parametrize(
-    "chunks", [[1] * 100, [30] * 12, [240], [1, 240, 1], [60, 1, 1, 60, 1, 60]], ids=lambda chunks: str(sum(chunks))
+    "chunks", [[1] * 50, [10] * 8, [72], [1, 72, 1], [18, 1, 1, 18, 1, 18]], ids=lambda chunks: str(sum(chunks))
 )
 def test_the_size_of_a_transaction_does_not_depend_on_the_size_of_the_message(
     store: MemoryStore, owner: Connection, chunks: list[int]
@@ -48,9 +55,9 @@ def test_the_size_of_a_transaction_does_not_depend_on_the_size_of_the_message(
     message, embedder = _message(*chunks), FakeEmbedder()
     assert _deliver(store, message, embedder) == [IngestState.STORED] * len(chunks)
     transactions = owner.run(TRANSACTIONS)
-    assert all(
-        transaction["chunks"] <= 1.2 * SLICE_CHUNKS or transaction["memories"] == 1 for transaction in transactions
-    ), transactions
+    assert all(transaction["chunks"] <= 1.2 * SLICE or transaction["memories"] == 1 for transaction in transactions), (
+        transactions
+    )
     assert sum(transaction["chunks"] for transaction in transactions) == len(embedder.embedded)
 
 
@@ -67,13 +74,13 @@ class _Interrupted(FakeEmbedder):
         return super().embed_documents(texts)
 
 
-@pytest.mark.parametrize("texts", [0, 40, 130, 300])
+@pytest.mark.parametrize("texts", [0, 12, 40, 60])
 def test_texts_of_committed_slices_are_not_embedded_again(store: MemoryStore, texts: int) -> None:
-    message, interrupted, embedder = _message(*[30] * 12), _Interrupted(texts), FakeEmbedder()
+    message, interrupted, embedder = _message(*[6] * 12), _Interrupted(texts), FakeEmbedder()
     with pytest.raises(Unavailable):
         _deliver(store, message, interrupted)
     states = {status.state for status in store.statuses(message.request_ids).values()}
-    assert states == ({IngestState.QUEUED} if texts < 90 else {IngestState.QUEUED, IngestState.STORED})
+    assert states == ({IngestState.QUEUED} if texts < SLICE else {IngestState.QUEUED, IngestState.STORED})
     assert _deliver(store, message, embedder) == [IngestState.STORED] * 12
     assert set(interrupted.embedded).isdisjoint(embedder.embedded)
 
@@ -93,7 +100,7 @@ def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored
     store: MemoryStore, owner: Connection, fails: Callable[..., None], slow: int
 ) -> None:
     fails(f"bool_or(content LIKE '{slow} %')")
-    message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
+    message, embedder = _message(1, 18, 1, 18, 1), FakeEmbedder()
     with pytest.raises(ItemUnavailable):
         _deliver(store, message, embedder)
     statuses = store.statuses(message.request_ids)
@@ -110,7 +117,7 @@ def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
     store: MemoryStore, fails: Callable[..., None], state: str, bad: int
 ) -> None:
     fails(f"bool_or(content LIKE '{bad} %')", state)
-    message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
+    message, embedder = _message(1, 18, 1, 18, 1), FakeEmbedder()
     expected = [IngestState.FAILED if n == bad else IngestState.STORED for n in range(5)]
     assert _deliver(store, message, embedder) == expected
     assert len(embedder.embedded) == len(set(embedder.embedded))
@@ -148,7 +155,7 @@ def test_a_deletion_that_times_out_is_done_in_smaller_transactions(
 
 
 def _version(second: int) -> IngestRequest:
-    return version("k", _text(second, 60), second, published=second)
+    return version("k", _text(second, 18), second, published=second)
 
 
 @pytest.mark.parametrize("seconds", [*permutations(range(3))])
@@ -158,4 +165,4 @@ def test_the_latest_version_is_current_however_versions_are_divided_into_slices(
     _deliver(store, IngestMessage("ns", tuple(map(_version, seconds))), FakeEmbedder())
     assert owner.run("SELECT count(DISTINCT CAST(xmin AS text)) FROM memory_chunks") == [[len(seconds)]]
     ((current,),) = owner.run("SELECT content FROM memories WHERE superseded_by IS NULL")
-    assert current == _text(2, 60)
+    assert current == _text(2, 18)
