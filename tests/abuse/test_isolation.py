@@ -175,7 +175,7 @@ def test_answers_do_not_depend_on_what_another_tenant_stores(pair: Pair, pairs: 
     assert compared >= 20 * pairs
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # by day, test_shared_indexes.py and test_own_index.py count what searches read
 def test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores(pair: Pair) -> None:
     """Mann-Whitney's U over interleaved searches: the probability that a search of Ada's takes longer if Bob
     has stored memories in the same database. 0.5 means no difference; equal runs gave 0.35 to 0.65.

@@ -42,7 +42,10 @@ def test_a_stored_memory_is_read_back_unchanged(memories: MemoryStore) -> None:
 
 @pytest.mark.parametrize("words", [
     [f"{number:x}" for number in range(0x10000, 0x10000 + 16_500)],
-    [chr(0x1200 + number // 182) + chr(0x1200 + number % 182) for number in range(33_000)],
+    pytest.param(
+        [chr(0x1200 + number // 182) + chr(0x1200 + number % 182) for number in range(33_000)],
+        marks=pytest.mark.nightly,  # by day, the contents with 16,500 words and with 20,000 characters
+    ),
     [chr(0x4E00 + number) for number in [0] * 16_400 + [*range(20_000)]],
 ], ids=["16,500 words", "33,000 short words", "20,000 characters after position 16,383"])  # fmt: skip
 def test_a_content_with_more_words_than_a_sparse_vector_can_hold_is_stored_and_found(
