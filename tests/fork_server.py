@@ -54,7 +54,7 @@ LATER = (
 
 
 def load() -> None:
-    """Import every module that a command or a function imports."""
+    """Import every module that a command or a function imports, and read the model of the offline embedder."""
     import mnemosyne
     import mnemosyne.cli  # before gRPC
 
@@ -65,10 +65,13 @@ def load() -> None:
                 importlib.import_module(module.name)
         for name in LATER:
             importlib.import_module(name)
+    from mnemosyne.adapters.embedders import offline
     from mnemosyne.cli.local.functions import FunctionProcess
     from tests import authorities
     from tests.forks import fork_function
 
+    offline._weights()
+    offline._tokenizer()
     authorities.leave_out()
     FunctionProcess.start = fork_function  # type: ignore[assignment,method-assign]
     gc.collect()

@@ -21,6 +21,7 @@ from tests.memories import store_contents
 from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, call_tool, text_of
 
+EMBEDDER = OfflineEmbedder()
 ENGLISH = [f"The invoice {n} is in the blue folder of the office" for n in range(18)]
 OTHERS = ["Die Rechnung liegt im roten Ordner und ist bezahlt", "請求書は青いフォルダにあります。"]
 GERMAN = "Wo ist die Rechnung und wer hat sie bezahlt?"
@@ -119,7 +120,7 @@ def test_doctor_warns_and_succeeds(
         if contents:
             message = IngestMessage("ns", tuple(request(content) for content in contents))
             memories = memories_in(database.pool, space=SPACE)
-            ingest.store(message, memories=memories, embedder=OfflineEmbedder())
+            ingest.store(message, memories=memories, embedder=EMBEDDER)
     url = cluster.url(user, migrated(SPACE))
     environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db"}
     result = CliRunner().invoke(cli, ["doctor", "--json"], env=environment)

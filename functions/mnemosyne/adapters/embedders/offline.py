@@ -10,7 +10,7 @@ import importlib.util
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,33 @@ _FIRST_SINGLE_CHARACTER = 29_871
 def build(settings: "Settings", space: EmbeddingSpace) -> "OfflineEmbedder":
     """Build the embedder. It counts the tokens of documents if the settings name a directory for the counts."""
     return OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)
+
+
+def _package() -> Path:
+    spec = importlib.util.find_spec("wordllama")  # an import of the package would configure logging
+    if spec is None or spec.origin is None:
+        raise Misconfigured(
+            "the offline embedder needs the package wordllama: pip install 'mnemosyne-serverless[local]'"
+        )
+    return Path(spec.origin).parent
+
+
+@cache
+def _weights() -> Vector:
+    from safetensors.numpy import load_file
+
+    (weights,) = load_file(_package() / "weights" / "l2_supercat_256.safetensors").values()
+    return np.ascontiguousarray(weights, dtype=np.float32)
+
+
+@cache
+def _tokenizer() -> "Tokenizer":
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(_package() / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 class OfflineEmbedder:
@@ -85,49 +112,24 @@ class OfflineEmbedder:
 
     def vectors(self, tokens: Sequence[NDArray[np.intp]]) -> list[Vector]:
         """Return the normalised mean of each text's token vectors."""
-        return [_normalise(self._weights[ids].mean(axis=0)) for ids in tokens]
+        return [_normalise(_weights()[ids].mean(axis=0)) for ids in tokens]
 
     def weighted_sum(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
         """Return the normalised sum of the vectors of tokens. Rare tokens weigh more.
 
         `counts` has the number of documents that contain each token. Without `counts`, the numbers are estimated.
         """
-        return _normalise((self._weights[ids] * self._compute_rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
+        return _normalise((_weights()[ids] * self._compute_rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
 
     @property
     def vocabulary(self) -> int:
         """Number of tokens in the vocabulary."""
-        return len(self._weights)
-
-    @cached_property
-    def _package(self) -> Path:
-        spec = importlib.util.find_spec("wordllama")  # an import of the package would configure logging
-        if spec is None or spec.origin is None:
-            raise Misconfigured(
-                "the offline embedder needs the package wordllama: pip install 'mnemosyne-serverless[local]'"
-            )
-        return Path(spec.origin).parent
-
-    @cached_property
-    def _weights(self) -> Vector:
-        from safetensors.numpy import load_file
-
-        (weights,) = load_file(self._package / "weights" / "l2_supercat_256.safetensors").values()
-        return np.ascontiguousarray(weights, dtype=np.float32)
-
-    @cached_property
-    def _tokenizer(self) -> "Tokenizer":
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self._package / "tokenizers" / "l2_supercat_tokenizer_config.json"))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return tokenizer
+        return len(_weights())
 
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.intp]]:
         """Return the token ids of each text. For a text without tokens, return the single id 0."""
-        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [np.asarray(encoding.ids or [0], dtype=np.intp) % len(self._weights) for encoding in encodings]
+        encodings = _tokenizer().encode_batch(list(texts), add_special_tokens=False)
+        return [np.asarray(encoding.ids or [0], dtype=np.intp) % len(_weights()) for encoding in encodings]
 
     @cached_property
     def _prior(self) -> Vector:
@@ -136,7 +138,7 @@ class OfflineEmbedder:
         The assumed number is computed by Zipf's law from the rank of the token in the vocabulary. The counted number of
         documents is added to the assumed number.
         """
-        rank = np.arange(len(self._weights), dtype=np.float32) - _FIRST_MERGE + 1
+        rank = np.arange(len(_weights()), dtype=np.float32) - _FIRST_MERGE + 1
         rank[_FIRST_SINGLE_CHARACTER:] = 50
         probability = 1.0 / (10.0 * np.maximum(rank, 1.0))
         return np.asarray(
