@@ -17,7 +17,7 @@ from tests.searching import VECTOR_INDEX, find
 
 pytestmark = pytest.mark.slow
 
-ROWS = 4_000
+ROWS = 2_500
 """Memories of the large namespace: more than a search compares without an index."""
 FEW = 100
 """Memories of the other namespace."""

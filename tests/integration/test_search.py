@@ -19,7 +19,7 @@ from tests.fakes import FakeEmbedder, memories_in
 from tests.searching import VECTOR_INDEX, find
 from tests.waiting import wait_until
 
-ROWS = int(os.environ.get("HAYSTACK_ROWS", "6000"))
+ROWS = int(os.environ.get("HAYSTACK_ROWS", "3000"))
 """With fewer than 12,000, a search for 100 memories without a filter compares all vectors."""
 DIMENSION = FakeEmbedder.dimension
 EXPECTED_INDEXES = {"memories_embedding", "memory_words_keys", "memories_tags", "memories_newest", "memories_metadata"}
@@ -168,7 +168,7 @@ def test_a_search_with_a_limit_of_100_finds_the_nearest_memories(haystack: Hayst
 
 def test_the_strategy_fits_the_size_of_the_filtered_set(haystack: Haystack) -> None:
     assert haystack.search(0, Filters()).strategy == "hnsw"
-    assert haystack.search(0, Filters(after=START + timedelta(seconds=2_000))).strategy == "hnsw"
+    assert haystack.search(0, Filters(after=START + timedelta(seconds=500))).strategy == "hnsw"
     narrow = haystack.search(0, Filters(tags=("percent",)))
     assert narrow.strategy == "exact"
 

@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-MANY, FEW = 3_000, 30
+MANY, FEW = 2_200, 22
 # A graph with few neighbours takes a fifth of the time to build, and these tests do not measure recall.
 _INDEX = VECTOR_INDEX.replace("200", "32")
 _FILL = """
