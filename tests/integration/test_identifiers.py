@@ -56,7 +56,7 @@ def _stored(embedder_name: str) -> Iterator[Stored]:
         yield Stored(Collection("identifiers", dict(documents), []), memories, embedder)
 
 
-@pytest.mark.parametrize("embedder_name", ["offline", pytest.param("multilingual", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("embedder_name", ["offline", pytest.param("multilingual", marks=pytest.mark.nightly)])
 def test_the_memory_with_the_identifier_of_a_query_comes_first(embedder_name: str) -> None:
     with _stored(embedder_name) as stored:
         search = stored.search(SearchMode.HYBRID)

@@ -60,6 +60,7 @@ def test_each_published_message_has_a_final_outcome(publisher: Publisher) -> Non
     def is_listed() -> bool:
         return len(publisher.rows("outcomes")) == 112 and len(_dead_letters(publisher, "")) == 2
 
+    wait_until(lambda: publisher.dev.call("memory_stats", {})["memories"] == 103, "the valid memories are stored")
     wait_until(is_listed, "every message has its outcome")
     outcomes = publisher.rows("outcomes")
     assert {row["request_id"]: row["state"] for row in outcomes if row["request_id"] in ids.values()} == {

@@ -25,11 +25,10 @@ DELETION = ("delete_memory", {"id": "01890000-0000-7000-8000-000000000000"})
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
-    """A collector, after three instances of `mcp` have answered calls and ended. The last one has another name."""
+    """A collector, after two instances of `mcp` have answered calls and ended. The second one has another name."""
     with Collector().serving() as serving:
         for calls, variables in (
             (CALLS, WARNINGS_ONLY),  # Calls that the log omits are counted, too.
-            ([DELETION], {}),
             ([DELETION], {"OTEL_SERVICE_NAME": "memory-of-ours"}),
         ):
             directory = DataDir.at(str(tmp_path_factory.mktemp("instance")))
@@ -73,7 +72,8 @@ def test_each_instance_exports_its_counts_under_its_own_id(collector: Collector)
     instances = defaultdict[str, set[str]](set)
     for resource in collector.resources:
         instances[resource["service.name"]].add(resource["service.instance.id"])
-    assert {name: len(ids) for name, ids in instances.items()} == {"mnemosyne": 2, "memory-of-ours": 1}
+    assert {name: len(ids) for name, ids in instances.items()} == {"mnemosyne": 1, "memory-of-ours": 1}
+    assert instances["mnemosyne"] != instances["memory-of-ours"]
 
 
 def test_no_metric_label_contains_a_memory_a_namespace_or_a_caller(collector: Collector) -> None:
