@@ -6,12 +6,17 @@ import html
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import anyio
 import httpx
 import jwt
+from anyio.from_thread import BlockingPortal
 from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database.oauth import OAuthStore
@@ -32,6 +37,20 @@ RESOURCE = "https://memory.example/mcp"
 REDIRECT = "http://127.0.0.1:3333/callback"
 VERIFIER = "a" * 43
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
+
+
+@cache
+def _event_loop() -> BlockingPortal:
+    """An event loop in a thread, for all requests. TestClient would start two of its own for each request."""
+    started: Future[BlockingPortal] = Future()
+
+    async def serve() -> None:
+        async with BlockingPortal() as portal:
+            started.set_result(portal)
+            await portal.sleep_until_stopped()
+
+    Thread(target=anyio.run, args=(serve,), daemon=True).start()
+    return started.result()
 
 
 class Documents:
@@ -64,7 +83,9 @@ class AuthServer:
     def browser(self, address: str = "203.0.113.7") -> TestClient:
         """A new browser or client, with its own cookies."""
         headers = {"X-Forwarded-For": address}
-        return TestClient(self.app, base_url=ISSUER, follow_redirects=False, headers=headers)
+        client = TestClient(self.app, base_url=ISSUER, follow_redirects=False, headers=headers)
+        client.portal = _event_loop()
+        return client
 
     def register(self, redirect_uri: str = REDIRECT, **metadata: Any) -> str:
         """Register a client, and return its id."""
