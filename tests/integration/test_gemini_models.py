@@ -55,7 +55,7 @@ def test_the_model_reads_each_sent_text_completely(
 ) -> None:
     embedder = GeminiEmbedder(model, 64, vertex)
     for shape in TEXTS[kind][:3]:
-        text = shape(Random(kind), 9_000)
+        text = shape(Random(kind), 5_000)
         assert len(embed_all(text, embedder)) == len(chunks(text, embedder.chunk_limit))
     assert gemini.embedded == texts_received(gemini)
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.model.machine import Machine
 
 SEQUENCES = settings(
-    max_examples=int(os.environ.get("MODEL_SEQUENCES", "6")),
+    max_examples=int(os.environ.get("MODEL_SEQUENCES", "4")),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
