@@ -52,7 +52,7 @@ def _fail_during_the_import(cloud: Cloud, faults: list[tuple[int, Callable[[], N
     cloud.gemini.fault = strike
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(3_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [200, pytest.param(3_000, marks=pytest.mark.nightly)])
 def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud, count: int) -> None:
     cloud.watch_bucket()
     name = f"{count}.jsonl.gz"

@@ -24,7 +24,7 @@ from tests.integration.faults.traffic import Traffic
 from tests.waiting import wait_until
 
 SUBSCRIPTION = f"projects/{local_emulator.PROJECT}/subscriptions/changes"
-SECONDS = float(os.environ.get("FEED_SECONDS", "3"))
+SECONDS = float(os.environ.get("FEED_SECONDS", "2"))
 REMOVALS = ("expired", "deleted", "forgotten")
 
 

@@ -39,7 +39,7 @@ class Hurried(PubSubDestination):
 @pytest.mark.parametrize(
     ("count", "calls_per_failure", "kills", "restarts"),
     [
-        (600, 2, (75, 375), (190,)),
+        (400, 2, (50, 250), (125,)),
         pytest.param(10_000, 20, (500, 3_500, 7_000), (2_000, 5_000), marks=pytest.mark.nightly),
     ],
 )
