@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.statements import Row
 
 
 class Killed(BaseException):

@@ -10,12 +10,13 @@ from typing import Final
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import find_api_key
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.migrations import SchemaFile, schema_files
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import text_array
 from mnemosyne.adapters.database.server_errors import error_fields
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
 from mnemosyne.domain.embedding_space import REMEDY, EmbeddingSpace, Languages, language_warning

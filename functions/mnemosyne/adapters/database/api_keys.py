@@ -6,10 +6,10 @@ The services can only look up keys by id. Only the owner of the schema can creat
 from collections.abc import Sequence
 from typing import Final
 
-from mnemosyne.adapters.database.connections import Row
 from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import text_array
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.principal import ApiKey, Scope
 from mnemosyne.errors import NotFound
 

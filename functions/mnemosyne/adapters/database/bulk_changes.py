@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql
-from mnemosyne.adapters.database.connections import Row
 from mnemosyne.adapters.database.memory_database import NamespaceStore, usage
 from mnemosyne.adapters.database.rows import text_array, uuid_array
 from mnemosyne.adapters.database.server_errors import smaller_on_timeout
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.chronicle import TAG_COUNT, tag_key
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemories
 from mnemosyne.domain.quota import Quota

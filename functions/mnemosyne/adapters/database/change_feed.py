@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Final
 
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.owner_store import OwnerStore
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.change_feed import EVENT_LIFETIME, ChangeCursor, ChangeEvent, ChangeFeed, ChangeKind, ChangePage
 from mnemosyne.errors import ServiceError
 

@@ -5,20 +5,19 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from typing import Any, LiteralString
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pg8000.dbapi
 import pg8000.exceptions
 import pg8000.native
-from pg8000.converters import make_params
 
 from mnemosyne import errors
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.server_errors import error_fields
+from mnemosyne.adapters.database.statements import Row, Statement
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.observability import WAIT, EventLog, fault_fields
 
@@ -57,42 +56,6 @@ def session_options(statement_seconds: int) -> str:
     return f"{_SESSION_OPTIONS} -c statement_timeout={statement_seconds * 1000}"
 
 
-class Row(list[Any]):
-    """A row of a result; `row[name]` reads a column."""
-
-    def __init__(self, values: Iterable[Any], columns: Mapping[str, int]) -> None:
-        super().__init__(values)
-        self._columns = columns
-
-    def __getitem__(self, column: Any) -> Any:
-        return super().__getitem__(self._columns[column] if isinstance(column, str) else column)
-
-    @property
-    def by_name(self) -> dict[str, Any]:
-        """Return the values of the row as a dict, with the column names as keys."""
-        return dict(zip(self._columns, self, strict=True))
-
-
-_parse = cache(pg8000.native.to_statement)
-"""Replace the named parameters of a statement. The driver reads a statement character by character, which takes up to
-2 ms, so a process does this once for each statement and not for each connection."""
-
-
-class _Statement:
-    """A statement that is prepared on one connection, with the index of each result column."""
-
-    def __init__(self, driver: Any, sql: str) -> None:
-        self._driver = driver
-        self._text, self._values = _parse(sql)
-        self._name, self._described, self._readers = driver.prepare_statement(self._text, ())
-        self._columns = {column["name"]: index for index, column in enumerate(self._described or ())}
-
-    def run(self, parameters: Mapping[str, object]) -> list[Row]:
-        values = make_params(self._driver.py_types, self._values(parameters))
-        result = self._driver.execute_named(self._name, values, self._described, self._readers, self._text)
-        return [Row(row, self._columns) for row in result.rows or ()]
-
-
 class Connection:
     """A connection that prepares each statement once and runs it in one round trip."""
 
@@ -100,7 +63,7 @@ class Connection:
         _set_socket_options(driver._usock)
         driver._usock.settimeout(socket_timeout)
         self._driver = driver
-        self._prepared: dict[str, _Statement] = {}
+        self._prepared: dict[str, Statement] = {}
         self.opened_at = self.used_at = time.monotonic()
         self.has_incoming = False
         """Whether the staging table for COPY exists on this connection."""
@@ -128,7 +91,7 @@ class Connection:
         with self._translate_errors():
             statement = self._prepared.get(sql)
             if statement is None:
-                statement = self._prepared[sql] = _Statement(self._driver, sql)
+                statement = self._prepared[sql] = Statement(self._driver, sql)
             return statement.run(parameters)
 
     def one(self, sql: LiteralString, **parameters: object) -> Row:

@@ -5,11 +5,12 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import LiteralString
 
 from mnemosyne.adapters.database import memories_sql
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.content_cache import ContentCache
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.quota_cache import QuotaCache
 from mnemosyne.adapters.database.rows import text_array
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.audit import IDS, current_action
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota

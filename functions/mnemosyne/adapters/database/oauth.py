@@ -6,9 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.adapters.database import oauth_sql as sql
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import json_text, text_array
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.oauth import (
     PENDING_OF_LARGE_NETWORK,
     PENDING_OF_NETWORK,

@@ -5,9 +5,10 @@ from contextlib import closing
 from typing import Any, Final, Literal, LiteralString
 from uuid import UUID
 
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import uuid_array
 from mnemosyne.adapters.database.selections import selection_json
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.forgetting import PlacedHold, Selection
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import NotFound

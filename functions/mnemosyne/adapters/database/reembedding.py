@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Final
 
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.rows import chunk_row, json_text
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import embedded_text

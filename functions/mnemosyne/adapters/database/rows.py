@@ -9,7 +9,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from mnemosyne.adapters.database import metadata_filter
-from mnemosyne.adapters.database.connections import Row
+from mnemosyne.adapters.database.statements import Row
 from mnemosyne.domain.candidates import Candidate, Candidates, RankedCandidate
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import ListedMemory, ListedRequest
