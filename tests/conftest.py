@@ -6,12 +6,9 @@ Fixtures import heavy modules inside of functions, so that unit tests start with
 import itertools
 import logging
 import os
-import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 import mnemosyne.cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
 from tests.clock import clock
+from tests.emulator import emulator
 from tests.workers import (
     pytest_collection,
     pytest_collection_finish,
@@ -28,8 +26,6 @@ from tests.workers import (
 )
 
 if TYPE_CHECKING:
-    import httpx
-
     from mnemosyne.adapters.database.connections import Connection
     from mnemosyne.adapters.database.memories import MemoryStore
     from mnemosyne.adapters.database.pool import Pool
@@ -40,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "clock",
+    "emulator",
     "pytest_collection",
     "pytest_collection_finish",
     "pytest_collection_modifyitems",
@@ -278,43 +275,3 @@ def own_dev() -> "Iterator[DevServer]":
             yield server
         finally:
             server.close()
-
-
-@pytest.fixture(scope="session")
-def emulator() -> Iterator[str]:
-    """The Pub/Sub emulator's host and port; skips the test with a reason if the emulator is not installed."""
-    import httpx
-
-    from mnemosyne.cli.local import functions
-    from tests.waiting import wait_until
-
-    jar = next(iter(sorted(_sdk().glob("platform/pubsub-emulator/lib/cloud-pubsub-emulator-*-all.jar"))), None)
-    if jar is None:
-        pytest.skip("NOT TESTED: the Pub/Sub emulator is not installed (gcloud components install pubsub-emulator)")
-    host = f"127.0.0.1:{functions.free_port()}"
-    process = subprocess.Popen(
-        ["java", "-jar", jar, "--host=127.0.0.1", f"--port={host.split(':')[1]}"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        with httpx.Client(base_url=f"http://{host}", timeout=2) as client:
-            wait_until(lambda: _answers(client), "the Pub/Sub emulator answers")
-        yield host
-    finally:
-        process.kill()  # its regular end takes ten seconds
-        process.wait()
-
-
-def _answers(client: "httpx.Client") -> bool:
-    import httpx
-
-    try:
-        return client.get("/").text.strip() == "Ok"
-    except httpx.HTTPError:
-        return False
-
-
-def _sdk() -> Path:
-    command = shutil.which("gcloud")  # `gcloud info` takes a second
-    return Path(command).resolve().parents[1] if command else Path("/usr/lib/google-cloud-sdk")
