@@ -24,7 +24,7 @@ TOGETHER = {
     "tests/integration/incidents/": "incidents",
     **{
         f"tests/terraform/test_{name}.py": "terraform"
-        for name in ("alert_texts", "alerts", "changes", "migration", "operations", "order", "refusals")
+        for name in ("alert_texts", "alerts", "changes", "migration", "networks", "operations", "order", "refusals")
     },
     **{f"tests/terraform/test_{name}.py": "gcloud" for name in ("gcloud", "guide", "preflight")},
     **{f"tests/terraform/test_{name}.py": "plan" for name in ("pipeline_module", "terraform")},

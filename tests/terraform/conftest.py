@@ -10,7 +10,7 @@ import pytest
 
 from tests.terraform.gcloud_operator import operator
 from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring
-from tests.terraform.workspace import ROOT, TERRAFORM, Done, Workspace, workspace
+from tests.terraform.workspace import PROJECT, ROOT, TERRAFORM, Done, Workspace, changes_of, workspace
 
 __all__ = ["ROOT", "TERRAFORM", "Plan", "operator"]
 
@@ -29,7 +29,16 @@ EVERYTHING = {
 }
 """Variables that create every function and every grant, with addresses that the plan shows."""
 RECIPIENTS = [f"{name}@example.com" for name in ("ada", "bob", "cy", "dee", "eve", "fay")]
+IN_NETWORK: dict[str, object] = {
+    "network": {
+        "network": f"projects/{PROJECT}/global/networks/office",
+        "subnetwork": f"projects/{PROJECT}/regions/europe-west1/subnetworks/office",
+    },
+    "psc": True,
+}
+"""Variables of a deployment in an existing network of its project, with Private Service Connect."""
 PARTS: dict[str, object] = {
+    **IN_NETWORK,
     "domain": "memory.example.com",
     "alert_emails": RECIPIENTS,
     "billing_account": "000000-000000-000000",
@@ -97,8 +106,10 @@ class Applied:
 
 @pytest.fixture(scope="session")
 def empty_plan(empty: Workspace) -> dict[str, Any]:
-    """A plan of the first apply, as JSON."""
-    assert empty.plan(labels={"team": "memory"}).status == 2
+    """A plan of the first apply, as JSON: members of Google Cloud call one instance, without a limit of the disk."""
+    private = {"auth_mode": "iam", "invokers": ["user:ada@example.com"]}
+    one_instance = {"max_instances": {"mcp": 1, "ingest": 1, "dead_letter": 1}}
+    assert empty.plan(labels={"team": "memory"}, **NOTIFIED, **private, **one_instance).status == 2
     return empty.planned()
 
 
@@ -138,6 +149,36 @@ def deployed(applied: Applied) -> Workspace:
     return applied.restored()
 
 
+@dataclass(frozen=True)
+class Changed:
+    """The plan of a deployment that gets several parts at once, as JSON, and its changes."""
+
+    plan: dict[str, Any]
+    changes: dict[str, list[str]]
+    schemas: dict[str, dict[str, set[str]]]
+
+
+@pytest.fixture(scope="session")
+def changed(applied: Applied) -> Changed:
+    """The default deployment, which gets a domain, a budget, a wider subnetwork and instances that are kept."""
+    deployed = applied.restored()
+    parts = {"domain": "memory.example.com", "iap": True, "billing_account": "000000-000000-000000"}
+    deployed.plan("-refresh=false", **parts, subnetwork_cidr="10.10.0.0/22", mcp_min_instances=1, disk_limit_gb=50)
+    plan = deployed.planned()
+    return Changed(plan, changes_of(plan), deployed.schemas())
+
+
+MCP = 'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]'
+
+
+@pytest.fixture(scope="session")
+def replaced(applied: Applied) -> dict[str, list[str]]:
+    """The changes of a plan that replaces mcp and changes the embedding model, by address."""
+    deployed = applied.restored()
+    deployed.plan("-refresh=false", f"-replace={MCP}", embedding_model="gemini-embedding-001")
+    return deployed.changes()
+
+
 @pytest.fixture(scope="session")
 def complete() -> Iterator[Applied]:
     """A deployment with each optional part."""
@@ -145,9 +186,30 @@ def complete() -> Iterator[Applied]:
         yield Applied(own, **PARTS)
 
 
+def _as_if_domain_only(directory: Path) -> None:
+    """Configure the alert on the certificate so that it exists without `domain_only`.
+
+    With `domain_only`, the first apply is refused, because the domain does not resolve yet.
+    """
+    file = directory / "modules" / "mnemosyne" / "alerts.tf"
+    text = file.read_text()
+    assert " && var.domain_only" in text
+    file.write_text(text.replace(" && var.domain_only", ""))
+
+
+@pytest.fixture(scope="session")
+def recovered(complete: Applied) -> dict[str, list[str]]:
+    """The changes of a plan that replaces a lost database under another name and sets another domain, by address."""
+    own = complete.restored()
+    own.drift({f"google_sql_database_instance {own.values()['google_sql_database_instance.this']['name']}": None})
+    own.plan(**PARTS | {"database_instance_name": "restored", "domain": "other.example.com"})
+    return {address.removeprefix("module.mnemosyne."): actions for address, actions in own.changes().items()}
+
+
 @pytest.fixture(scope="session")
 def monitoring() -> Monitoring:
-    """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
+    """A deployment named `mem` that notifies somebody, with a publisher, a bucket, a budget and each alert."""
     with workspace() as new_workspace:
-        new_workspace.apply(name="mem", **NOTIFIED, **ENTRIES)
-        return Monitoring(new_workspace.shown())
+        _as_if_domain_only(new_workspace.directory)
+        new_workspace.apply(name="mem", outcomes=True, **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
+        return Monitoring(new_workspace.resources())

@@ -164,9 +164,8 @@ def fires(condition: Fields, entries: Iterable[Fields], own_points: Iterable[Poi
 class Monitoring:
     """The monitoring resources of one deployment, by type, from the values in Terraform's state or plan."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        (module,) = values["root_module"]["child_modules"]
-        self.resources = module["resources"]
+    def __init__(self, resources: Sequence[Mapping[str, Any]]) -> None:
+        self.resources = resources
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """Values of the resources of a type."""

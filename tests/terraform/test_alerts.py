@@ -3,36 +3,32 @@
 import base64
 import itertools
 import re
-from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.terraform.conftest import RECIPIENTS, Applied
 from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, Point, answered, selects
-from tests.terraform.workspace import ROOT, Workspace, workspace
+from tests.terraform.workspace import ROOT, Workspace
 
 pytestmark = pytest.mark.slow
 
 FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
 MANUAL = (ROOT / "docs" / "runbook.md").read_text()
-CERTIFICATE = "The certificate of the domain expires within two weeks"
-"""Title of the alert that exists with `domain_only` alone."""
 GUIDE = (ROOT / "docs" / "deployment.md").read_text()
 
 
-def as_if_domain_only(directory: Path) -> None:
-    """Configure the alert on the certificate so that it exists without domain_only."""
-    file = directory / "modules" / "mnemosyne" / "alerts.tf"
-    text = file.read_text()
-    assert " && var.domain_only" in text
-    file.write_text(text.replace(" && var.domain_only", ""))
+def _of_plan(plan: dict[str, Any]) -> Monitoring:
+    """The monitoring resources of a planned deployment, without values that are known only after an apply."""
+    (module,) = plan["planned_values"]["root_module"]["child_modules"]
+    return Monitoring(module["resources"])
 
 
 def planned(empty: Workspace, **variables: object) -> Monitoring:
-    """The monitoring resources of a planned deployment, without values that are known only after an apply."""
+    """The monitoring resources of a deployment that is planned with the variables."""
     assert empty.plan("-refresh=false", **variables).status == 2
-    return Monitoring(empty.planned()["planned_values"])
+    return _of_plan(empty.planned())
 
 
 @pytest.mark.parametrize("other", ["mem-x", "mem-mcp", "me", "mem-dead", "memory"])
@@ -157,14 +153,14 @@ def test_each_alert_section_of_the_runbook_belongs_to_an_alert(monitoring: Monit
     part = MANUAL.split("## Alerts\n")[1].split("\n## ")[0]
     titles = {policy["display_name"].removeprefix("Mnemosyne (mem): ") for policy in
               monitoring.of("google_monitoring_alert_policy")}  # fmt: skip
-    assert set(re.findall(r"^### (.+)$", part, re.MULTILINE)) == titles | {CERTIFICATE}
+    assert set(re.findall(r"^### (.+)$", part, re.MULTILINE)) == titles
 
 
 def test_the_guide_states_the_right_number_of_billed_conditions(monitoring: Monitoring) -> None:
     more = "one more with each of `buckets`, `disk_limit_gb` and `domain_only`"
     match = re.search(rf"(\d+) alert conditions, {more}", GUIDE)
     assert match
-    assert int(match[1]) + len(["buckets", "disk_limit_gb"]) == len(monitoring.conditions)
+    assert int(match[1]) + len(["buckets", "disk_limit_gb", "domain_only"]) == len(monitoring.conditions)
 
 
 def test_the_alert_on_failed_backups_uses_the_system_events_of_the_database(monitoring: Monitoring) -> None:
@@ -200,7 +196,7 @@ def test_a_failed_background_job_fires_an_alert_of_its_own_deployment_only(monit
 
 
 def test_without_recipients_no_alert_condition_is_created(deployed: Workspace) -> None:
-    own_monitoring = Monitoring(deployed.shown())
+    own_monitoring = Monitoring(deployed.resources())
     assert own_monitoring.conditions == []
     assert own_monitoring.of("google_monitoring_uptime_check_config") == []
     assert len(own_monitoring.charts) == 15
@@ -250,9 +246,9 @@ def test_the_alert_on_the_disk_compares_the_data_with_the_limit_of_the_disk(
 
 
 @pytest.fixture(scope="module")
-def private(empty: Workspace) -> Monitoring:
-    """A deployment whose mcp is called by members of Google Cloud only."""
-    return planned(empty, **NOTIFIED, auth_mode="iam", invokers=["user:ada@example.com"])
+def private(empty_plan: dict[str, Any]) -> Monitoring:
+    """A deployment with one instance of mcp, which members of Google Cloud call, and without a limit of the disk."""
+    return _of_plan(empty_plan)
 
 
 def test_no_alert_watches_a_disk_without_a_limit(private: Monitoring) -> None:
@@ -266,7 +262,7 @@ def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers
     (alert,) = [
         threshold["display_name"]
         for threshold in monitoring.thresholds
-        if "uptime_check" in threshold["condition_threshold"][0]["filter"]
+        if "uptime_check/check_passed" in threshold["condition_threshold"][0]["filter"]
     ]
     behind_proxy = {"domain": "memory.example.com", "iap": True}
     own_monitoring = private if mode == "iam" else planned(empty, **NOTIFIED, **behind_proxy)
@@ -275,20 +271,25 @@ def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers
     assert alert not in [threshold["display_name"] for threshold in own_monitoring.thresholds]
 
 
-ALWAYS_AT_MAXIMUM = [
-    {"max_instances": {"mcp": 1, "ingest": 1, "dead_letter": 1}},
-    pytest.param({"mcp_min_instances": 5}, marks=pytest.mark.nightly),
-]
+INSTANCES = "mcp has almost reached its maximum number of instances"
 
 
-@pytest.mark.parametrize("variables", ALWAYS_AT_MAXIMUM, ids=lambda variables: ",".join(variables))
 def test_no_alert_watches_the_instances_of_mcp_if_any_load_reaches_the_maximum(
-    empty: Workspace, monitoring: Monitoring, variables: dict[str, object]
+    monitoring: Monitoring, private: Monitoring
 ) -> None:
+    assert INSTANCES in [condition["display_name"] for condition in monitoring.thresholds]
+    assert INSTANCES not in [condition["display_name"] for condition in private.thresholds]
+
+
+@pytest.mark.nightly  # by day, one instance is the maximum
+def test_no_alert_watches_the_instances_of_mcp_if_the_minimum_is_the_maximum(
+    empty: Workspace, monitoring: Monitoring
+) -> None:
+    at_maximum = planned(empty, **NOTIFIED, **ENTRIES, mcp_min_instances=5)
     removed = {condition["display_name"] for condition in monitoring.thresholds} - {
-        condition["display_name"] for condition in planned(empty, **NOTIFIED, **ENTRIES, **variables).thresholds
+        condition["display_name"] for condition in at_maximum.thresholds
     }
-    assert removed == {"mcp has almost reached its maximum number of instances"}
+    assert removed == {INSTANCES, CERTIFICATE}
 
 
 def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> None:
@@ -309,53 +310,31 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
     fields = ("path", "port", "use_ssl", "validate_ssl")
     assert [request[field] for field in fields] == ["/canary", 443, True, True]
     used = [threshold["condition_threshold"][0]["filter"] for threshold in monitoring.thresholds]
-    (alert,) = [name for name in used if "uptime_check" in name]
+    (alert,) = [name for name in used if "uptime_check/check_passed" in name]
     assert f'metric.labels.check_id = "{check["uptime_check_id"]}"' in alert
 
 
-@pytest.mark.parametrize(
-    "channel",
-    [
-        "notificationChannels/1",
-        *(
-            pytest.param(name, marks=pytest.mark.nightly)
-            for name in ("ada@example.com", "projects/p/notificationChannels/x")
-        ),
-    ],
-)
-def test_an_invalid_name_of_a_notification_channel_is_refused(empty: Workspace, channel: str) -> None:
-    planned = empty.plan(notification_channels=[channel])
-    assert planned.status == 1
-    assert "projects/P/notificationChannels/ID" in " ".join(planned.printed.split())
+CERTIFICATE = "The certificate of the domain expires within two weeks"
 
 
-def test_with_domain_only_an_alert_watches_the_certificate(monitoring: Monitoring) -> None:
-    """A domain resolves only after a first apply, so the condition on domain_only is removed from the copy."""
-    assert not [
-        threshold for threshold in monitoring.thresholds if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
-    ]
-    with workspace() as own:
-        as_if_domain_only(own.directory)
-        own.apply('-target=module.mnemosyne.google_monitoring_alert_policy.this["certificate"]', **NOTIFIED)
-        own_monitoring = Monitoring(own.shown())
-    (condition,) = [
-        threshold
-        for threshold in own_monitoring.thresholds
-        if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
-    ]
+def test_with_domain_only_an_alert_watches_the_certificate(monitoring: Monitoring, complete: Applied) -> None:
+    with_domain = Monitoring(complete.restored().resources())
+    assert with_domain.of("google_monitoring_uptime_check_config")
+    assert CERTIFICATE not in [condition["display_name"] for condition in with_domain.thresholds]
+    (condition,) = [threshold for threshold in monitoring.thresholds if threshold["display_name"] == CERTIFICATE]
+    assert "ssl_cert" in condition["condition_threshold"][0]["filter"]
     assert condition["condition_threshold"][0]["comparison"] == "COMPARISON_LT"
-    assert CERTIFICATE in MANUAL
 
 
 def test_every_topic_keeps_its_messages_for_a_replay(monitoring: Monitoring) -> None:
     topics = monitoring.of("google_pubsub_topic")
-    assert len(topics) == 6
+    assert len(topics) == 7
     assert {topic["message_retention_duration"] for topic in topics} == {"604800s"}
 
 
 def test_budget_notifications_go_to_the_same_recipients(complete: Applied) -> None:
     """A budget notifies at most five channels."""
-    (budget,) = Monitoring(complete.restored().shown()).of("google_billing_budget")
+    (budget,) = Monitoring(complete.restored().resources()).of("google_billing_budget")
     assert len(RECIPIENTS) > 5
     assert len(budget["all_updates_rule"][0]["monitoring_notification_channels"]) == 5
 

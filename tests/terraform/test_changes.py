@@ -2,23 +2,13 @@
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.terraform.conftest import PARTS, Applied
-from tests.terraform.workspace import (
-    MODULE,
-    ROOT,
-    SCHEMA,
-    TERRAFORM,
-    Done,
-    Workspace,
-    changes_of,
-    workspace,
-)
+from tests.terraform.conftest import MCP, PARTS, Applied, Changed
+from tests.terraform.workspace import MODULE, ROOT, SCHEMA, TERRAFORM, Done, Workspace, workspace
 
 pytestmark = pytest.mark.slow
 
@@ -141,12 +131,6 @@ def test_the_root_module_passes_each_variable_to_the_module() -> None:
     assert {name for pair in passed for name in pair} == _names(TERRAFORM / "variables.tf")
 
 
-def test_a_second_plan_is_empty(deployed: Workspace) -> None:
-    """The fake API omits zeros, adds variables and returns short names, like the real one."""
-    again = deployed.plan()
-    assert again.status == 0, again.printed
-
-
 def _group(variable: str) -> str:
     """The group of variables that are changed in one plan. A variable that is refused is changed alone."""
     values, refusal = FLIPS[variable]
@@ -161,7 +145,7 @@ def _group(variable: str) -> str:
 GROUPS = {_group(flip): [other for other in sorted(FLIPS) if _group(other) == _group(flip)] for flip in sorted(FLIPS)}
 
 
-BY_DAY = {"all others at once", "name", "sql_edition"}
+BY_DAY = {"all others at once", "name"}
 """Groups that are changed in every run: with and without a refusal. The others are changed every night."""
 
 
@@ -214,11 +198,10 @@ def test_a_subnetwork_in_use_can_only_be_widened(deployed: Workspace, cidr: str)
     assert FIXED in " ".join(refused.printed.split())
 
 
-def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_deleted(complete: Applied) -> None:
-    own = complete.restored()
-    own.plan("-refresh=false", **PARTS | {"domain": "other.example.com"})
-    changed = {address: actions for address, actions in own.changes().items() if "certificate" in address}
-    assert list(changed.values()) == [["create", "delete"]]
+def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_deleted(
+    recovered: dict[str, list[str]],
+) -> None:
+    assert [actions for address, actions in recovered.items() if "certificate" in address] == [["create", "delete"]]
 
 
 @pytest.mark.nightly  # two applies of everything
@@ -241,8 +224,11 @@ def test_another_protection_level_creates_keys_in_new_key_rings_before_the_old_k
     assert not {name for name, ring in rings.items() if own.values()[f"google_kms_key_ring.{name}"]["name"] == ring}
 
 
-def test_the_default_protection_level_changes_no_key_of_an_earlier_version(complete: Applied) -> None:
-    """The key rings of earlier versions have random names without keepers."""
+def test_a_second_plan_with_each_optional_part_is_empty_and_needs_no_client_secret(complete: Applied) -> None:
+    """The fake API omits zeros, adds variables and returns short names, like the real one.
+
+    The key rings of earlier versions have random names without keepers. The default protection level changes none.
+    """
     own = complete.restored()
     state = json.loads(own.state.read_text())
     random_ids = [
@@ -255,13 +241,7 @@ def test_the_default_protection_level_changes_no_key_of_an_earlier_version(compl
     for instance in random_ids:
         instance["attributes"]["keepers"] = None
     own.state.write_text(json.dumps(state))
-    planned = own.plan("-refresh=false", **PARTS)
-    assert planned.status == 0, planned.printed
-
-
-def test_a_second_plan_with_each_optional_part_is_empty_and_needs_no_client_secret(complete: Applied) -> None:
-    later = {name: value for name, value in PARTS.items() if name != "oauth_client_secret"}
-    planned = complete.restored().plan(**later)
+    planned = own.plan(**{name: value for name, value in PARTS.items() if name != "oauth_client_secret"})
     assert planned.status == 0, planned.printed
 
 
@@ -270,24 +250,6 @@ def test_the_provider_version_may_be_the_tested_one_or_a_later_one_of_the_same_m
     for file in (TERRAFORM / "versions.tf", MODULE / "versions.tf", *examples):
         ranges = re.findall(r'source  = "hashicorp/google(?:-beta)?"\n +version = "(.*)"', file.read_text())
         assert set(ranges) == {f"~> {SCHEMA.rsplit('.', 1)[0]}"}
-
-
-@dataclass(frozen=True)
-class Changed:
-    """The plan of a deployment that gets several parts at once, as JSON, and its changes."""
-
-    plan: dict[str, Any]
-    changes: dict[str, list[str]]
-    schemas: dict[str, dict[str, set[str]]]
-
-
-@pytest.fixture(scope="module")
-def changed(applied: Applied) -> Changed:
-    new_workspace = applied.restored()
-    parts = {"domain": "memory.example.com", "iap": True, "billing_account": "000000-000000-000000"}
-    new_workspace.plan(**parts, subnetwork_cidr="10.10.0.0/22")
-    plan = new_workspace.planned()
-    return Changed(plan, changes_of(plan), new_workspace.schemas())
 
 
 def test_a_subnetwork_is_widened_in_place(changed: Changed) -> None:
@@ -349,20 +311,23 @@ def test_each_resource_type_with_labels_has_labels(empty_plan: dict[str, Any]) -
     assert unlabelled == []
 
 
+def test_the_invokers_of_a_replaced_function_are_granted_again(replaced: dict[str, list[str]]) -> None:
+    for address in (MCP, 'module.mnemosyne.google_cloud_run_v2_service_iam_member.mcp["allUsers"]'):
+        assert set(replaced[address]) == {"delete", "create"}
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("function", "member"),
     [
-        ("mcp", 'google_cloud_run_v2_service_iam_member.mcp["allUsers"]'),
-        pytest.param("ingest", 'google_cloud_run_v2_service_iam_member.push["ingest"]', marks=pytest.mark.nightly),
-        pytest.param(
-            "dead-letter",
-            'google_cloud_run_v2_service_iam_member.push["dead-letter"]',
-            marks=pytest.mark.nightly,
-        ),
-        pytest.param("migrate", "google_cloud_run_v2_service_iam_member.migrate", marks=pytest.mark.nightly),
+        ("ingest", 'google_cloud_run_v2_service_iam_member.push["ingest"]'),
+        ("dead-letter", 'google_cloud_run_v2_service_iam_member.push["dead-letter"]'),
+        ("migrate", "google_cloud_run_v2_service_iam_member.migrate"),
     ],
 )
-def test_the_invokers_of_a_replaced_function_are_granted_again(deployed: Workspace, function: str, member: str) -> None:
+def test_the_invokers_of_each_other_replaced_function_are_granted_again(
+    deployed: Workspace, function: str, member: str
+) -> None:
     name = "migrate" if function == "migrate" else f'serving["{function}"]'
     address = f"module.mnemosyne.google_cloudfunctions2_function.{name}"
     deployed.plan("-refresh=false", f"-replace={address}")

@@ -85,7 +85,7 @@ def test_each_trigger_runs_its_build_file_with_its_own_account(cloud_build: Reso
 def test_a_second_pipeline_of_a_project_creates_nothing_of_the_first(cloud_build: Resources) -> None:
     with workspace(TERRAFORM / "modules" / "pipeline") as own:
         own.apply(repository=REPOSITORY, deployment="other", create_topic=False)
-        resources = own.shown()["root_module"]["resources"]
+        resources = own.resources()
     named = {"name", "account_id", "secret_id"}
     names = {(kind, one[key]) for kind, some in cloud_build.items() for one in some for key in named & one.keys()}
     created = {(one["type"], one["values"][key]) for one in resources for key in named & one["values"].keys()}
@@ -317,7 +317,7 @@ def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_o
     key = "projects/keys/locations/europe-west3/keyRings/r/cryptoKeys/k"
     with workspace(TERRAFORM / "modules" / "pipeline") as own:
         own.apply(repository=REPOSITORY, region="europe-west3", kms_key=key)
-        values = {one["address"]: one["values"] for one in own.shown()["root_module"]["resources"]}
+        values = {one["address"]: one["values"] for one in own.resources()}
         refused = own.plan(repository=REPOSITORY, kms_key=key)
     (replica,) = values["google_secret_manager_secret.smoke_key[0]"]["replication"][0]["user_managed"][0]["replicas"]
     assert replica["location"] == "europe-west3"

@@ -1,7 +1,7 @@
 """Fixtures of the incidents: a deployment in one process, and the alerts that Terraform makes."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -10,9 +10,11 @@ from mnemosyne.observability import CAUSE_LENGTH
 from tests.fakes import FakeServices
 from tests.incidents import World
 from tests.log_events import LISTED, WITHOUT_ERROR
-from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring
-from tests.terraform.test_alerts import as_if_domain_only
-from tests.terraform.workspace import ROOT, workspace
+from tests.terraform.conftest import monitoring
+from tests.terraform.monitoring import Monitoring
+from tests.terraform.workspace import ROOT
+
+__all__ = ["monitoring"]
 
 INCIDENTS = (ROOT / "docs" / "runbook.md").read_text().partition("## Incidents")[2]
 SECTIONS = {title: text for title, _, text in (part.partition("\n") for part in INCIDENTS.split("\n### ")[1:])}
@@ -43,15 +45,6 @@ def named_alerts(incident: str) -> set[str]:
     """Return the alerts that the runbook's section of an incident names."""
     (line,) = re.findall(r"- \*\*Alerts\*\*: (.+)\.", SECTIONS[incident])
     return set(re.findall(r"\[(.+?)\]", line))
-
-
-@pytest.fixture(scope="session")
-def monitoring() -> Iterator[Monitoring]:
-    """The alerts of a deployment named `mem`."""
-    with workspace() as new_workspace:
-        as_if_domain_only(new_workspace.directory)
-        new_workspace.apply(name="mem", outcomes=True, **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
-        yield Monitoring(new_workspace.shown())
 
 
 @pytest.fixture

@@ -168,6 +168,7 @@ class Provider:
         self.schema = schema
         self.google = schema["provider"].startswith("google")
         self._rules = None
+        self._encoded = None
         self.config = {}
 
     def ctx(self, kind, tname):
@@ -189,7 +190,9 @@ class Provider:
 
     # schema
     def rpc_GetSchema(self, m):
-        return store.encoded(self.schema)
+        if self._encoded is None:
+            self._encoded = store.encoded(self.schema)
+        return self._encoded
 
     # configuration
     def rpc_PrepareProviderConfig(self, m):
