@@ -126,7 +126,7 @@ audit: .venv-supply-chain/installed
 
 # Write the SBOM of the deployed packages, as CycloneDX JSON with hashes.
 sbom: .venv-supply-chain/installed
-	PYTHONWARNINGS=ignore .venv-supply-chain/bin/cyclonedx-py requirements functions/requirements.txt --pyproject pyproject.toml --spec-version 1.6 --output-reproducible --output-file $(SBOM)
+	PYTHONWARNINGS=ignore .venv-supply-chain/bin/cyclonedx-py requirements functions/requirements.txt --pyproject pyproject.toml --spec-version 1.6 --output-reproducible $(SBOM_ARGS) --output-file $(SBOM)
 
 # Format the code, and apply the linter's automatic fixes.
 format: install-dev

@@ -81,8 +81,16 @@ def test_a_package_with_another_licence_is_refused_and_named(tmp_path: Path, met
     assert "not in allow-only licenses was found for package left-pad:1.0" in completed.stderr
 
 
-def test_the_sbom_names_every_deployed_package_with_its_hashes(tmp_path: Path) -> None:
-    subprocess.run(["make", "-s", "sbom", f"SBOM={tmp_path / 'sbom.json'}"], cwd=ROOT, check=True)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param("--no-validate", id="without the schema"),
+        pytest.param("", id="checked by the schema", marks=pytest.mark.nightly),  # takes ten times as long
+    ],
+)
+def test_the_sbom_names_every_deployed_package_with_its_hashes(tmp_path: Path, options: str) -> None:
+    command = ["make", "-s", "sbom", f"SBOM={tmp_path / 'sbom.json'}", f"SBOM_ARGS={options}"]
+    subprocess.run(command, cwd=ROOT, check=True)
     bom = json.loads((tmp_path / "sbom.json").read_text())
     assert (bom["bomFormat"], bom["specVersion"]) == ("CycloneDX", "1.6")
     components = {
@@ -109,7 +117,7 @@ def test_an_audit_fails_and_names_the_vulnerable_packages(advisories: Advisories
     assert sorted(named) == ["certifi", "numpy", "pg8000"], completed.stdout
 
 
-@pytest.mark.parametrize("service", ["unreachable", "broken"])
+@pytest.mark.parametrize("service", [pytest.param("unreachable", marks=pytest.mark.nightly), "broken"])
 def test_an_audit_that_cannot_get_advisories_fails(advisories: Advisories, service: str) -> None:
     advisories.status = 503
     assert _audit("http://127.0.0.1:9" if service == "unreachable" else advisories.url).returncode != 0
