@@ -221,16 +221,11 @@ def test_the_archive_contains_only_the_files_that_the_functions_need(archive: di
     assert {name for name in archive if name.endswith(".sql")} == schema
 
 
-@pytest.mark.parametrize("small", [True, pytest.param(False, marks=pytest.mark.nightly)])
-def test_a_plan_builds_the_archive_of_the_selected_files(archive: dict[str, bytes], *, small: bool) -> None:
-    with contextmanager(planned)({}, "-target=module.mnemosyne.data.archive_file.functions", small=small) as plan:
+@pytest.mark.nightly  # by day, test_terraform.py looks at the archive of a small source
+def test_a_plan_builds_the_archive_of_the_selected_files(archive: dict[str, bytes]) -> None:
+    with contextmanager(planned)({}, "-target=module.mnemosyne.data.archive_file.functions", small=False) as plan:
         file = zipfile.ZipFile(plan.archive)
-        contents = {name: file.read(name) for name in file.namelist()}
-    if small:
-        assert contents.keys() == {"main.py", "requirements.txt", "mnemosyne/__init__.py"}
-        assert contents["main.py"].startswith(b"# ")
-    else:
-        assert contents == archive
+        assert {name: file.read(name) for name in file.namelist()} == archive
 
 
 def test_the_archive_s_requirements_have_no_development_dependency(archive: dict[str, bytes]) -> None:
@@ -312,10 +307,7 @@ def test_each_other_entry_point_of_the_archive_answers(built: Built, target: str
 
 @pytest.mark.parametrize(
     "target",
-    [
-        pytest.param(target, marks=[] if target in ("mcp", "migrate") else [pytest.mark.nightly])
-        for target in ENTRY_POINTS
-    ],
+    [pytest.param(target, marks=[] if target == "migrate" else [pytest.mark.nightly]) for target in ENTRY_POINTS],
 )
 def test_a_function_without_settings_starts_and_reports_that_it_is_misconfigured(built: Built, target: str) -> None:
     """An instance that exits would be a deployment that fails without a reason."""

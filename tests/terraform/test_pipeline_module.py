@@ -1,7 +1,6 @@
 """The pipeline as a Terraform module: triggers, accounts, rights, and the federation with GitHub."""
 
 import ast
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -44,11 +43,10 @@ def _applied(**variables: object) -> Resources:
     with workspace(EXAMPLE) as new_workspace:
         new_workspace.apply(repository=REPOSITORY, **variables)
         assert new_workspace.plan(repository=REPOSITORY, **variables).status == 0
-        plan = json.loads(new_workspace.run("show", "-json").printed)
-    by_type: Resources = {}
-    for resource in plan["values"]["root_module"]["child_modules"][0]["resources"]:
-        by_type.setdefault(resource["type"], []).append(resource["values"])
-    return by_type
+        by_type: Resources = {}
+        for resource in new_workspace.resources():
+            by_type.setdefault(resource["type"], []).append(resource["values"])
+        return by_type
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +67,13 @@ def pipeline() -> Iterator[Workspace]:
         yield new_workspace
 
 
+def _planned(pipeline: Workspace, **variables: object) -> list[dict[str, Any]]:
+    """The resources of a plan with other variables."""
+    assert pipeline.plan("-refresh=false", repository=REPOSITORY, **variables).status == 2
+    resources: list[dict[str, Any]] = pipeline.planned()["planned_values"]["root_module"]["resources"]
+    return resources
+
+
 def _triggers(resources: Resources) -> dict[str, dict[str, Any]]:
     return {trigger["name"]: trigger for trigger in resources["google_cloudbuild_trigger"]}
 
@@ -82,10 +87,10 @@ def test_each_trigger_runs_its_build_file_with_its_own_account(cloud_build: Reso
     assert triggers["mnemosyne-deploy"]["git_file_source"][0]["path"] == str(DEPLOY.relative_to(ROOT))
 
 
-def test_a_second_pipeline_of_a_project_creates_nothing_of_the_first(cloud_build: Resources) -> None:
-    with workspace(TERRAFORM / "modules" / "pipeline") as own:
-        own.apply(repository=REPOSITORY, deployment="other", create_topic=False)
-        resources = own.resources()
+def test_a_second_pipeline_of_a_project_creates_nothing_of_the_first(
+    cloud_build: Resources, pipeline: Workspace
+) -> None:
+    resources = _planned(pipeline, deployment="other", create_topic=False)
     named = {"name", "account_id", "secret_id"}
     names = {(kind, one[key]) for kind, some in cloud_build.items() for one in some for key in named & one.keys()}
     created = {(one["type"], one["values"][key]) for one in resources for key in named & one["values"].keys()}
@@ -277,13 +282,10 @@ def test_only_the_job_that_applies_gets_a_token_for_google(github: Resources) ->
     assert "workflow_run.event == 'push'" in jobs["apply"]["if"]
 
 
-def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_refused() -> None:
-    with workspace(TERRAFORM / "modules" / "pipeline") as own:
-        own.apply(repository=REPOSITORY, runner="github_actions", repository_id="42")
-        plan = json.loads(own.run("show", "-json").printed)
+def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_refused(pipeline: Workspace) -> None:
     (condition,) = [
         resource["values"]["attribute_condition"]
-        for resource in plan["values"]["root_module"]["resources"]
+        for resource in _planned(pipeline, runner="github_actions", repository_id="42")
         if resource["type"] == "google_iam_workload_identity_pool_provider"
     ]
     assert _admits(condition, TOKEN | {"repository_id": "42"})
@@ -293,7 +295,11 @@ def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_r
 @pytest.mark.parametrize(
     ("features", "roles"),
     [
-        (["domain"], {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"}),
+        pytest.param(
+            ["domain"],
+            {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"},
+            marks=pytest.mark.nightly,
+        ),
         (
             ["domain", "iap"],
             {
@@ -307,18 +313,18 @@ def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_r
     ],
 )
 def test_a_feature_adds_the_roles_that_it_needs(pipeline: Workspace, features: list[str], roles: set[str]) -> None:
-    pipeline.plan(repository=REPOSITORY, features=features)
+    pipeline.plan("-refresh=false", repository=REPOSITORY, features=features)
     added = {re.sub(r'.*\["(.*)"\]', r"\1", address) for address in pipeline.changes()}
     assert added == roles
 
 
-def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_of_the_deployment() -> None:
+def test_the_secret_and_the_topic_are_in_the_region_and_encrypted_with_the_key_of_the_deployment(
+    pipeline: Workspace,
+) -> None:
     """An organization can refuse other regions (gcp.resourceLocations) and Google's keys."""
     key = "projects/keys/locations/europe-west3/keyRings/r/cryptoKeys/k"
-    with workspace(TERRAFORM / "modules" / "pipeline") as own:
-        own.apply(repository=REPOSITORY, region="europe-west3", kms_key=key)
-        values = {one["address"]: one["values"] for one in own.resources()}
-        refused = own.plan(repository=REPOSITORY, kms_key=key)
+    values = {one["address"]: one["values"] for one in _planned(pipeline, region="europe-west3", kms_key=key)}
+    refused = pipeline.plan("-refresh=false", repository=REPOSITORY, kms_key=key)
     (replica,) = values["google_secret_manager_secret.smoke_key[0]"]["replication"][0]["user_managed"][0]["replicas"]
     assert replica["location"] == "europe-west3"
     assert replica["customer_managed_encryption"][0]["kms_key_name"] == key

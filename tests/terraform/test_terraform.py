@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,6 @@ NOT_DEPLOYED = {"database_url", "kms_endpoint", "oauth_log_in_codes", "offline_s
 SECRETS = {"MNEMOSYNE_DB_PASSWORD", "MNEMOSYNE_OAUTH_CLIENT_SECRET", "GEMINI_API_KEY"}
 BY_DAY = "durability.tftest.hcl"
 """The file of the module's assertions that `make test` runs."""
-
-
-@pytest.mark.parametrize("command", [("fmt", "-check", "-diff", "-recursive"), ("validate",)], ids=["fmt", "validate"])
-def test_the_configuration_is_formatted_and_valid(command: tuple[str, ...]) -> None:
-    with workspace(TERRAFORM) as own:
-        assert own.run(*command).status == 0
 
 
 # Each assertion needs a plan, so all take more than a minute.
@@ -123,6 +118,12 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
         if f'"{secret}"' in block:
             environment[secret] = made_up[secret]
     return environment
+
+
+def test_a_plan_builds_the_archive_of_the_source(plan: Plan) -> None:
+    file = zipfile.ZipFile(plan.archive)
+    assert set(file.namelist()) == {"main.py", "requirements.txt", "mnemosyne/__init__.py"}
+    assert file.read("main.py").startswith(b"# ")
 
 
 def test_docs_grants_md_lists_each_grant_of_the_plan(plan: Plan) -> None:
