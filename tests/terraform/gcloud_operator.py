@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +75,12 @@ class Operator:
 
 
 @pytest.fixture
-def operator(tmp_path: Path, empty: Workspace) -> Iterator[Operator]:
+def refused_operator(tmp_path: Path) -> Iterator[Operator]:
+    """An operator whose commands are refused before they run terraform."""
     if shutil.which("gcloud") is None:
         pytest.skip("NOT TESTED: gcloud is not installed")
-    with GoogleApis().serving() as apis, ExitStack() as stack:
+    with GoogleApis().serving() as apis:
         new_operator = Operator(tmp_path, apis)
-        stack.enter_context(empty.provided(new_operator.clone / "terraform", new_operator.environment))
 
         def run(action: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
             new_operator.operations.append((action, arguments))
@@ -90,3 +89,10 @@ def operator(tmp_path: Path, empty: Workspace) -> Iterator[Operator]:
         apis.workflows["mnemosyne-operate"] = workflow(run)
         apis.workflows["mnemosyne-check"] = lambda argument: succeeded({"mcp": {"status": "ok"}})
         yield new_operator
+
+
+@pytest.fixture
+def operator(refused_operator: Operator, empty: Workspace) -> Iterator[Operator]:
+    """An operator whose terraform uses the checker's providers."""
+    with empty.provided(refused_operator.clone / "terraform", refused_operator.environment):
+        yield refused_operator

@@ -26,7 +26,19 @@ def migration_failure(deployment: str, timestamp: str, error: str) -> dict[str, 
     return {"timestamp": timestamp, "resource": resource, "jsonPayload": payload, "insertId": timestamp}
 
 
-def test_a_deployment_is_created_gets_a_key_and_is_destroyed(operator: Operator) -> None:
+UNSOUND = 'RuntimeError: "These functions do not work: [\\"ingest\\"]"'
+
+
+def assert_says_how_to_roll_back(completed: subprocess.CompletedProcess[str]) -> None:
+    """Assert that `make deploy` failed after the apply, because the deployment does not work."""
+    assert completed.returncode != 0
+    assert "The new version does not work" in completed.stderr
+    assert f"update-traffic mnemosyne-mcp --to-revisions=REVISION=100 --region=europe-west1 --project={PROJECT}" in (
+        completed.stderr
+    )
+
+
+def test_a_deployment_is_created_checked_gets_a_key_and_is_destroyed(operator: Operator) -> None:
     completed = operator.deploy()
     assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-2000:]
     apis = operator.apis
@@ -41,9 +53,11 @@ def test_a_deployment_is_created_gets_a_key_and_is_destroyed(operator: Operator)
 
     # A policy created later does not remove the grant, so the deployment continues.
     apis.org_policies["iam.managed.allowedPolicyMembers"] = [{"enforce": True}]
+    apis.workflows["mnemosyne-check"] = lambda argument: failed(UNSOUND, UNSOUND)
     again = operator.preflight()
-    assert again.returncode == 0, again.stderr
     assert "No changes" in again.stdout, again.stdout[-2000:]
+    assert_says_how_to_roll_back(again)
+    assert "These functions do not work" in again.stderr
 
     key = operator.make("key", "NAME=me")
     assert key.returncode == 0, key.stderr
@@ -116,53 +130,35 @@ def test_two_deployments_in_a_project_have_separate_states_and_keys(operator: Op
         assert f"/workflows/{name}-operate/" in next(reversed(operator.apis.executions))
 
 
-UNSOUND = 'RuntimeError: "These functions do not work: [\\"ingest\\"]"'
-
-
-@pytest.mark.parametrize(
-    "works",
-    [
-        pytest.param(lambda argument: failed(UNSOUND, UNSOUND), id="it fails"),
-        pytest.param(None, id="it is missing", marks=pytest.mark.nightly),
-    ],
-)
-def test_make_deploy_fails_if_the_deployment_does_not_work_and_prints_how_to_roll_back(
-    operator: Operator, works: Any
-) -> None:
-    if works is None:
-        del operator.apis.workflows["mnemosyne-check"]
-    else:
-        operator.apis.workflows["mnemosyne-check"] = works
+@pytest.mark.nightly  # by day, the check of the first deployment fails
+def test_make_deploy_fails_without_a_check_and_prints_how_to_roll_back(operator: Operator) -> None:
+    del operator.apis.workflows["mnemosyne-check"]
     completed = operator.preflight()
-    assert completed.returncode != 0
-    assert "The new version does not work" in completed.stderr
-    assert ("These functions do not work" in completed.stderr) is (works is not None)
-    assert f"update-traffic mnemosyne-mcp --to-revisions=REVISION=100 --region=europe-west1 --project={PROJECT}" in (
-        completed.stderr
-    )
+    assert_says_how_to_roll_back(completed)
+    assert "These functions do not work" not in completed.stderr
 
 
-def test_a_second_destroy_removes_what_a_killed_one_left(operator: Operator) -> None:
-    override = operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf"
-    shutil.copy(operator.clone / "infra/deploy/allow_destroy.tf.txt", override)
-    operator.apis.faults = lambda call: refused(403, "denied")
-    assert operator.deploy().returncode != 0
+def test_a_second_destroy_removes_what_a_killed_one_left(refused_operator: Operator) -> None:
+    override = refused_operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf"
+    shutil.copy(refused_operator.clone / "infra/deploy/allow_destroy.tf.txt", override)
+    refused_operator.apis.faults = lambda call: refused(403, "denied")
+    assert refused_operator.deploy().returncode != 0
     assert not override.exists()
 
 
-def test_the_variable_name_is_refused_in_a_place_where_it_would_be_ignored(operator: Operator) -> None:
-    (operator.clone / "terraform/more.auto.tfvars").write_text('name = "other"\n')
-    completed = operator.deploy()
+def test_the_variable_name_is_refused_in_a_place_where_it_would_be_ignored(refused_operator: Operator) -> None:
+    (refused_operator.clone / "terraform/more.auto.tfvars").write_text('name = "other"\n')
+    completed = refused_operator.deploy()
     assert completed.returncode != 0
     assert "more.auto.tfvars sets name or region" in completed.stderr
-    assert operator.apis.calls == []
+    assert refused_operator.apis.calls == []
 
 
-def test_make_destroy_needs_the_project_s_name_as_confirmation(operator: Operator) -> None:
-    completed = operator.make("destroy", answer="yes\n")
+def test_make_destroy_needs_the_project_s_name_as_confirmation(refused_operator: Operator) -> None:
+    completed = refused_operator.make("destroy", answer="yes\n")
     assert completed.returncode != 0
     assert "Nothing was destroyed." in completed.stderr
-    assert operator.apis.calls == []
+    assert refused_operator.apis.calls == []
 
 
 def test_the_cause_of_a_failed_migration_is_that_of_the_deployment_s_last_run(tmp_path: Path) -> None:
@@ -281,14 +277,21 @@ def test_destroying_a_first_apply_that_failed_early_creates_no_resource(operator
     ],
     ids=["the workflow fails", "there is no workflow"],
 )
-def test_a_key_that_could_not_be_stored_is_not_shown(operator: Operator, ending: Any, messages: list[str]) -> None:
+def test_a_key_that_could_not_be_stored_is_not_shown(
+    refused_operator: Operator, ending: Any, messages: list[str]
+) -> None:
     if ending is None:
-        del operator.apis.workflows["mnemosyne-operate"]
+        del refused_operator.apis.workflows["mnemosyne-operate"]
     else:
-        operator.apis.workflows["mnemosyne-operate"] = ending
+        refused_operator.apis.workflows["mnemosyne-operate"] = ending
     command = [str(ROOT / ".venv/bin/mnemosyne"), "keys", "create", "--project", PROJECT, "--name", "me"]
     completed = subprocess.run(
-        command, env={**os.environ, **operator.environment}, capture_output=True, text=True, check=False, timeout=1800
+        command,
+        env={**os.environ, **refused_operator.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
     )
     assert completed.returncode != 0
     assert "mnk_" not in completed.stdout

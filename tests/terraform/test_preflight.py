@@ -89,14 +89,14 @@ def test_a_project_id_with_the_domain_of_an_organization_is_refused(checks: Chec
     assert "PROJECT must be a project id without the domain of an organization" in completed.stderr
 
 
-def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(operator: Operator) -> None:
-    operator.apis.faults = lambda call: (
+def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(refused_operator: Operator) -> None:
+    refused_operator.apis.faults = lambda call: (
         enabling_denied("cloudresourcemanager.googleapis.com") if "batchEnable" in call.path else None
     )
-    completed = operator.deploy()
+    completed = refused_operator.deploy()
     assert completed.returncode != 0
     assert "roles/serviceusage.serviceUsageAdmin" in completed.stderr
-    assert not operator.apis.buckets.known
+    assert not refused_operator.apis.buckets.known
 
 
 @pytest.mark.parametrize(
@@ -104,23 +104,28 @@ def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(operator: Op
     [
         (403, "storage.buckets.create denied", "You need roles/storage.admin in my-project."),
         (409, "The requested bucket name is not available.", "STATE_BUCKET=another-name make deploy"),
-        (
-            412,
-            "'europe-west1' violates constraint 'constraints/gcp.resourceLocations'",
-            "Set region or kms_key in terraform/terraform.tfvars",
+        *(
+            pytest.param(*case, marks=pytest.mark.nightly)
+            for case in (
+                (
+                    412,
+                    "'europe-west1' violates constraint 'constraints/gcp.resourceLocations'",
+                    "Set region or kms_key in terraform/terraform.tfvars",
+                ),
+                (403, "Permission denied on Cloud KMS key.", "run make deploy again"),
+            )
         ),
-        (403, "Permission denied on Cloud KMS key.", "run make deploy again"),
     ],
 )
 def test_if_the_state_bucket_cannot_be_created_the_error_says_what_to_do(
-    operator: Operator, status: int, message: str, advice: str
+    refused_operator: Operator, status: int, message: str, advice: str
 ) -> None:
     def refuse(call: Call) -> Answer | None:
         created = (call.method, call.path) == ("POST", "/storage/v1/b")
         return refused_of_old(status, message, "refused") if created else None
 
-    operator.apis.faults = refuse
-    completed = operator.deploy()
+    refused_operator.apis.faults = refuse
+    completed = refused_operator.deploy()
     assert completed.returncode != 0
     assert message in completed.stderr
     assert advice in completed.stderr
@@ -128,14 +133,15 @@ def test_if_the_state_bucket_cannot_be_created_the_error_says_what_to_do(
     assert [other for other in others if other in completed.stderr and other not in advice] == []
 
 
-def test_the_state_bucket_is_encrypted_with_the_key_of_the_deployment(operator: Operator) -> None:
+def test_the_state_bucket_is_encrypted_with_the_key_of_the_deployment(refused_operator: Operator) -> None:
     key = "projects/keys/locations/europe-west1/keyRings/r/cryptoKeys/k"
-    (operator.clone / "terraform/terraform.tfvars").write_text(f'kms_key = "{key}"\n')
-    operator.apis.faults = lambda call: refused(403, "denied") if call.method == "PATCH" else None  # after the creation
-    assert operator.deploy().returncode != 0
-    assert operator.apis.buckets.known[BUCKET].settings["encryption"] == {"defaultKmsKeyName": key}
+    (refused_operator.clone / "terraform/terraform.tfvars").write_text(f'kms_key = "{key}"\n')
+    # The creation succeeds.
+    refused_operator.apis.faults = lambda call: refused(403, "denied") if call.method == "PATCH" else None
+    assert refused_operator.deploy().returncode != 0
+    assert refused_operator.apis.buckets.known[BUCKET].settings["encryption"] == {"defaultKmsKeyName": key}
     agent = "serviceAccount:service-123456789012@gs-project-accounts.iam.gserviceaccount.com"
-    (grant,) = operator.apis.key_grants
+    (grant,) = refused_operator.apis.key_grants
     assert grant == {"role": "roles/cloudkms.cryptoKeyEncrypterDecrypter", "members": [agent]}
 
 
@@ -160,15 +166,8 @@ def test_a_policy_against_public_access_stops_the_deployment_before_the_build(op
     assert operator.state_of()["resources"] == []
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        name
-        if name == "domain restriction"
-        else pytest.param(name, marks=pytest.mark.nightly)  # each step calls gcloud
-        for name in REFUSALS
-    ],
-)
+@pytest.mark.nightly  # by day, the next test names all in one error
+@pytest.mark.parametrize("refusal", REFUSALS)
 def test_each_kind_of_policy_against_public_access_is_named_with_the_possible_fixes(
     checks: Checks, refusal: str
 ) -> None:
@@ -182,12 +181,16 @@ def test_each_kind_of_policy_against_public_access_is_named_with_the_possible_fi
     assert 'open_by = "no_invoker_check"' in completed.stderr
 
 
-def test_all_policies_against_public_access_are_named_in_one_error(checks: Checks) -> None:
+def test_all_policies_against_public_access_are_named_in_one_error_with_the_possible_fixes(checks: Checks) -> None:
     for refusal in REFUSALS.values():
         checks.apis.org_policies |= refusal
-    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam")]
+    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
+    completed = checks.run("check_public_access")
+    assert completed.returncode != 0
     named = "iam.allowedPolicyMemberDomains, iam.managed.allowedPolicyMembers, custom.noPublicIam"
-    assert f"refuses allUsers in {PROJECT}: {named}." in checks.run("check_public_access").stderr
+    assert f"An organization policy refuses allUsers in {PROJECT}: {named}." in completed.stderr
+    assert 'auth_mode = "iam" and invokers' in completed.stderr
+    assert 'open_by = "no_invoker_check"' in completed.stderr
 
 
 def test_disabling_the_invoker_check_is_not_suggested_if_a_policy_requires_the_check(checks: Checks) -> None:
@@ -264,14 +267,18 @@ OAUTH = 'auth_mode = "oauth"\niap = true\n'
     ("policies", "variables", "sentence"),
     [
         (INTERNAL, "", "run.allowedIngress, which does not allow all. Set domain with domain_only = true"),
-        (INTERNAL, "iap = true\n", "which does not allow internal-and-cloud-load-balancing. Ask for an exception"),
-        (BALANCED, "domain_only = true\n", ""),
         (BALANCED, OAUTH, 'does not allow all. With auth_mode = "oauth", the function auth needs'),
         (NOT_ALL, "", "cloudfunctions.allowedIngressSettings, which does not allow ALLOW_ALL. Set domain"),
-        (BOTH_LISTS, "", "in my-project: run.allowedIngress, which does not allow internal. Ask for an exception"),
         *(
             pytest.param(*case, marks=pytest.mark.nightly)
             for case in (
+                (
+                    INTERNAL,
+                    "iap = true\n",
+                    "which does not allow internal-and-cloud-load-balancing. Ask for an exception",
+                ),
+                (BALANCED, "domain_only = true\n", ""),
+                (BOTH_LISTS, "", "in my-project: run.allowedIngress, which does not allow internal. Ask for"),
                 (BALANCED, "iap = true\n", ""),
                 (NOT_ALL, "iap = true\n", ""),
                 (NOTHING, "iap = true\n", "which does not allow ALLOW_INTERNAL_AND_GCLB. Ask for an exception"),
@@ -290,6 +297,10 @@ def test_a_policy_that_refuses_the_ingress_of_a_function_stops_the_deployment(
     completed = checks.run("check_ingress")
     assert (completed.returncode != 0) is bool(sentence)
     assert sentence in completed.stderr
+
+
+def test_an_operator_can_skip_the_check_of_the_ingress(checks: Checks) -> None:
+    checks.apis.org_policies |= INTERNAL
     assert checks.run("check_ingress", SKIP_POLICY_CHECK="1").returncode == 0
 
 
@@ -307,7 +318,13 @@ def test_unreadable_regions_of_cloud_scheduler_do_not_stop_the_deployment(checks
     assert "The regions of Cloud Scheduler cannot be read. Continuing." in completed.stderr
 
 
-@pytest.mark.parametrize("part", ["getEffectivePolicy", "getAncestry", "customConstraints"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "getEffectivePolicy",
+        *(pytest.param(part, marks=pytest.mark.nightly) for part in ("getAncestry", "customConstraints")),
+    ],
+)
 def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Checks, part: str) -> None:
     checks.apis.faults = lambda call: refused(403, "denied") if part in call.path else None
     completed = checks.run("check_public_access")
@@ -318,14 +335,14 @@ def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Checks, part:
 @pytest.mark.parametrize(
     "target", ["deploy", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("key", "destroy"))]
 )
-def test_a_state_bucket_of_another_project_is_refused(operator: Operator, target: str) -> None:
+def test_a_state_bucket_of_another_project_is_refused(refused_operator: Operator, target: str) -> None:
     """Bucket names are global, so another person may have created a public bucket with this name."""
-    operator.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
-    completed = operator.make(target, "ARGS=-auto-approve", answer=f"{PROJECT}\n")
+    refused_operator.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
+    completed = refused_operator.make(target, "ARGS=-auto-approve", answer=f"{PROJECT}\n")
     assert completed.returncode != 0
     assert f"gs://{BUCKET} belongs to project number 999, not to {PROJECT}" in completed.stderr
-    assert operator.apis.buckets.known[BUCKET].objects == {}
-    assert not operator.apis.buckets.known[BUCKET].versioned
+    assert refused_operator.apis.buckets.known[BUCKET].objects == {}
+    assert not refused_operator.apis.buckets.known[BUCKET].versioned
 
 
 @pytest.mark.parametrize(("region", "noted"), [("europe-west1", False), ("europe-west3", True), ("us-east4", True)])
@@ -370,14 +387,16 @@ def test_two_environments_have_separate_variables_and_states(operator: Operator)
 @pytest.mark.parametrize(
     ("file", "message"), [(None, "does not exist"), ('region = "us-east1"\n', "does not set name")]
 )
-def test_an_environment_without_a_file_or_a_name_is_refused(operator: Operator, file: str | None, message: str) -> None:
+def test_an_environment_without_a_file_or_a_name_is_refused(
+    refused_operator: Operator, file: str | None, message: str
+) -> None:
     """Otherwise it would change the deployment of another environment in the same project."""
     if file is not None:
-        (operator.clone / "terraform/environments/staging.tfvars").write_text(file)
-    completed = operator.deploy("ENV=staging")
+        (refused_operator.clone / "terraform/environments/staging.tfvars").write_text(file)
+    completed = refused_operator.deploy("ENV=staging")
     assert completed.returncode != 0
     assert f"terraform/environments/staging.tfvars {message}" in completed.stderr
-    assert operator.apis.calls == []
+    assert refused_operator.apis.calls == []
 
 
 @pytest.mark.nightly
