@@ -17,8 +17,8 @@ import pytest
 HERE = Path(__file__).parent
 PINS = HERE / "programs.lock"
 PROGRAMS = HERE / ".programs"
-# The Debian releases with PostgreSQL 15, and with PostgreSQL 17 and pgvector 0.8.
-SUITES = ("bookworm", "trixie")
+# The Debian releases with the headers of PostgreSQL 15 and 17. The last one has pgvector 0.8.
+SUITES = {15: ("bookworm", "trixie"), 17: ("trixie",)}
 _KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _SOURCES = "deb [signed-by={key}] {mirror} {suite} main\ndeb-src [signed-by={key}] {mirror} {suite} main\n"
 _APT = """
@@ -28,6 +28,7 @@ Dir::State::lists "{home}/lists";
 Dir::Cache "{home}/cache";
 APT::Sandbox::User "";
 Acquire::Retries "3";
+Acquire::Languages "none";
 """
 
 
@@ -110,7 +111,7 @@ def _trust(control: Path) -> None:
 def _build_pgvector(home: Path, version: int, library: Path, extensions: Path) -> None:
     """Compile pgvector from Debian's source and install it into a PostgreSQL's folders."""
     home.mkdir(exist_ok=True)
-    apt, headers = _apt(home), f"postgresql-server-dev-{version}"
+    apt, headers = _apt(home, SUITES[version]), f"postgresql-server-dev-{version}"
     _run(["apt-get", "download", headers], headers, apt, home)
     _run(["apt-get", "source", "--download-only", "pgvector"], "the source of pgvector", apt, home)
     (package,) = home.glob("*.deb")
@@ -119,7 +120,7 @@ def _build_pgvector(home: Path, version: int, library: Path, extensions: Path) -
     shutil.unpack_archive(source, home, filter="data")
     (tree,) = (path.parent for path in home.glob("*/vector.control"))
     include = home / "headers" / "usr" / "include" / "postgresql"
-    flags = ["-O2", "-fPIC", "-shared", "-w", f"-I{include / str(version) / 'server'}", f"-I{include / 'internal'}"]
+    flags = ["-O1", "-fPIC", "-shared", "-w", f"-I{include / str(version) / 'server'}", f"-I{include / 'internal'}"]
     _run(["cc", *flags, *tree.glob("src/*.c"), "-o", library / "vector.so", "-lm"], "a C compiler")
     shutil.copy(tree / "vector.control", extensions)
     _trust(extensions / "vector.control")
@@ -127,8 +128,8 @@ def _build_pgvector(home: Path, version: int, library: Path, extensions: Path) -
     shutil.rmtree(home / "lists")
 
 
-def _apt(home: Path) -> dict[str, str]:
-    """Return an environment in which apt uses only SUITES, from the mirror that this machine is set up with."""
+def _apt(home: Path, suites: Sequence[str]) -> dict[str, str]:
+    """Return an environment in which apt uses only these suites, from the mirror that this machine is set up with."""
     files = [
         file
         for pattern in ("sources.list", "sources.list.d/*.list", "sources.list.d/*.sources")
@@ -139,7 +140,7 @@ def _apt(home: Path) -> dict[str, str]:
         pytest.skip("NOT TESTED: PostgreSQL 15 and 17, because apt has no mirror of Debian here")
     for folder in ("lists/partial", "cache/archives/partial"):
         (home / folder).mkdir(parents=True)
-    sources = (_SOURCES.format(key=_KEY, mirror=mirrors[0], suite=suite) for suite in SUITES)
+    sources = (_SOURCES.format(key=_KEY, mirror=mirrors[0], suite=suite) for suite in suites)
     (home / "sources.list").write_text("".join(sources))
     (home / "apt.conf").write_text(_APT.format(home=home))
     environment = {**os.environ, "APT_CONFIG": str(home / "apt.conf")}

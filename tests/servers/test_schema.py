@@ -14,7 +14,7 @@ from tests.servers import catalog
 from tests.servers.conftest import DEFAULT, by_day
 from tests.servers.server import CloudServer, Server
 
-pytestmark = pytest.mark.parametrize("server", by_day("embedded", DEFAULT), indirect=True)
+pytestmark = pytest.mark.parametrize("server", by_day(DEFAULT), indirect=True)
 NewDatabase = Callable[..., str]
 
 
@@ -80,8 +80,10 @@ def test_extensions_installed_before_do_not_change_the_schema(
 @pytest.mark.parametrize(
     "space",
     [
-        EmbeddingSpace("gemini", "gemini-embedding-001", 768),
-        EmbeddingSpace("gemini", "gemini-embedding-001", 1536),
+        *(
+            pytest.param(EmbeddingSpace("gemini", "gemini-embedding-001", dimension), marks=pytest.mark.nightly)
+            for dimension in (768, 1536)
+        ),
         EmbeddingSpace("gemini", "gemini-embedding-2", 3072),
         EmbeddingSpace("offline", "wordllama-l2-supercat-256", 256),
     ],
