@@ -276,6 +276,11 @@ def test_the_workflow_runs_on_the_events_that_are_admitted(github: Resources) ->
     ]
 
 
+def test_null_selects_the_default_of_a_variable(pipeline: Workspace) -> None:
+    nulls = pipeline.nulls(TERRAFORM / "modules" / "pipeline")
+    assert pipeline.plan(nulls, repository=REPOSITORY).status == 0
+
+
 def test_only_the_job_that_applies_gets_a_token_for_google(github: Resources) -> None:
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
     assert {name for name, job in jobs.items() if "id-token" in job.get("permissions", {})} == {"apply"}

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.terraform.workspace import ROOT, Workspace
+from tests.terraform.workspace import MODULE, ROOT, Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +86,11 @@ def test_variables_at_their_limits_are_accepted(only_variables: Workspace, value
 @AT_LIMITS
 def test_a_deployment_with_variables_at_their_limits_is_planned(empty: Workspace, values: dict[str, object]) -> None:
     assert empty.plan(**values).status == 2
+
+
+def test_null_selects_the_default_of_a_variable(only_variables: Workspace) -> None:
+    """A module that passes an unset variable of its own on passes null."""
+    assert only_variables.plan(only_variables.nulls(MODULE)).status == 0
 
 
 BAD_VALUES: list[tuple[str, object, str]] = [

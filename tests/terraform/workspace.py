@@ -148,6 +148,13 @@ class Workspace:
         arguments = ("-input=false", "-lock=false", "-detailed-exitcode", f"-out={where}")
         return self.run("plan", *arguments, *options, *_variables(variables), ok=False)
 
+    def nulls(self, module: Path) -> str:
+        """The option that sets each variable of a module to null, except the variables that must be set."""
+        text = "\n".join(file.read_text() for file in module.glob("variables*.tf"))
+        optional = re.findall(r'(?ms)^variable "(\w+)" \{\n(?:(?!^\}).)*?^  default ', text)
+        (self.directory / "nulls.tfvars").write_text("".join(f"{name} = null\n" for name in optional))
+        return "-var-file=nulls.tfvars"
+
     def changes(self) -> dict[str, list[str]]:
         """The actions of the last plan by address: create, update, delete; two for a replacement."""
         return changes_of(self.planned())

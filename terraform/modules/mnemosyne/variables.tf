@@ -2,6 +2,7 @@ variable "alert_emails" {
   description = "Addresses that receive alerts by e-mail."
   type        = list(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = alltrue([for address in var.alert_emails : can(regex("^[^@\\s<>:,]+@([A-Za-z0-9-]+\\.)+[A-Za-z0-9-]+$", address))])
@@ -13,6 +14,7 @@ variable "billing_account" {
   description = "Billing account of the budget; empty: no budget."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = can(regex("^([0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6})?$", var.billing_account))
@@ -24,6 +26,7 @@ variable "budget" {
   description = "Monthly budget of the whole project in the currency of the billing account. E-mails are sent at 50, 90 and 100 percent of the budget."
   type        = number
   default     = 100
+  nullable    = false
 
   validation {
     condition     = var.budget >= 1
@@ -35,6 +38,7 @@ variable "name" {
   description = "Name of the deployment. The names of all resources begin with it. The name cannot be changed after the first apply."
   type        = string
   default     = "mnemosyne"
+  nullable    = false
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.name))
@@ -71,6 +75,7 @@ variable "project_number" {
   description = "Number of the project; empty: Terraform looks it up."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = can(regex("^[0-9]*$", var.project_number))
@@ -82,6 +87,7 @@ variable "region" {
   description = "Region of all resources. The region cannot be changed after the first apply."
   type        = string
   default     = "europe-west1"
+  nullable    = false
 
   validation {
     condition     = contains(local.regions, var.region)
@@ -93,6 +99,7 @@ variable "labels" {
   description = "Labels for all resources that can have labels. The labels app and deployment are always added."
   type        = map(string)
   default     = {}
+  nullable    = false
 
   validation {
     condition     = alltrue([for key, value in var.labels : can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))])
@@ -132,6 +139,7 @@ variable "kms_protection_level" {
   description = "Where Cloud KMS keeps the keys that sign receipts and access tokens: SOFTWARE, or HSM (in a hardware security module). A change creates new keys: the tokens of the old key end, and clients refresh them."
   type        = string
   default     = "SOFTWARE"
+  nullable    = false
 
   validation {
     condition     = contains(["SOFTWARE", "HSM"], var.kms_protection_level)
@@ -143,6 +151,7 @@ variable "migrate_by" {
   description = "How an apply runs the migration. job: as a Cloud Run job. gcloud: with gcloud and bash on the machine that runs Terraform."
   type        = string
   default     = "job"
+  nullable    = false
 
   validation {
     condition     = contains(["job", "gcloud"], var.migrate_by)
@@ -154,6 +163,7 @@ variable "keep_traffic" {
   description = "Functions that you have rolled back to an earlier revision with `gcloud run services update-traffic`, such as [\"mcp\"]. An apply still deploys new revisions of a function in the list, but does not change which revision answers its requests. Remove the function from the list to send its requests to the newest revision."
   type        = set(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(var.keep_traffic, ["mcp", "ingest", "dead-letter", "import-object", "auth"])) == 0
@@ -173,6 +183,7 @@ variable "python_runtime" {
   description = "Python runtime of the functions."
   type        = string
   default     = "python313"
+  nullable    = false
 
   validation {
     condition     = contains(["python311", "python312", "python313", "python314"], var.python_runtime)
@@ -190,6 +201,7 @@ variable "otlp_endpoint" {
   description = "URL of an OpenTelemetry collector that receives the functions' counters and latencies; empty: none. The functions must be able to reach it."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = var.otlp_endpoint == "" || can(regex("^https?://[^/\\s]+", var.otlp_endpoint))
@@ -209,6 +221,7 @@ variable "max_instances" {
     ingest      = 5
     dead_letter = 1
   }
+  nullable = false
 
   validation {
     condition     = alltrue([for count in values(var.max_instances) : count >= 1 && count <= 100 && floor(count) == count])
@@ -220,6 +233,7 @@ variable "mcp_min_instances" {
   description = "Number of instances of mcp that always run. With 0, mcp costs nothing while it is idle, and the first call after a pause takes a second longer."
   type        = number
   default     = 0
+  nullable    = false
 
   validation {
     condition     = var.mcp_min_instances >= 0 && var.mcp_min_instances <= var.max_instances.mcp && floor(var.mcp_min_instances) == var.mcp_min_instances

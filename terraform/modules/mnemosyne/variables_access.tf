@@ -2,6 +2,7 @@ variable "auth_mode" {
   description = "How mcp identifies its callers. api_key: by API keys. oauth: people log in; API keys work too. oidc: by tokens of your own issuer. iam: Cloud Run admits only the invokers."
   type        = string
   default     = "api_key"
+  nullable    = false
 
   validation {
     condition     = contains(["api_key", "oauth", "oidc", "iam"], var.auth_mode)
@@ -13,6 +14,7 @@ variable "open_by" {
   description = "How Cloud Run lets everybody reach the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: without the invoker check, if the organization forbids allUsers; `make deploy` runs the commands of `terraform output open_commands`, and without `make deploy` you run them once."
   type        = string
   default     = "all_users"
+  nullable    = false
 
   validation {
     condition     = contains(["all_users", "no_invoker_check"], var.open_by)
@@ -24,6 +26,7 @@ variable "domain" {
   description = "Domain name for mcp, served by a load balancer with Cloud Armor; empty: the run.app address."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = var.domain == "" || can(regex("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$", var.domain))
@@ -40,6 +43,7 @@ variable "domain_only" {
   description = "Whether mcp is reachable only at its domain. Set it to true after the certificate of the domain is ACTIVE."
   type        = bool
   default     = false
+  nullable    = false
 
   validation {
     condition     = !var.domain_only || var.domain != ""
@@ -51,6 +55,7 @@ variable "iap" {
   description = "Whether Identity-Aware Proxy protects the load balancer and admits only the invokers; iap needs domain."
   type        = bool
   default     = false
+  nullable    = false
 
   validation {
     condition     = !var.iap || (var.domain != "" && contains(["api_key", "oidc"], var.auth_mode))
@@ -62,6 +67,7 @@ variable "iap_clients" {
   description = "Ids of OAuth clients from which Identity-Aware Proxy accepts the ID tokens of people, such as 123456789012-abc.apps.googleusercontent.com. Service accounts need no client."
   type        = set(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = alltrue([for client in var.iap_clients : can(regex("^[a-z0-9-]+\\.apps\\.googleusercontent\\.com$", client))])
@@ -83,6 +89,7 @@ variable "invokers" {
   description = "Members that may call mcp with auth_mode iam, or through Identity-Aware Proxy, such as user:ada@example.com."
   type        = list(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = !contains(var.invokers, "allUsers") && !contains(var.invokers, "allAuthenticatedUsers")
@@ -102,6 +109,7 @@ variable "oidc_audience" {
   description = "Audiences, separated by commas. With auth_mode oidc, a token must be for one of these audiences."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = var.auth_mode == "oidc" ? can(regex("[^,\\s]", var.oidc_audience)) : var.oidc_audience == ""
@@ -113,6 +121,7 @@ variable "oidc_issuer" {
   description = "Issuer of the tokens that mcp accepts with auth_mode oidc."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = var.auth_mode == "oidc" ? can(regex("^https://[^/\\s]+", var.oidc_issuer)) : var.oidc_issuer == ""
@@ -124,12 +133,14 @@ variable "oidc_namespace_claim" {
   description = "Claim of the token that contains the namespace, for auth_mode oidc."
   type        = string
   default     = "namespace"
+  nullable    = false
 }
 
 variable "rate_limit_per_minute" {
   description = "Maximum number of units that each principal may use per minute on each instance; a simple request costs one unit. 0: no limit."
   type        = number
   default     = 600
+  nullable    = false
 
   validation {
     condition     = var.rate_limit_per_minute >= 0 && floor(var.rate_limit_per_minute) == var.rate_limit_per_minute

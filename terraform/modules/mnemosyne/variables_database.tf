@@ -2,6 +2,7 @@ variable "availability_type" {
   description = "Availability of the database. ZONAL: one zone. REGIONAL: a standby in a second zone, at twice the price."
   type        = string
   default     = "ZONAL"
+  nullable    = false
 
   validation {
     condition     = contains(["ZONAL", "REGIONAL"], var.availability_type)
@@ -13,6 +14,7 @@ variable "backup_location" {
   description = "Location of the database's backups: a region, or a multi-region such as eu; empty: the closest multi-region."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = contains(concat(["", "asia", "eu", "us"], local.regions), var.backup_location)
@@ -24,6 +26,7 @@ variable "database_instance_name" {
   description = "Name of the database instance; empty: a generated name. Set another name after the instance was deleted, because a name cannot be used again for a week."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = var.database_instance_name == "" || can(regex("^[a-z][a-z0-9-]{0,96}[a-z0-9]$", var.database_instance_name))
@@ -40,12 +43,14 @@ variable "deletion_protection" {
   description = "Whether Terraform and Google Cloud refuse to delete the database."
   type        = bool
   default     = true
+  nullable    = false
 }
 
 variable "disk_limit_gb" {
   description = "Size in GB up to which the database's disk grows automatically; 0: no limit."
   type        = number
   default     = 0
+  nullable    = false
 
   validation {
     condition     = (var.disk_limit_gb == 0 || var.disk_limit_gb >= 10) && floor(var.disk_limit_gb) == var.disk_limit_gb
@@ -57,6 +62,7 @@ variable "final_backup_days" {
   description = "Number of days for which Cloud SQL keeps the last backup, which it takes when the instance is deleted; 0: no last backup."
   type        = number
   default     = 30
+  nullable    = false
 
   validation {
     condition     = var.final_backup_days >= 0 && var.final_backup_days <= 365 && floor(var.final_backup_days) == var.final_backup_days
@@ -68,6 +74,7 @@ variable "max_connections" {
   description = "Maximum number of connections to the database, which must be enough for the connection pools of all instances."
   type        = number
   default     = 100
+  nullable    = false
 
   validation {
     condition     = var.max_connections >= 25 && var.max_connections <= 1000 && floor(var.max_connections) == var.max_connections
@@ -79,6 +86,7 @@ variable "owner_password_version" {
   description = "Version of the password of the schema's owner. A higher number sets a new password."
   type        = number
   default     = 1
+  nullable    = false
 
   validation {
     condition     = var.owner_password_version >= 1 && floor(var.owner_password_version) == var.owner_password_version
@@ -98,6 +106,7 @@ variable "pool_size" {
     ingest      = 4
     dead_letter = 2
   }
+  nullable = false
 
   validation {
     condition     = alltrue([for size in values(var.pool_size) : size >= 1 && size <= 50 && floor(size) == size])
@@ -109,6 +118,7 @@ variable "postgres_version" {
   description = "PostgreSQL version of Cloud SQL."
   type        = string
   default     = "POSTGRES_17"
+  nullable    = false
 
   validation {
     condition     = contains(["POSTGRES_16", "POSTGRES_17", "POSTGRES_18"], var.postgres_version)
@@ -120,6 +130,7 @@ variable "sql_edition" {
   description = "Edition of Cloud SQL: ENTERPRISE, or ENTERPRISE_PLUS for larger machines."
   type        = string
   default     = "ENTERPRISE"
+  nullable    = false
 
   validation {
     condition     = contains(["ENTERPRISE", "ENTERPRISE_PLUS"], var.sql_edition)
@@ -135,6 +146,7 @@ variable "sql_tier" {
   description = "Machine type of the database: db-g1-small for a start, db-custom-2-8192 for a million memories."
   type        = string
   default     = "db-g1-small"
+  nullable    = false
 
   validation {
     condition     = can(regex("^db-(f1-micro|g1-small|custom-[0-9]+-[0-9]+|perf-optimized-N-(2|4|8|16|32|48|64|80|96|128))$", var.sql_tier))

@@ -2,6 +2,7 @@ variable "embedding_model" {
   description = "Gemini model that embeds text: gemini-embedding-2 or gemini-embedding-001. To change the model of stored memories, run `mnemosyne reembed`."
   type        = string
   default     = "gemini-embedding-2"
+  nullable    = false
 
   validation {
     condition     = contains(["gemini-embedding-2", "gemini-embedding-001"], var.embedding_model)
@@ -13,6 +14,7 @@ variable "embedding_dimension" {
   description = "Length of the embeddings. The first apply creates the schema with this length; `mnemosyne reembed` changes it."
   type        = number
   default     = 768
+  nullable    = false
 
   validation {
     condition     = var.embedding_dimension >= 128 && var.embedding_dimension <= 3072 && floor(var.embedding_dimension) == var.embedding_dimension
@@ -24,6 +26,7 @@ variable "embedding_location" {
   description = "Vertex AI location that embeds text: eu, us, global or a region. Empty: eu for a region in Europe, us for a region in the United States, otherwise global. A region may lack a model. The migration embeds one word, and fails if the location does not have embedding_model."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = contains(concat(["", "global", "eu", "us"], local.regions), var.embedding_location)
@@ -39,6 +42,7 @@ variable "gemini_api_key_secret" {
   description = "Secret of Secret Manager in this project that contains a key of the Gemini API; empty: Vertex AI, with the service accounts of the functions."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = can(regex("^[A-Za-z0-9_-]{0,255}$", var.gemini_api_key_secret))
@@ -50,6 +54,7 @@ variable "gemini_api_key_version" {
   description = "Version of gemini_api_key_secret. A new number creates new revisions, which read the new key. With latest, running instances keep the old key and only new instances read the new key."
   type        = string
   default     = "latest"
+  nullable    = false
 
   validation {
     condition     = can(regex("^(latest|[1-9][0-9]*)$", var.gemini_api_key_version))
@@ -61,6 +66,7 @@ variable "reranking_model" {
   description = "Model of Vertex AI's ranking API that reorders search results, such as semantic-ranker-fast-004; empty: no reranking. Queries and results are sent to the global endpoint of this API."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = var.reranking_model == "" || startswith(var.reranking_model, "semantic-ranker-")

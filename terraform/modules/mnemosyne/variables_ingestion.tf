@@ -5,7 +5,8 @@ variable "buckets" {
     namespace = string
     prefix    = optional(string, "")
   }))
-  default = {}
+  default  = {}
+  nullable = false
 
   validation {
     condition     = alltrue([for name in keys(var.buckets) : can(regex("^[a-z][a-z0-9-]{0,29}$", name)) && !endswith(name, "-dead-letter")])
@@ -38,6 +39,7 @@ variable "max_delivery_attempts" {
   description = "Number of deliveries to ingest after which a message that could not be stored goes to dead-letter."
   type        = number
   default     = 20
+  nullable    = false
 
   validation {
     condition     = var.max_delivery_attempts >= 5 && var.max_delivery_attempts <= 100 && floor(var.max_delivery_attempts) == var.max_delivery_attempts
@@ -49,6 +51,7 @@ variable "message_storage_regions" {
   description = "Regions where Pub/Sub may store messages, such as [\"europe-west1\"]; empty: any region that the organization's policy allows."
   type        = set(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(var.message_storage_regions, local.regions)) == 0
@@ -60,12 +63,14 @@ variable "outcomes" {
   description = "Whether the outcome of each ingest request, and each change of a namespace with a change feed, is published to a topic."
   type        = bool
   default     = false
+  nullable    = false
 }
 
 variable "immutable_sources" {
   description = "Sources whose records never change: a record keeps its first stored content, and a version with other content fails."
   type        = list(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = alltrue([for source in var.immutable_sources : trimspace(source) != "" && !strcontains(source, ",")])
@@ -79,7 +84,8 @@ variable "publishers" {
     namespace = string
     members   = list(string)
   }))
-  default = {}
+  default  = {}
+  nullable = false
 
   validation {
     condition     = alltrue([for name in keys(var.publishers) : can(regex("^[a-z][a-z0-9-]{0,29}$", name)) && !endswith(name, "-dead-letter")])

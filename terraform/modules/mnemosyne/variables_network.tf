@@ -24,12 +24,14 @@ variable "psc" {
   description = "Whether the functions reach the database through Private Service Connect instead of private services access. This choice cannot be changed after the first apply."
   type        = bool
   default     = false
+  nullable    = false
 }
 
 variable "subnetwork_cidr" {
   description = "Address range of the new network's subnetwork, with four addresses for each instance. The range can be widened but not moved. It must not overlap 192.168.1.0/24, which Cloud Run does not support, or 172.17.0.0/16, from which Cloud SQL accepts no connection."
   type        = string
   default     = "10.10.0.0/24"
+  nullable    = false
 
   validation {
     condition     = can(regex("^[0-9.]+/([0-9]|1[0-9]|2[0-6])$", var.subnetwork_cidr)) && try(cidrhost(var.subnetwork_cidr, 0) == split("/", var.subnetwork_cidr)[0], false)
@@ -59,6 +61,7 @@ variable "vpc_egress" {
   description = "Traffic that the functions send through the network: PRIVATE_RANGES_ONLY; or ALL_TRAFFIC, so that the network can control all outgoing traffic. With ALL_TRAFFIC, the network needs a NAT gateway for addresses outside Google, and an existing subnetwork needs Private Google Access."
   type        = string
   default     = "PRIVATE_RANGES_ONLY"
+  nullable    = false
 
   validation {
     condition     = contains(["PRIVATE_RANGES_ONLY", "ALL_TRAFFIC"], var.vpc_egress)

@@ -2,6 +2,7 @@ variable "oauth_access_token_seconds" {
   description = "Lifetime of access tokens with auth_mode oauth, in seconds. Some clients do not refresh within a conversation. The tokens of a revoked grant end within 30 seconds, whatever their lifetime."
   type        = number
   default     = 86400
+  nullable    = false
 
   validation {
     condition     = var.oauth_access_token_seconds >= 300 && var.oauth_access_token_seconds <= 604800 && floor(var.oauth_access_token_seconds) == var.oauth_access_token_seconds
@@ -13,6 +14,7 @@ variable "oauth_client_id" {
   description = "Client id of a web application at oauth_upstream_issuer, for auth_mode oauth. Register the application with the redirect URI of `terraform output oauth_callback`."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = (var.auth_mode == "oauth") == (var.oauth_client_id != "")
@@ -37,6 +39,7 @@ variable "oauth_client_secret_version" {
   description = "Version of oauth_client_secret. A higher number writes a new secret."
   type        = number
   default     = 1
+  nullable    = false
 
   validation {
     condition     = var.oauth_client_secret_version >= 1 && floor(var.oauth_client_secret_version) == var.oauth_client_secret_version
@@ -51,7 +54,8 @@ variable "oauth_people" {
     namespace = optional(string)
     scopes    = optional(list(string))
   }))
-  default = []
+  default  = []
+  nullable = false
 
   validation {
     condition     = (var.auth_mode == "oauth") == (length(var.oauth_people) > 0)
@@ -75,6 +79,7 @@ variable "oauth_upstream_issuer" {
   description = "Issuer URL of the OpenID provider where people log in, with auth_mode oauth."
   type        = string
   default     = "https://accounts.google.com"
+  nullable    = false
 
   validation {
     condition     = can(regex("^https://[^/\\s]+", var.oauth_upstream_issuer))

@@ -2,6 +2,7 @@ variable "notification_channels" {
   description = "Existing notification channels of Cloud Monitoring that alerts are sent to in addition to alert_emails, as projects/P/notificationChannels/ID."
   type        = list(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = alltrue([for channel in var.notification_channels : can(regex("^projects/[^/]+/notificationChannels/[0-9]+$", channel))])
@@ -13,6 +14,7 @@ variable "audit_days" {
   description = "Days that the audit trail is kept."
   type        = number
   default     = 400
+  nullable    = false
 
   validation {
     condition     = var.audit_days >= 1 && var.audit_days <= 36500 && floor(var.audit_days) == var.audit_days
@@ -24,6 +26,7 @@ variable "audit_reads" {
   description = "Share of reads that the audit trail records, from 0 to 1. Changes are always recorded."
   type        = number
   default     = 1
+  nullable    = false
 
   validation {
     condition     = var.audit_reads >= 0 && var.audit_reads <= 1

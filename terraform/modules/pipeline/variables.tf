@@ -2,6 +2,7 @@ variable "billing_account" {
   description = "Billing account of the budget, as in the variables of the deployment; empty: no budget."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = can(regex("^([0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6})?$", var.billing_account))
@@ -13,6 +14,7 @@ variable "branch" {
   description = "Branch that the pipeline deploys."
   type        = string
   default     = "main"
+  nullable    = false
 
   validation {
     condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9._/-]*$", var.branch))
@@ -24,6 +26,7 @@ variable "buckets" {
   description = "Names of the buckets from which the deployment imports objects."
   type        = list(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = alltrue([for bucket in var.buckets : can(regex("^[a-z0-9][a-z0-9._-]+[a-z0-9]$", bucket))])
@@ -35,12 +38,14 @@ variable "create_topic" {
   description = "Whether to create the topic cloud-builds, for cloud_build; false if the project has the topic, for example from another pipeline."
   type        = bool
   default     = true
+  nullable    = false
 }
 
 variable "deployment" {
   description = "Name of the deployment: the value of its variable `name`."
   type        = string
   default     = "mnemosyne"
+  nullable    = false
 
   # The names of the accounts contain the name of the deployment, and the name of an account has at most 30 characters.
   validation {
@@ -53,6 +58,7 @@ variable "features" {
   description = "Parts of the deployment that need additional roles: domain, iap, psc."
   type        = set(string)
   default     = []
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(var.features, ["domain", "iap", "psc"])) == 0
@@ -85,6 +91,7 @@ variable "region" {
   description = "Region of the deployment: the value of its variable `region`."
   type        = string
   default     = "europe-west1"
+  nullable    = false
 
   validation {
     condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
@@ -121,6 +128,7 @@ variable "runner" {
   description = "Where the pipeline runs: cloud_build or github_actions."
   type        = string
   default     = "cloud_build"
+  nullable    = false
 
   validation {
     condition     = contains(["cloud_build", "github_actions"], var.runner)
