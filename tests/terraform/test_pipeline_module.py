@@ -281,6 +281,19 @@ def test_null_selects_the_default_of_a_variable(pipeline: Workspace) -> None:
     assert pipeline.plan(nulls, repository=REPOSITORY).status == 0
 
 
+def test_the_repository_of_a_managed_user_of_github_is_accepted(pipeline: Workspace) -> None:
+    """GitHub adds an underscore and the short code of the enterprise to the names of managed users."""
+    assert pipeline.plan(repository="ada_acme/memory").status == 2
+
+
+def test_a_long_subject_of_github_is_shortened(github: Resources) -> None:
+    """Google refuses a token whose google.subject has more than 127 bytes."""
+    (provider,) = github["google_iam_workload_identity_pool_provider"]
+    assert provider["attribute_mapping"]["google.subject"] == (
+        "size(assertion.sub) <= 127 ? assertion.sub : 'repository ' + assertion.repository_id"
+    )
+
+
 def test_only_the_job_that_applies_gets_a_token_for_google(github: Resources) -> None:
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
     assert {name for name, job in jobs.items() if "id-token" in job.get("permissions", {})} == {"apply"}

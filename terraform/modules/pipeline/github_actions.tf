@@ -37,8 +37,10 @@ resource "google_iam_workload_identity_pool_provider" "github" {
   display_name                       = "GitHub Actions"
   attribute_condition                = local.github_condition
 
+  # Google refuses a subject of more than 127 bytes: https://cloud.google.com/iam/docs/workload-identity-federation#mapping.
+  # GitHub's subject contains the names of owner, repository and branch, and may contain ids of owner and repository.
   attribute_mapping = {
-    "google.subject"       = "assertion.sub"
+    "google.subject"       = "size(assertion.sub) <= 127 ? assertion.sub : 'repository ' + assertion.repository_id"
     "attribute.repository" = "assertion.repository"
   }
 

@@ -108,7 +108,7 @@ variable "repository" {
   type        = string
 
   validation {
-    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$", var.repository))
+    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$", var.repository))
     error_message = "repository must be OWNER/REPOSITORY, got ${var.repository}."
   }
 }
