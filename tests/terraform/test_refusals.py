@@ -48,6 +48,8 @@ AT_LIMITS = pytest.mark.parametrize(
             "sql_tier": "db-custom-1-3840",
             "subnetwork_cidr": "172.16.0.0/16",
             "backup_location": "europe-west4",
+            "domain": "memory.xn--e1afmkfd.xn--p1ai",
+            "alert_emails": [f"ada+{number}@example.com" for number in range(16)],
         },
         {
             "project": LONG_PROJECT,
@@ -67,6 +69,7 @@ AT_LIMITS = pytest.mark.parametrize(
             "domain": f"{'m' * 51}.example.com",
             "buckets": {
                 "exports": {"bucket": "exports.acme.example.com", "namespace": "archive"},
+                "short": {"bucket": "x.example.com", "namespace": "archive"},
                 **bucket_entries(10),
             },
             "keep_traffic": ["import-object"],
@@ -97,6 +100,8 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("region", "europe-west7", "europe-west7 is not in the list of such regions"),
     ("domain", "https://memory.example.com/mcp", "without scheme, path and port"),
     ("domain", "memory", "a public domain name"),
+    ("domain", "память.рф", "in its ASCII form, which has labels that begin with xn--"),
+    ("domain", "memory.example.xn--", "a public domain name"),
     ("subnetwork_cidr", "10.0.0.0/28", "of /26 or wider"),
     ("subnetwork_cidr", "10.10.0.5/24", "begins with its first address, such as 10.10.0.0/24, got 10.10.0.5/24"),
     ("subnetwork_cidr", "fd20::/20", "a range of IPv4 addresses"),
@@ -174,6 +179,7 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("sql_tier", "db-n1-standard-1", "or db-perf-optimized-N-CPUS with 2 to 128 CPUs, got db-n1-standard-1"),
     ("subnetwork_cidr", "169.254.0.0/24", "169.254.0.0/16, 199.36.153.0/28 or 224.0.0.0/4, which Google Cloud refuses"),
     ("buckets", {"exports": {"bucket": "b" * 64, "namespace": "archive"}}, f"without gs://, got {'b' * 64}"),
+    ("buckets", {"exports": {"bucket": "acme-", "namespace": "archive"}}, "without gs://, got acme-"),
     ("kms_protection_level", "EXTERNAL", "SOFTWARE or HSM, got EXTERNAL"),
     ("notification_channels", ["notificationChannels/1"], "projects/P/notificationChannels/ID"),
     ("notification_channels", ["ada@example.com"], "projects/P/notificationChannels/ID"),
@@ -232,6 +238,13 @@ CONTRADICTIONS: list[list[tuple[dict[str, object], str]]] = [
         (iam("ada@example.com"), "invokers must be members with their kind (user:, group:,"),
         ({"oidc_audience": ","}, 'must be set with auth_mode oidc, and only then, got ","'),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
+        (
+            {
+                "alert_emails": [f"ada+{number}@example.com" for number in range(16)],
+                "notification_channels": ["projects/my-project/notificationChannels/1"],
+            },
+            "at most 16 entries together, because an alert has at most 16 notification channels, got 17",
+        ),
         ({"iap_clients": ["a-b.apps.googleusercontent.com"]}, "only with iap, got a-b.apps.googleusercontent.com."),
         ({"keep_traffic": ["dead_letter"]}, "keep_traffic must be from mcp, ingest, dead-letter"),
         ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),

@@ -29,8 +29,8 @@ variable "domain" {
   nullable    = false
 
   validation {
-    condition     = var.domain == "" || can(regex("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$", var.domain))
-    error_message = "domain must be a public domain name without scheme, path and port, such as memory.example.com, got ${var.domain}."
+    condition     = var.domain == "" || can(regex("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+([a-z]{2,}|xn--[a-z0-9-]*[a-z0-9])$", var.domain))
+    error_message = "domain must be a public domain name without scheme, path and port, such as memory.example.com, got ${var.domain}. Write a name with letters other than a to z in its ASCII form, which has labels that begin with xn--."
   }
   # https://cloud.google.com/load-balancing/docs/ssl-certificates/google-managed-certs
   validation {

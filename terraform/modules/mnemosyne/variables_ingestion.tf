@@ -17,7 +17,7 @@ variable "buckets" {
     error_message = "Each namespace of buckets must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit, got ${join(", ", values(var.buckets)[*].namespace)}."
   }
   validation {
-    condition     = alltrue([for entry in values(var.buckets) : can(regex("^[a-z0-9][a-z0-9_-]{0,61}[a-z0-9](\\.[a-z0-9_-]{1,63})*$", entry.bucket)) && length(entry.bucket) >= 3 && length(entry.bucket) <= 222])
+    condition     = alltrue([for entry in values(var.buckets) : can(regex("^[a-z0-9][a-z0-9_-]{0,62}(\\.[a-z0-9_-]{1,63})*$", entry.bucket)) && can(regex("[a-z0-9]$", entry.bucket)) && length(entry.bucket) >= 3 && length(entry.bucket) <= 222])
     error_message = "Each bucket of buckets must be the name of a bucket, without gs://, got ${join(", ", values(var.buckets)[*].bucket)}."
   }
 

@@ -8,6 +8,11 @@ variable "notification_channels" {
     condition     = alltrue([for channel in var.notification_channels : can(regex("^projects/[^/]+/notificationChannels/[0-9]+$", channel))])
     error_message = "Each of notification_channels must be projects/P/notificationChannels/ID, as `gcloud beta monitoring channels list --format='value(name)'` prints it, got ${join(", ", var.notification_channels)}."
   }
+  # https://cloud.google.com/monitoring/quotas
+  validation {
+    condition     = length(toset(var.alert_emails)) + length(var.notification_channels) <= 16
+    error_message = "notification_channels and alert_emails must have at most 16 entries together, because an alert has at most 16 notification channels, got ${length(toset(var.alert_emails)) + length(var.notification_channels)}: use an e-mail address of a group."
+  }
 }
 
 variable "audit_days" {
