@@ -39,6 +39,7 @@ resource "google_workflows_workflow" "check" {
   region              = var.region
   description         = "Checks every function, and stores, finds and deletes a memory. Fails if a check fails."
   service_account     = google_service_account.workflow.id
+  crypto_key_name     = var.kms_key
   deletion_protection = false
   labels              = local.labels
 
@@ -86,5 +87,5 @@ resource "google_workflows_workflow" "check" {
     }
   })
 
-  depends_on = [google_cloud_run_v2_service_iam_member.check, google_project_iam_member.agents]
+  depends_on = [google_cloud_run_v2_service_iam_member.check, google_project_iam_member.agents, time_sleep.key_grants]
 }

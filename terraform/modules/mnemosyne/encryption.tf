@@ -2,7 +2,7 @@
 locals {
   key_users = var.kms_key == null ? {} : merge(
     {
-      for service in ["artifactregistry", "cloudfunctions", "pubsub", "run", "secretmanager", "sqladmin"] :
+      for service in ["artifactregistry", "cloudfunctions", "pubsub", "run", "secretmanager", "sqladmin", "workflows"] :
       service => local.agent_members[service]
     },
     { storage = local.storage_agent },

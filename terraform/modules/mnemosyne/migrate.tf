@@ -181,6 +181,7 @@ resource "google_workflows_workflow" "operate" {
   region              = var.region
   description         = "Sends a POST request with body to a path of the migrate function. The path \"\" migrates; the path operations runs an operator's command, encrypted."
   service_account     = google_service_account.workflow.id
+  crypto_key_name     = var.kms_key
   deletion_protection = false
   labels              = local.labels
 
@@ -221,7 +222,7 @@ resource "google_workflows_workflow" "operate" {
     }
   })
 
-  depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_iam_member.agents]
+  depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_iam_member.agents, time_sleep.key_grants]
 }
 
 # This resource runs the migration if migrate_by is "gcloud". If the provisioner fails, the resource is tainted, and

@@ -121,7 +121,7 @@ variable "labels" {
 }
 
 variable "kms_key" {
-  description = "Cloud KMS key that encrypts the database, topics, secrets, archives, images and functions, as projects/P/locations/L/keyRings/R/cryptoKeys/K; null: Google's own keys. The key cannot be changed after the first apply."
+  description = "Cloud KMS key that encrypts the database, topics, secrets, archives, images, functions and workflows, as projects/P/locations/L/keyRings/R/cryptoKeys/K; null: Google's own keys. The key cannot be changed after the first apply."
   type        = string
   default     = null
 

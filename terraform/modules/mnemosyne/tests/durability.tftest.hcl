@@ -131,3 +131,30 @@ run "private_service_connect_needs_no_peering" {
     error_message = "The functions must use Private Service Connect."
   }
 }
+
+run "kms_key_encrypts_each_resource_that_stores_data" {
+  command = plan
+
+  variables {
+    kms_key = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys/k"
+  }
+
+  assert {
+    condition = toset([
+      google_sql_database_instance.this.encryption_key_name,
+      google_pubsub_topic.ingest.kms_key_name,
+      google_pubsub_topic.dead_letter.kms_key_name,
+      google_secret_manager_secret.owner_password.replication[0].user_managed[0].replicas[0].customer_managed_encryption[0].kms_key_name,
+      google_storage_bucket.source.encryption[0].default_kms_key_name,
+      google_artifact_registry_repository.images.kms_key_name,
+      google_cloudfunctions2_function.serving["mcp"].kms_key_name,
+      google_cloudfunctions2_function.serving["ingest"].kms_key_name,
+      google_cloudfunctions2_function.serving["dead-letter"].kms_key_name,
+      google_cloudfunctions2_function.migrate.kms_key_name,
+      google_cloud_run_v2_job.migrate[0].template[0].template[0].encryption_key,
+      google_workflows_workflow.operate.crypto_key_name,
+      google_workflows_workflow.check.crypto_key_name,
+    ]) == toset([var.kms_key])
+    error_message = "None of them may use Google's key."
+  }
+}
