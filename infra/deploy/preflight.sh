@@ -1,5 +1,13 @@
 # Sourced by deploy: checks for faults with which an apply would fail late, or without a useful error.
 
+# Without its state, Terraform would create the resources of a deployment again, and fail in the middle, because most names
+# are in use.
+check_state() {
+    [ -z "$(terraform -chdir=terraform state list 2>/dev/null || true)" ] || return 0
+    gcloud run services describe "$DEPLOYMENT-mcp" --project="$PROJECT" --region="$REGION" --format='value(metadata.name)' --quiet </dev/null >/dev/null 2>&1 || return 0
+    fail "$PROJECT has a deployment $DEPLOYMENT, but gs://$BUCKET/$DEPLOYMENT has no state of it. If the state is in another bucket: STATE_BUCKET=another-name make deploy … If the state is lost, restore it: docs/deployment.md (Restore, Terraform's state)."
+}
+
 # Six regions, which Google does not restrict: https://cloud.google.com/build/docs/locations#restricted_regions_for_some_projects
 BUILD_REGIONS="us-central1 us-west2 europe-west1 asia-east1 australia-southeast1 southamerica-east1"
 

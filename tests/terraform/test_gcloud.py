@@ -231,6 +231,29 @@ def test_make_deploy_turns_on_the_invoker_check_if_mcp_relies_on_it(tmp_path: Pa
     assert made == ["update mnemosyne-mcp --invoker-iam-check"] * ((mode, disabled) == ("iam", "true"))
 
 
+@pytest.mark.parametrize(
+    ("state", "service", "refused"),
+    [("", "mnemosyne-mcp", True), ("", "", False), ("random_id.database", "mnemosyne-mcp", False)],
+)
+def test_make_deploy_refuses_a_deployment_whose_state_is_missing(
+    tmp_path: Path, state: str, service: str, *, refused: bool
+) -> None:
+    for program, answer in (("terraform", state), ("gcloud", service)):
+        (tmp_path / program).write_text(f'#!/bin/sh\n[ -n "{answer}" ] || exit 1\necho {answer}\n')
+        (tmp_path / program).chmod(0o755)
+    shutil.copytree(ROOT / "infra/deploy", tmp_path / "infra/deploy")
+    assert "\nterraform_init\ncheck_state\n" in (ROOT / "infra/deploy/deploy").read_text()
+    completed = subprocess.run(
+        ["bash", "-c", ". infra/deploy/common.sh; . infra/deploy/preflight.sh; check_state"],
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "PROJECT": PROJECT},
+        capture_output=True,
+        text=True,
+    )
+    assert completed.returncode == refused
+    assert ("gs://my-project-terraform/mnemosyne has no state of it" in completed.stderr) == refused
+
+
 @pytest.mark.nightly  # test_migration.py tests such an apply without gcloud
 def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(operator: Operator) -> None:
     operator.fail(google_cloud_run_v2_job="The execution of the job failed")
