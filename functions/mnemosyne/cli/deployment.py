@@ -4,7 +4,9 @@ import gzip
 import json
 import subprocess
 import uuid
+from base64 import urlsafe_b64decode
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +40,19 @@ class Deployment:
 
         Raises the operation's error, or Unavailable if gcloud fails or the function cannot be called.
         """
+        result = self._result(operation)
+        if (
+            result.get("error") == errors.EndedToken.__name__
+        ):  # a token is valid for an hour, and some commands run longer
+            del self._token
+            result = self._result(operation)
+        if "error" in result:
+            raise _error(result["error"], result["message"])
+        answer: dict[str, Any] = result["answer"]
+        return answer
+
+    def _result(self, operation: Operation) -> dict[str, Any]:
+        """Run an operation in the `migrate` function, and return its answer or its error."""
         call = {
             "id": str(uuid.uuid4()),
             "operation": operation.action,
@@ -47,11 +62,8 @@ class Deployment:
         data, parts = self._request_part(call, 0)
         for part in range(1, parts):
             data += self._request_part(call, part)[0]
-        result = json.loads(gzip.decompress(data))
-        if "error" in result:
-            raise _error(result["error"], result["message"])
-        answer: dict[str, Any] = result["answer"]
-        return answer
+        result: dict[str, Any] = json.loads(gzip.decompress(data))
+        return result
 
     def _request_part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
         """Request one part of the answer to a call, and return it with the number of parts of the whole answer.
@@ -93,12 +105,18 @@ class Deployment:
     def _token(self) -> str:
         """Return the identity token of gcloud's account, by which the function identifies the caller.
 
-        Returns an empty string if gcloud prints no token.
+        Returns an empty string if gcloud prints no token with an e-mail address.
         """
-        try:
-            return self._gcloud("auth", "print-identity-token").strip()
-        except Unavailable:
-            return ""
+        # On Compute Engine only a full token has the e-mail address of the account:
+        # https://cloud.google.com/compute/docs/instances/verifying-instance-identity
+        for options in ((), ("--token-format=full",)):
+            try:
+                token = self._gcloud("auth", "print-identity-token", *options).strip()
+            except Unavailable:
+                break
+            if not _lacks_email(token):
+                return token
+        return ""
 
     def _gcloud(self, *arguments: str) -> str:
         command: Sequence[str] = ("gcloud", *arguments)
@@ -115,6 +133,13 @@ class Deployment:
                 )
             raise Unavailable(f"gcloud could not call the deployment: {reason}") from exc
         return process.stdout
+
+
+def _lacks_email(token: str) -> bool:
+    """Return whether a JWT has no claim `email`. Its signature is not checked."""
+    with suppress(ValueError, IndexError):
+        return "email" not in json.loads(urlsafe_b64decode(token.split(".")[1] + "=="))
+    return False
 
 
 def _error(name: str, message: str) -> MnemosyneError:

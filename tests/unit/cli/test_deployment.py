@@ -1,0 +1,66 @@
+"""How a command identifies its caller to a deployment, with the identity tokens of gcloud."""
+
+import json
+from typing import Any
+
+import jwt
+import pytest
+
+from mnemosyne.app.operations.access import ListKeys
+from mnemosyne.cli.deployment import Deployment
+from mnemosyne.errors import EndedToken, Unavailable
+from tests.operations import workflow
+
+AT = {"sub": "1077", "email": "ada@example.com"}
+TOKEN = jwt.encode(AT, "a key of at least thirty-two bytes", "HS256")
+WITHOUT_EMAIL = jwt.encode({"sub": "1077"}, "a key of at least thirty-two bytes", "HS256")
+
+
+class Called(Deployment):
+    """A deployment whose gcloud prints the given tokens, in this order, and runs the workflow in this process."""
+
+    def __init__(self, printed: list[str], ended: str = "none") -> None:
+        super().__init__("a-project", "europe-west1", "mnemosyne")
+        self.printed, self.ended = printed, ended
+        self.received: list[str] = []
+        """The token of each operation."""
+        self._execute = workflow(self._run)
+
+    def _run(self, action: str, arguments: Any, token: str) -> dict[str, Any]:
+        self.received.append(token)
+        if token == self.ended:
+            raise EndedToken("the token has expired")
+        return {"keys": []}
+
+    def _gcloud(self, *arguments: str) -> str:
+        if arguments[0] == "workflows":
+            (data,) = (argument.removeprefix("--data=") for argument in arguments if argument.startswith("--data="))
+            return json.dumps(self._execute(data))
+        if not self.printed:
+            raise Unavailable("gcloud prints no token")
+        return f"{self.printed.pop(0)}\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "received"),
+    [
+        ([TOKEN], TOKEN),
+        ([WITHOUT_EMAIL, TOKEN], TOKEN),
+        ([WITHOUT_EMAIL], ""),
+        (["not-a-jwt"], "not-a-jwt"),
+        ([], ""),
+    ],
+    ids=["a person", "Compute Engine", "no e-mail", "another form", "no token"],
+)
+def test_a_token_without_an_email_is_not_sent(printed: list[str], received: str) -> None:
+    """The function refuses a token without an e-mail, and accepts callers without a token."""
+    deployment = Called(printed)
+    assert deployment.run(ListKeys()) == {"keys": []}
+    assert deployment.received == [received]
+
+
+def test_a_command_that_runs_longer_than_a_token_is_valid_gets_another_token() -> None:
+    ended = f"{TOKEN}x"
+    deployment = Called([ended, TOKEN], ended)
+    assert deployment.run(ListKeys()) == {"keys": []}
+    assert deployment.received == [ended, TOKEN]
