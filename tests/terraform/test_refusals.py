@@ -289,6 +289,7 @@ CONTRADICTIONS: list[list[tuple[dict[str, object], str]]] = [
     [(people(who="*", scopes=[]), "one or more of read, write and operate")],
     [(people(who="*", scopes=["read", "read"]), "each once")],
     [(people(who="*", namespace="user:1077"), "not begin with user:")],
+    [(people(who="*", namespace="team "), "no spaces at its ends, and not begin with user:, the beginning")],
 ]
 """Contradictory variables and the sentences that refuse them. Each list has different variables, for one plan."""
 

@@ -70,8 +70,8 @@ variable "oauth_people" {
     error_message = "scopes of oauth_people must be one or more of read, write and operate, each once, got ${jsonencode([for rule in var.oauth_people : rule.scopes if rule.scopes != null])}: leave scopes out for read and write."
   }
   validation {
-    condition     = alltrue([for rule in var.oauth_people : rule.namespace == null || try(length(rule.namespace) <= 200 && !startswith(rule.namespace, "user:"), false)])
-    error_message = "namespace of oauth_people must have at most 200 characters and not begin with user:, the beginning of the namespaces of single people, got ${join(", ", [for rule in var.oauth_people : rule.namespace if rule.namespace != null])}."
+    condition     = alltrue([for rule in var.oauth_people : rule.namespace == null || try(length(rule.namespace) <= 200 && can(regex("^(\\S(.*\\S)?)?$", rule.namespace)) && !startswith(rule.namespace, "user:"), false)])
+    error_message = "namespace of oauth_people must have at most 200 characters, no spaces at its ends, and not begin with user:, the beginning of the namespaces of single people, got ${jsonencode([for rule in var.oauth_people : rule.namespace if rule.namespace != null])}."
   }
 }
 
