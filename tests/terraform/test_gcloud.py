@@ -88,31 +88,53 @@ def test_make_destroy_keeps_the_grants_of_google_s_agents_that_other_resources_u
 
 
 AGENTS = "module.mnemosyne.google_project_iam_member.agents"
+DATABASE = "module.mnemosyne.google_sql_database_instance.this"
 STATEFUL_TERRAFORM = f"""case "$2 $3" in
 "state list") cat state ;;
 "state rm") echo "$4" >> removed ;;
-apply*) echo '{AGENTS}["pubsub"]' >> state ;;
+"apply -refresh-only") [ ! -e deleted ] || : > state ;;
+apply*) echo "$5" >> applied; echo '{AGENTS}["pubsub"]' >> state ;;
 esac"""
 
 
-def test_make_destroy_keeps_the_grants_that_its_own_apply_adds(tmp_path: Path) -> None:
-    """The state of an earlier version lacks these grants, and the apply before the destroy adds them."""
+@pytest.fixture
+def destroying(tmp_path: Path) -> Path:
+    """A directory with `infra/deploy`, in which terraform has a state with a database. Run `_destroy` in it."""
     shutil.copytree(ROOT / "infra/deploy", tmp_path / "infra/deploy")
     (tmp_path / "terraform/modules/mnemosyne").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "state").write_text("module.mnemosyne.google_sql_database_instance.this\n")
+    (tmp_path / "state").write_text(f"{DATABASE}\n")
     for program, script in {"terraform": STATEFUL_TERRAFORM, "gcloud": "echo 123456789012"}.items():
         (tmp_path / "bin" / program).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bin" / program).chmod(0o755)
+    return tmp_path
+
+
+def _destroy(directory: Path) -> None:
     subprocess.run(
         ["bash", "infra/deploy/destroy"],
-        cwd=tmp_path,
-        env={"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PROJECT": PROJECT},
+        cwd=directory,
+        env={"PATH": f"{directory}/bin:{os.environ['PATH']}", "PROJECT": PROJECT},
         input=f"{PROJECT}\n",
         text=True,
         check=True,
     )
-    assert (tmp_path / "removed").read_text() == f"{AGENTS}\n"
+
+
+def test_make_destroy_keeps_the_grants_that_its_own_apply_adds(destroying: Path) -> None:
+    """The state of an earlier version lacks these grants, and the apply before the destroy adds them."""
+    _destroy(destroying)
+    assert (destroying / "removed").read_text() == f"{AGENTS}\n"
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_make_destroy_does_not_create_a_database_again_that_somebody_has_deleted(
+    destroying: Path, *, deleted: bool
+) -> None:
+    if deleted:
+        (destroying / "deleted").touch()
+    _destroy(destroying)
+    assert (destroying / "applied").exists() is not deleted
 
 
 @pytest.mark.nightly
