@@ -167,8 +167,12 @@ docs: install-dev
 clean:
 	rm -rf tests/servers/.programs .venv .venv-checkov .venv-supply-chain node_modules sbom.json .mypy_cache .ruff_cache .pytest_cache
 
+# Tutorials of Google export REGION, which would override the region in terraform.tfvars.
+FROM_ENVIRONMENT = $(strip $(foreach name,DEPLOYMENT REGION,$(if $(and $($(name)),$(filter environment,$(origin $(name)))),$(name)=$($(name)))))
+
 require-project:
 	@test -n "$(PROJECT)" || { echo "PROJECT is not set: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
+	@test -z "$(FROM_ENVIRONMENT)" || { echo "$(FROM_ENVIRONMENT): it is set in the environment. To use it, add it to the command: make $(firstword $(MAKECMDGOALS)) … $(FROM_ENVIRONMENT). Otherwise unset it." >&2; exit 1; }
 
 # ENV is read from the command line only: POSIX shells use an environment variable of this name for a start-up file.
 DEPLOY = PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" ENVIRONMENT="$(if $(filter command,$(firstword $(origin ENV))),$(ENV))" infra/deploy

@@ -68,8 +68,8 @@ done
 [ -z "${ENVIRONMENT:-}" ] || [ -n "${DEPLOYMENT:-}" ] || [ -n "$(assigned name "$TFVARS")" ] ||
     fail "$TFVARS does not set name: add name = \"…\", which no other deployment in $PROJECT has."
 
-DEPLOYMENT=${DEPLOYMENT:-${TF_VAR_name:-$(configured name mnemosyne)}}
-REGION=${REGION:-${TF_VAR_region:-$(configured region europe-west1)}}
+DEPLOYMENT=${DEPLOYMENT:-$(configured name mnemosyne)}
+REGION=${REGION:-$(configured region europe-west1)}
 BUCKET=${STATE_BUCKET:-$PROJECT-terraform}
 VARIABLES=(-var="project=$PROJECT" -var="name=$DEPLOYMENT" -var="region=$REGION")
 [ -z "${ENVIRONMENT:-}" ] || VARIABLES=(-var-file="environments/$ENVIRONMENT.tfvars" "${VARIABLES[@]}")

@@ -1,5 +1,6 @@
 """The scripts of infra/deploy read the variables of a deployment from the same places as Terraform."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -82,3 +83,23 @@ def test_the_scripts_read_a_variable_with_the_precedence_of_terraform(
     environment = {"ENVIRONMENT": "test"} if any("/" in name for name in files) else {}
     completed = run(tfvars, "configured auth_mode api_key", TF_VAR_auth_mode="iam", **environment)
     assert (completed.stdout, completed.stderr) == (auth_mode, "")
+
+
+def test_an_environment_variable_of_terraform_does_not_override_a_file(tfvars: Path) -> None:
+    """Other configurations of Terraform on the machine may need TF_VAR_region."""
+    environment = {"TF_VAR_region": "us-central1", "TF_VAR_name": "other"}
+    assert run(tfvars, 'printf "%s %s" "$DEPLOYMENT" "$REGION"', **environment).stdout == "other us-central1"
+    tfvars.write_text('name = "prod"\nregion = "europe-west3"\n')
+    assert run(tfvars, 'printf "%s %s" "$DEPLOYMENT" "$REGION"', **environment).stdout == "prod europe-west3"
+
+
+@pytest.mark.parametrize("name", ["REGION", "DEPLOYMENT"])
+def test_make_refuses_a_name_or_region_from_the_environment(name: str) -> None:
+    """Tutorials of Google export REGION, and the region of a deployment cannot be changed."""
+    environment = {"PATH": os.environ["PATH"], name: "us-central1"}
+    command = ["make", "require-project", "PROJECT=p"]
+    refused = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert f"add it to the command: make require-project … {name}=us-central1." in refused.stderr
+    given = [*command, f"{name}=us-east1"]
+    assert subprocess.run(given, cwd=ROOT, env=environment, capture_output=True, check=False).returncode == 0
