@@ -183,6 +183,13 @@ def test_each_pipeline_of_a_project_reads_the_variables_of_its_deployment() -> N
     assert re.findall(copied, workflow) == ["gs://$STATE_BUCKET/$TF_VAR_name.tfvars"]
 
 
+def test_the_github_workflow_can_use_another_bucket_for_the_state() -> None:
+    """A stranger may own the bucket PROJECT-terraform."""
+    workflow = _read(ROOT / "infra" / "deploy" / "github_actions.yaml")
+    bucket = workflow["jobs"]["apply"]["env"]["STATE_BUCKET"]
+    assert bucket == "${{ vars.STATE_BUCKET || format('{0}-terraform', vars.PROJECT) }}"
+
+
 @pytest.mark.parametrize("file", ["cloudbuild.yaml", "github_actions.yaml"])
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in TFVARS.items() for text in texts])
 def test_a_pipeline_deploys_no_other_name_than_terraform_reads_from_the_variables(
