@@ -20,9 +20,10 @@ if [ -n "${ENVIRONMENT:-}" ]; then
 fi
 
 # Prints the value of a variable in a file, if it is a string, a number or a boolean. Keys within a map or list and
-# commented lines are not variables.
+# commented lines are not variables. Editors on Windows may begin a file with a byte order mark.
 assigned() { # VARIABLE FILE
-    awk -v name="$1" '{
+    LC_ALL=C awk -v name="$1" 'NR == 1 { sub(/^\357\273\277/, "") }
+    {
         line = $0; text = ""; top = depth == 0
         while (line != "") {
             size = 1

@@ -38,6 +38,7 @@ def run(tfvars: Path, command: str, **environment: str) -> subprocess.CompletedP
         ('labels = {\nname = "a } \\" b"\n}\nname = "prod"\n', "prod"),
         ('people = [\n{ who = "*" },\n]\nlabels = {\nname = "memory"\n}\n', "mnemosyne"),
         ('// name = "old"\nnames = "older"\n', "mnemosyne"),
+        ('\ufeffname = "prod"\r\n', "prod"),
     ],
 )
 def test_the_scripts_read_the_same_name_as_terraform(tfvars: Path, file: str, name: str) -> None:
