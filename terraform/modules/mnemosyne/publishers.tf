@@ -28,6 +28,8 @@ locals {
     { for name in keys(local.entries) : name => name },
     { for name in keys(local.entries) : "${name}-dead-letter" => name },
   )
+  # A URL may not contain the character |, which namespaces such as auth0|42 have. The functions decode the path.
+  entry_paths = { for name, entry in local.entries : name => "${entry.path}/${replace(entry.namespace, "|", "%7C")}" }
   publisher_members = {
     for pair in flatten([for name, publisher in var.publishers : [for member in distinct(publisher.members) : { name = name, member = member }]]) :
     "${pair.name} ${pair.member}" => pair
@@ -63,7 +65,7 @@ resource "google_pubsub_subscription" "entry" {
   labels                     = local.labels
 
   push_config {
-    push_endpoint = "${local.urls[each.value.function]}/${each.value.path}/${each.value.namespace}"
+    push_endpoint = "${local.urls[each.value.function]}/${local.entry_paths[each.key]}"
 
     oidc_token {
       service_account_email = google_service_account.push.email
@@ -98,7 +100,7 @@ resource "google_pubsub_subscription" "entry_dead_letter" {
   labels                     = local.labels
 
   push_config {
-    push_endpoint = "${local.urls[each.value.last_function]}/${each.value.path}/${each.value.namespace}"
+    push_endpoint = "${local.urls[each.value.last_function]}/${local.entry_paths[each.key]}"
 
     oidc_token {
       service_account_email = google_service_account.push.email

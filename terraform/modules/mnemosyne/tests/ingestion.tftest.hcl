@@ -178,3 +178,19 @@ run "a_namespace_that_is_a_relative_path_is_refused" {
 
   expect_failures = [var.publishers]
 }
+
+run "the_path_of_an_endpoint_is_a_valid_path_of_a_url" {
+  command = plan
+
+  variables {
+    publishers = { crm = { namespace = "auth0|42", members = [] } }
+  }
+
+  assert {
+    condition = alltrue([
+      for subscription in [google_pubsub_subscription.entry["publisher-crm"], google_pubsub_subscription.entry_dead_letter["publisher-crm"]] :
+      endswith(subscription.push_config[0].push_endpoint, "run.app/namespaces/auth0%7C42")
+    ])
+    error_message = "RFC 3986 allows no | in a path."
+  }
+}
