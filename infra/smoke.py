@@ -74,10 +74,11 @@ def _post(url: str, body: bytes, headers: dict[str, str], deadline: float) -> di
                 answer: dict[str, Any] = json.load(response)
                 return answer
         except urllib.error.HTTPError as exc:
-            if exc.code not in (429, 503) or time.monotonic() > deadline:
+            header = exc.headers.get("Retry-After", "")  # a number, or a date if a proxy has set this header
+            seconds = float(header) if header.isdecimal() else 1.0
+            if exc.code not in (429, 503) or time.monotonic() + seconds > deadline:
                 raise SmokeError(f"{url} answers {exc.code}: {exc.read().decode(errors='replace')}") from exc
-            seconds = exc.headers.get("Retry-After", "")  # a number, or a date if a proxy has set this header
-            time.sleep(int(seconds) if seconds.isdecimal() else 1)
+            time.sleep(seconds)
         except (OSError, ValueError) as exc:
             raise SmokeError(f"{url} cannot be reached: {exc}") from exc
 

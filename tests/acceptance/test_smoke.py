@@ -38,16 +38,23 @@ def test_an_address_without_the_endpoint_fails(dev: DevServer) -> None:
         smoke(dev.url.replace("/mcp", "/nothing"))
 
 
-def test_a_date_in_retry_after_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("retry_after", "status"),
+    [("Sun, 06 Nov 2044 08:49:37 GMT", 404), ("86400", 503)],
+    ids=["a date", "longer than the test"],
+)
+def test_the_test_waits_as_long_as_the_server_asks_but_not_longer_than_its_own_time(
+    monkeypatch: pytest.MonkeyPatch, retry_after: str, status: int
+) -> None:
     class Busy(BaseHTTPRequestHandler):
         statuses: ClassVar[list[int]] = [503, 404]
 
         def do_POST(self) -> None:
             self.send_response(self.statuses.pop(0))
-            self.send_header("Retry-After", "Sun, 06 Nov 2044 08:49:37 GMT")
+            self.send_header("Retry-After", retry_after)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    with served(HTTPServer(("127.0.0.1", 0), Busy)) as address, pytest.raises(SmokeError, match="answers 404"):
+    with served(HTTPServer(("127.0.0.1", 0), Busy)) as address, pytest.raises(SmokeError, match=f"answers {status}"):
         smoke(f"{address}/mcp")
