@@ -1,6 +1,7 @@
 """`mnemosyne redrive`: publish dead letters (messages that could not be stored) again."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -13,7 +14,7 @@ from mnemosyne.cli.dead_letters import choice, choice_options
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.options import JSON, text_option
 from mnemosyne.cli.system import System, memory_system, slices
-from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target, target_arguments
 from mnemosyne.cli.terminal import FAULTS, explained, plain, say
 from mnemosyne.cli.times import minute
 from mnemosyne.domain.dead_letter import Redrivable
@@ -79,7 +80,8 @@ def redrive(
     else:
         verb = "would be" if dry_run else "was" if len(letters) == 1 else "were"
         say(f"{quantity(len(letters), 'dead letter')} {verb} published again.")
-        _print_unpublished(0 if message_ids else waiting, len(ids) - len(letters) - len(problems))
+        options = f"--namespace {shlex.quote(namespace)}{target_arguments(target_values)}"
+        _print_unpublished(0 if message_ids else waiting, len(ids) - len(letters) - len(problems), options)
     if problems:
         say(f"{len(problems)} could not be published again.", err=True)
         sys.exit(1)
@@ -129,9 +131,10 @@ def _line(letter: Mapping[str, Any]) -> str:
     return plain(f"{letter['message_id']}  {minute(letter['dead_lettered_at'])}  {count}  {letter['cause']}")
 
 
-def _print_unpublished(waiting: int, untried: int) -> None:
+def _print_unpublished(waiting: int, untried: int, target_options: str) -> None:
     """Print the number of dead letters that were not published, and the reason, to stderr."""
     if waiting > 0:
-        say(f"In flight or backing off: {waiting}. `mnemosyne dead-letters list` says until when.", err=True)
+        list_ = f"`mnemosyne dead-letters list {target_options}`"
+        say(f"In flight or backing off: {waiting}. {list_} says until when.", err=True)
     if untried > 0:
         say(f"Not tried: {untried}. Run the command again once that is fixed.", err=True)

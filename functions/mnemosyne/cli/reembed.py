@@ -10,14 +10,14 @@ import click
 from mnemosyne.app.operations.system import AbandonMove, BeginMove, FillMove, IndexMove, SwitchMove
 from mnemosyne.cli.options import JSON, text_option
 from mnemosyne.cli.system import System, owners_system
-from mnemosyne.cli.target import PROJECT, target
+from mnemosyne.cli.target import PROJECT, target, target_arguments
 from mnemosyne.cli.terminal import INTERRUPTIONS, explained, say
 from mnemosyne.domain.embedding_space import DIMENSIONS
 from mnemosyne.errors import ServiceError, Unavailable
 
 INTERRUPTED = (
     "the new embeddings are kept, and searches use the old ones until the move ends. Run the same command again to "
-    "continue, or `mnemosyne reembed --abandon` to abandon the move."
+    "continue, or `mnemosyne reembed%s --abandon` to abandon the move."
 )
 ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 60.0
@@ -52,7 +52,7 @@ def reembed(
             raise click.UsageError("give --model and --dimension, or --abandon")
         space: dict[str, Any] = {"model": model, "dimension": dimension}
         move = system.run(BeginMove(**space))
-        with explained(INTERRUPTED, INTERRUPTIONS):
+        with explained(INTERRUPTED % target_arguments(target_values), INTERRUPTIONS):
             _embed_and_switch(system, space, move["missing"], batch_size)
     if as_json:
         say(json.dumps({"from": move["from"], "to": move["to"]}))

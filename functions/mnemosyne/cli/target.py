@@ -108,7 +108,7 @@ def target_arguments(target_values: Mapping[str, str | None]) -> str:
     """
     names = (DATA_DIR, *((PROJECT, "region", "deployment") if target_values[PROJECT] else ()))
     return "".join(
-        f" --{name.replace('_', '-')} {shlex.quote(value)}" for name in names if (value := target_values[name])
+        f" --{name.replace('_', '-')} {shlex.quote(value)}" for name in names if (value := target_values.get(name))
     )
 
 

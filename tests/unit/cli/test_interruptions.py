@@ -151,7 +151,18 @@ def test_a_redrive_that_is_refused_after_its_first_slice_says_that_letters_were_
 def test_an_interrupted_move_says_how_to_continue_or_abandon_it(monkeypatch: pytest.MonkeyPatch) -> None:
     system = FakeSystem(KeyboardInterrupt(), FillMove, missing=9)
     result = _invoke(monkeypatch, reembed, reembed.reembed, ["--model", "m", "--dimension", "256"], system)
-    assert "Run the same command again to continue, or `mnemosyne reembed --abandon`" in result.stderr
+    abandon = "`mnemosyne reembed --project ours --region europe-west1 --deployment mnemosyne --abandon`"
+    assert f"Run the same command again to continue, or {abandon}" in result.stderr
+
+
+def test_a_redrive_names_the_command_that_lists_the_letters_that_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(operation: Any) -> Any:
+        return {"message_ids": [] if operation.redrivable else ["7"]}
+
+    monkeypatch.setattr(redrive, "memory_system", lambda **_: nullcontext(SimpleNamespace(run=run)))
+    result = CliRunner().invoke(redrive.redrive, [*PROJECT, "--namespace", "my team"])
+    options = "--namespace 'my team' --project ours --region europe-west1 --deployment mnemosyne"
+    assert f"backing off: 1. `mnemosyne dead-letters list {options}` says until when." in result.stderr
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt(), SystemExit(143)])
