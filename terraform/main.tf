@@ -1,6 +1,6 @@
-# The root configuration. The root configuration has the provider, the state, and the module with all of its variables.
-# The files variables*.tf and regions.tf are symbolic links to files of the module, so that each variable is defined
-# once.
+# The root configuration. It sets the provider and the state (versions.tf), and passes all variables to the module
+# mnemosyne (this file). The files variables*.tf and regions.tf are symbolic links to files of the module, so that each
+# variable is defined once.
 
 module "mnemosyne" {
   source = "./modules/mnemosyne"

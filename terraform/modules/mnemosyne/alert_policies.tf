@@ -22,7 +22,7 @@ resource "google_monitoring_uptime_check_config" "mcp" {
   timeout      = "60s" # the maximum; the cold starts of mcp and ingest take a part of it
   user_labels  = local.labels
 
-  # mcp stores, finds and deletes a memory in a separate namespace, and answers 200 if that works.
+  # On a call of /canary, mcp stores, finds and deletes a memory in a separate namespace, and answers 200 if that works.
   # mcp ignores the body, but Google refuses a POST without a content type.
   http_check {
     path                = "/canary"
@@ -34,7 +34,7 @@ resource "google_monitoring_uptime_check_config" "mcp" {
     use_ssl             = true
     validate_ssl        = true
 
-    # The token names the address of the check as its audience.
+    # The audience of the token is the URL that the check calls.
     service_agent_authentication {
       type = "OIDC_TOKEN"
     }
@@ -53,9 +53,10 @@ resource "google_monitoring_uptime_check_config" "mcp" {
   depends_on = [google_cloud_run_v2_service_iam_member.mcp]
 }
 
-# Another host, for example with domain_only, replaces the check. Google refuses to delete a check that an alert uses
-# (https://github.com/hashicorp/terraform-provider-google/issues/10176), so the alerts are replaced too. The check cannot
-# be created before the old one is destroyed, because this would also apply to mcp, on which the check depends.
+# If the host changes, for example with domain_only, Terraform replaces the uptime check. Google refuses to delete a
+# check that an alert uses (https://github.com/hashicorp/terraform-provider-google/issues/10176), so this resource makes
+# Terraform replace the alerts, too. The check cannot have create_before_destroy instead, because Terraform would apply
+# this setting also to mcp, on which the check depends.
 resource "terraform_data" "canary_host" {
   input = local.canary_host
 }
@@ -131,7 +132,8 @@ locals {
     "protoPayload.methodName=\"cloudsql.instances.automatedBackup\"",
     "(severity>=ERROR OR protoPayload.metadata.windowStatus=(\"STATUS_FAILED\" OR \"STATUS_ATTEMPT_FAILED\"))",
   ])
-  # By default, the migration runs as a Cloud Run job. The metric of log events counts only services.
+  # By default, the migration runs as a Cloud Run job. The metric of log events does not count its events, because the
+  # metric counts only events of services.
   failed_migration = join(" AND ", [
     "jsonPayload.event=\"migration_failed\"",
     "(resource.labels.job_name=\"${var.name}-migrate\" OR resource.labels.service_name=\"${var.name}-migrate\")",
@@ -149,7 +151,8 @@ locals {
   failed_maintenance = join(" OR ", formatlist("(%s)", [
     local.failed_backup, local.failed_migration, local.failed_job, local.failed_schedule,
   ]))
-  # The log line of a backup has a methodName, the line of a schedule a job_id and a status, and all others an event.
+  # The table has columns for three kinds of log lines: the line of a backup has a methodName, the line of a schedule
+  # has a job_id and a status, and every other line has an event.
   read_maintenance = "gcloud logging read --project=${var.project} --freshness=1d --limit=5 --format='table(timestamp,protoPayload.methodName,protoPayload.metadata,resource.labels.job_id,jsonPayload.status,jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step)' '${local.failed_maintenance}'"
 }
 

@@ -18,9 +18,10 @@ locals {
   of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
   of_check    = "resource.type = \"uptime_url\" AND metric.labels.check_id = \"${try(google_monitoring_uptime_check_config.mcp[0].uptime_check_id, "")}\""
 
-  # Full names of the subscriptions. Each entry of publishers and buckets has its own subscriptions. A filter has at most
-  # 2048 characters (https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies#metricthreshold), so
-  # a long list of names becomes a pattern.
+  # The filters of the alerts on messages match full names of subscriptions. Each entry of publishers and buckets has
+  # its own subscriptions, so the filters contain the names of the entries. A filter has at most 2048 characters
+  # (https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies#metricthreshold), so a list of more
+  # than 1,500 characters is replaced by a pattern that matches every name.
   entry_names = {
     for kind, entries in { publisher = var.publishers, bucket = var.buckets } :
     kind => length(join("|", keys(entries))) > 1500 ? ".+" : join("|", keys(entries))
@@ -30,7 +31,8 @@ locals {
   of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|dead-letter${local.of_publishers})\")"
   of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${local.entry_names["bucket"]})(-dead-letter)?\")"
 
-  # Commands of the alerts' documentation. A test compares their columns with the fields that the runbook names.
+  # Parts of the commands that the documentation of each alert shows. A test compares the columns of a command with the
+  # fields that the runbook names.
   read_log  = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,resource.labels.service_name,%s)' '${local.of_functions} AND %s'"
   of_fault  = "jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step"
   of_audit  = "jsonPayload.action,jsonPayload.reason,jsonPayload.principal,jsonPayload.key,jsonPayload.address,jsonPayload.wait_s"
@@ -166,8 +168,9 @@ locals {
       duration  = "900s"
       command   = local.instance
     }
-    # The share of the present disk says nothing: Cloud SQL enlarges a disk of 1 TB when 97.5 percent are full, and a
-    # disk of 10 GB when half is full (https://cloud.google.com/sql/docs/postgres/instance-settings).
+    # This alert compares the used bytes with disk_limit_gb, not with the present size of the disk. The present size
+    # says nothing, because Cloud SQL enlarges the disk up to the limit: a disk of 1 TB when 97.5 percent are full, and
+    # a disk of 10 GB when half is full (https://cloud.google.com/sql/docs/postgres/instance-settings).
     database_disk = {
       title     = "The database's disk is almost full"
       filter    = "metric.type = \"cloudsql.googleapis.com/database/disk/bytes_used\" AND ${local.of_database}"
@@ -199,7 +202,7 @@ locals {
       title     = "A memory cannot be stored and found"
       filter    = "metric.type = \"monitoring.googleapis.com/uptime_check/check_passed\" AND ${local.of_check}"
       aligner   = "ALIGN_NEXT_OLDER"
-      period    = "1200s" # like Google's uptime alerts
+      period    = "1200s" # as in Google's own alerts on uptime checks
       reducer   = "REDUCE_COUNT_FALSE"
       threshold = 1
       duration  = "300s"
@@ -221,8 +224,9 @@ locals {
     for key, alert in local.value_alerts : key => alert
     if local.notified && lookup(local.exists, key, true)
   }
-  # Google renews the certificates of run.app addresses, so only the certificate of a domain is checked. If the maximum
-  # number of instances always runs, or is one, reaching it says nothing about the load.
+  # Alerts that exist only under a condition. Google renews the certificates of run.app addresses, so only the certificate of a domain is
+  # checked. The alert on instances says something about the load only if the maximum number of instances is more than
+  # one and more than the number that always runs.
   exists = {
     instances     = var.max_instances.mcp > max(1, var.mcp_min_instances)
     database_disk = var.disk_limit_gb > 0

@@ -40,7 +40,8 @@ resource "google_storage_bucket" "source" {
     }
   }
 
-  # Each archive has its own name. The bucket deletes an archive one month after a newer one has replaced it.
+  # Each archive is an object with its own name. When a newer archive replaces it, Terraform deletes the object, but the
+  # bucket keeps it as a noncurrent version for one more month.
   lifecycle_rule {
     condition {
       days_since_noncurrent_time = 30

@@ -2,11 +2,11 @@
 # clients get tokens.
 
 locals {
-  # An optional attribute that is not set has the value null. The functions' setting does not accept null, so such
-  # attributes are removed.
+  # In the variable oauth_people, an optional attribute that is not set has the value null. The setting
+  # MNEMOSYNE_OAUTH_PEOPLE of the function auth does not accept null, so such attributes are removed.
   oauth_people = [for person in var.oauth_people : { for key, value in person : key => value if value != null }]
 
-  # Clients may use the domain or the run.app address of mcp.
+  # A client may connect to mcp by its domain or by its run.app address, so tokens are issued for both.
   oauth_resources = [for host in local.mcp_hosts : "https://${host}/mcp"]
 }
 
@@ -84,10 +84,11 @@ resource "google_secret_manager_secret" "oauth_client" {
   depends_on = [time_sleep.key_grants]
 }
 
-# The client secret is neither in a plan nor in the state. The provider refuses a plan without a secret, so a run
-# without oauth_client_secret passes an empty secret, which is written only if the version is new. A run that writes a
-# new version, but has no oauth_client_secret, fails with "Secret Payload cannot be empty". The functions then keep the
-# present version, because it is destroyed last.
+# The client secret is a write-only argument, so it is neither in a plan nor in the state. It is written only if
+# oauth_client_secret_version has changed. The provider refuses a plan without a secret, so a run without
+# oauth_client_secret passes an empty secret. Usually the empty secret is not written. If oauth_client_secret_version
+# has changed in such a run, the run fails with "Secret Payload cannot be empty". The functions then keep the present
+# version of the secret, because it is destroyed last.
 resource "google_secret_manager_secret_version" "oauth_client" {
   count                  = length(local.auth)
   project                = var.project

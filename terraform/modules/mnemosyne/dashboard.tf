@@ -34,7 +34,8 @@ resource "google_monitoring_dashboard" "this" {
       columns = 12
       tiles = [
         for index, chart in local.charts : merge(
-          # The API omits zeros from its answers. So a zero here would appear as a difference in every plan.
+          # A position of 0 is left out here, because the API omits zeros from its answers. With a zero, every plan
+          # would show a change of the dashboard.
           index % 2 == 0 ? {} : { xPos = 6 },
           index < 2 ? {} : { yPos = 4 * floor(index / 2) },
           {

@@ -20,7 +20,9 @@ locals {
     can(regex("^db-perf-optimized-N-[0-9]+$", var.sql_tier)) ? { (var.sql_tier) = 8192 * tonumber(split("-", var.sql_tier)[4]) } : {},
   )
 
-  # Each connection takes about ten megabytes of memory. The server also needs memory for its cache.
+  # The number of connections for which a tier has enough memory. Each connection takes about ten megabytes, and the
+  # server also needs memory for its cache, so 16 MB are counted for each connection. For a tier whose memory is not
+  # known here, the number is 1,000.
   connections_of_tier = floor(lookup(local.tier_memory, var.sql_tier, 16 * 1000) / 16)
 }
 

@@ -146,8 +146,9 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   labels                = local.labels
 }
 
-# The proxy's own OAuth client, which Google manages, refuses programs. Programs use other clients, or a JWT that a service
-# account signs: https://cloud.google.com/iap/docs/custom-oauth-configuration
+# Identity-Aware Proxy has an OAuth client that Google manages. This client refuses programs. Programs use other OAuth
+# clients (iap_clients), or a JWT that a service account signs:
+# https://cloud.google.com/iap/docs/custom-oauth-configuration
 resource "google_iap_settings" "mcp" {
   count = length(var.iap_clients) == 0 ? 0 : local.with_domain
   name  = "projects/${local.project_number}/iap_web/compute/services/${google_compute_backend_service.mcp[0].name}"

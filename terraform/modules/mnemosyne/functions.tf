@@ -2,7 +2,7 @@ locals {
   auth          = var.auth_mode == "oauth" ? ["auth"] : []
   import_object = length(var.buckets) > 0 ? ["import-object"] : []
 
-  # These functions serve requests. migrate.tf has the function that runs before them.
+  # The functions that serve requests. The other function, migrate, is in migrate.tf.
   serving_names       = concat(["mcp", "ingest", "dead-letter"], local.import_object, local.auth)
   pushed_to           = ["ingest", "dead-letter", "import-object"]
   embedding_functions = ["mcp", "ingest", "dead-letter", "migrate"]
@@ -11,7 +11,7 @@ locals {
   import_object_connections = 2
   auth_instances            = 2
   auth_connections          = 4
-  migrate_connections       = 3 # an operation and both scheduled jobs
+  migrate_connections       = 3 # one for an operator's command, and one for each of the two scheduled jobs
   ingest_timeout            = 120
 
   # From Python 3.14 on, the build installs with uv instead of pip. Unlike pip, uv accepts a requirement without a hash
@@ -75,7 +75,8 @@ locals {
       concurrency = 40
       ingress     = "ALLOW_ALL"
       settings    = local.auth_settings
-      # The setting contains the number of the version, so that a new secret creates a new revision of the function.
+      # The environment variable names the version of the secret by its number, not as "latest". So a new version of the
+      # secret creates a new revision of the function.
       secrets = [for version in google_secret_manager_secret_version.oauth_client : {
         key = "MNEMOSYNE_OAUTH_CLIENT_SECRET", secret = google_secret_manager_secret.oauth_client[0].secret_id, version = version.version
       }]
@@ -144,7 +145,8 @@ resource "google_cloudfunctions2_function" "serving" {
     }
   }
 
-  # The list includes the migration. If the migration fails, the apply ends before it changes a running function.
+  # The list includes the migration of the database. If the migration fails, the apply ends before it changes a running
+  # function.
   depends_on = [
     google_cloud_run_v2_job.migrate,
     google_kms_crypto_key_iam_member.auth,

@@ -55,7 +55,8 @@ resource "google_project_iam_member" "functions" {
   member   = google_service_account.functions[each.value.account].member
 
   # With this setting, Terraform removes a grant after it has changed the function that used it. Otherwise a running
-  # function would lose the grant first, and for good if the migration fails.
+  # function would lose the grant before it is changed. If the migration then failed, the function would not be changed,
+  # and would stay without the grant.
   lifecycle {
     create_before_destroy = true
   }
@@ -107,7 +108,7 @@ resource "time_sleep" "build_grants" {
   triggers = {
     grants = join(" ", concat(
       [google_artifact_registry_repository_iam_member.build.id, google_project_iam_member.build_sources.id],
-      google_project_iam_member.build_sources.condition[*].expression, # the id has only the title of the condition
+      google_project_iam_member.build_sources.condition[*].expression, # the id contains only the title of the condition
       [for grant in google_project_iam_member.build : grant.id],
       [for grant in google_project_iam_member.agents : grant.id],
     ))
@@ -169,8 +170,9 @@ resource "google_cloud_run_v2_service_iam_member" "mcp" {
   }
 }
 
-# With auth_mode iam, mcp trusts each token, because Cloud Run has checked it. The commands of open_commands turn this
-# check off, and no later apply turns it on again.
+# With auth_mode iam, mcp trusts each token, because Cloud Run has checked it. So this data source makes an apply fail
+# if the check is off. It is off if an earlier deployment ran the commands of the output open_commands, and no later
+# apply turns it on again.
 data "google_cloud_run_v2_service" "mcp" {
   count      = var.auth_mode == "iam" ? 1 : 0
   project    = var.project

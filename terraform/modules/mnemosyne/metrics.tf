@@ -25,12 +25,15 @@ locals {
     tool    = { extractor = "EXTRACT(jsonPayload.tool)", description = "Tool of tool_called." }
     state   = { extractor = "EXTRACT(jsonPayload.state)", description = "State of ingest_outcome." }
     cause   = { extractor = "EXTRACT(jsonPayload.cause)", description = "Cause of a fault, without ids." }
-    # Other reasons are sentences, and there are too many different sentences for a label.
+    # Only these three reasons become values of the label. All other reasons are sentences, and there are too many
+    # different sentences for a label.
     reason = { extractor = "REGEXP_EXTRACT(jsonPayload.reason, \"^(rate|concurrency|database)$\")", description = "Limit that refused a call of audit." }
   }
 
-  # The distributions of a field of a log event. The buckets double from `scale` on. `only` restricts the functions whose
-  # events count: a push of import-object stores no memory, and lasts until the whole object is imported.
+  # Each of these metrics is the distribution of a number in a log event: of the field `field` of the event `event`. The
+  # limits of the histogram's buckets begin at `scale` and double from bucket to bucket. `only` restricts the functions
+  # whose events count. For example, `lag` leaves out import-object, because its pushes store no memory and last until
+  # the whole object is imported.
   distributions = {
     lag = {
       event       = "push_handled", field = "lag_ms", unit = "ms", scale = 50, label = "function"
@@ -116,8 +119,9 @@ resource "google_logging_metric" "distributions" {
   depends_on = [time_sleep.services]
 }
 
-# Answers of the functions that people and clients call. Cloud Run's own metrics cannot leave out the calls of /canary,
-# which last until a memory is stored, and which are most of the calls of a deployment with few users.
+# Metrics of the answers of mcp and auth, the functions that people and clients call. Cloud Run's own metrics cannot
+# leave out the calls of /canary, which last until a memory is stored, and which are most of the calls of a deployment
+# with few users.
 resource "google_logging_metric" "requests" {
   for_each    = { requests = null, request_seconds = "REGEXP_EXTRACT(httpRequest.latency, \"([0-9.]+)s\")" }
   project     = var.project

@@ -4,8 +4,9 @@ locals {
   network_id    = var.network == null ? one(google_compute_network.this[*].id) : var.network.network
   subnetwork_id = var.network == null ? one(google_compute_subnetwork.functions[*].id) : var.network.subnetwork
 
-  # For a network of this project the API returns its short name. For a network of another project it returns the full
-  # name.
+  # The names of network and subnetwork in the form in which the API of Cloud Run functions returns them. With another
+  # form, each plan would show a change. For a network of this project the API returns the short name, and for a network
+  # of another project the full name.
   function_network    = trimprefix(local.network_id, "projects/${var.project}/global/networks/")
   function_subnetwork = trimprefix(local.subnetwork_id, "projects/${var.project}/regions/${var.region}/subnetworks/")
 
@@ -46,7 +47,8 @@ resource "google_compute_subnetwork" "functions" {
   ip_cidr_range            = var.subnetwork_cidr
   private_ip_google_access = true
 
-  # If the new range did not contain the present range, Terraform would replace the subnetwork while functions use it.
+  # If subnetwork_cidr is changed to a range that does not contain the present range, Terraform wants to replace the
+  # subnetwork. prevent_destroy stops this, because functions use the subnetwork.
   lifecycle {
     prevent_destroy = true
 

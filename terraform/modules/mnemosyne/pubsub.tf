@@ -1,18 +1,19 @@
 locals {
-  # How long Pub/Sub keeps a message. The topics keep stored messages as long, so that a subscription can be moved back
-  # in time after a restore. `RETENTION` in functions/mnemosyne/service/request_status.py has the same value: until
-  # then a request without an outcome is reported as `queued`.
+  # How long Pub/Sub keeps a message. The subscriptions keep undelivered messages, and the topics also keep delivered
+  # messages. So after a restore of the database, an operator can move a subscription back in time, and Pub/Sub delivers
+  # the messages since then again. `RETENTION` in functions/mnemosyne/service/request_status.py has the same value: for
+  # this time, a request without an outcome is reported as `queued`.
   retention      = "604800s"
   pubsub_agent   = local.agent_members["pubsub"]
   storage_policy = length(var.message_storage_regions) == 0 ? [] : [var.message_storage_regions]
 
-  # The functions publish to these topics.
+  # Which function publishes to which topic.
   publishes = merge(
     # migrate publishes dead letters again, for `mnemosyne redrive`.
     { for name in concat(["mcp", "migrate"], local.import_object) : "${name} ingest" => {
       account = name, topic = google_pubsub_topic.ingest.name
     } },
-    # migrate publishes the changes of memories to the same topic.
+    # The outcomes of requests are published to this topic. migrate publishes the changes of memories to it, too.
     { for name in var.outcomes ? concat(["ingest", "dead-letter", "migrate"], local.import_object) : [] : "${name} outcomes" => {
       account = name, topic = one(google_pubsub_topic.outcomes[*].name)
     } },
@@ -146,7 +147,8 @@ resource "google_pubsub_topic_iam_member" "publishes" {
   }
 }
 
-# Pub/Sub needs both grants: one to forward dead letters and one to acknowledge them.
+# When ingest has failed for the last time, Pub/Sub publishes the message to the topic for dead letters, and
+# acknowledges it in the subscription. Pub/Sub needs one of these two grants for each of the two steps.
 resource "google_pubsub_topic_iam_member" "agent_forwards" {
   project    = var.project
   topic      = google_pubsub_topic.dead_letter.name

@@ -1,7 +1,9 @@
-# The key that signs receipts of forgettings. See docs/retention.md.
+# The key that signs receipts. A receipt proves a forgetting, which is a deletion of selected memories. See
+# docs/retention.md.
 
 # Google never changes the protection level of a key, so another level needs other keys in other key rings. The keys of
-# earlier versions have the level SOFTWARE and no keepers: with {} instead of null, a plan would change each deployment.
+# earlier releases have the level SOFTWARE and no keepers. So for SOFTWARE the keepers must be null: with {}, Terraform
+# would replace the keys of each existing deployment.
 locals {
   key_keepers = var.kms_protection_level == "SOFTWARE" ? null : { protection_level = var.kms_protection_level }
 }

@@ -32,8 +32,9 @@ resource "google_secret_manager_secret" "owner_password" {
   depends_on = [time_sleep.key_grants]
 }
 
-# A user that is created again, for example in a new instance, gets a new password, so the secret needs a new version. The
-# id of a user is unknown in a plan that creates the user.
+# A user that is created again, for example in a new instance, gets a new password, so the secret needs a new version.
+# In a plan that creates the user, the user's id is unknown. So this resource then changes, and Terraform replaces the
+# version of the secret.
 resource "terraform_data" "owner" {
   input = google_sql_user.owner.id
 }

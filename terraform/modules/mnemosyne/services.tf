@@ -1,7 +1,8 @@
 # `terraform destroy` does not disable any API, because other parts of the project may use the APIs.
 
-# The Resource Manager API is separate from the other APIs and has its own wait. The project number is read through it,
-# and must stay known in later plans that enable other APIs.
+# The Resource Manager API is separate from the other APIs and has its own wait. Terraform reads the project number
+# through this API. If the project number depended on the other APIs, a plan that enables one of them would not know the
+# number.
 resource "google_project_service" "resource_manager" {
   project            = var.project
   service            = "cloudresourcemanager.googleapis.com"
@@ -106,8 +107,8 @@ locals {
   project_number = var.project_number == "" ? data.google_project.this.number : var.project_number
   labels         = merge({ app = "mnemosyne", deployment = var.name }, var.labels)
 
-  # Cloud Run serves each function at this second address. The address is known before the function exists:
-  # https://cloud.google.com/run/docs/triggering/https-request#deterministic
+  # In addition to the address that Google generates, Cloud Run serves each function at this address. The address is
+  # known before the function exists: https://cloud.google.com/run/docs/triggering/https-request#deterministic
   urls = {
     for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] :
     name => "https://${var.name}-${name}-${local.project_number}.${var.region}.run.app"

@@ -14,7 +14,8 @@ locals {
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
   })
 
-  # A single region may not offer the model. The multi-regions eu and us process the text on their continent.
+  # The default is no single region, because a region may not offer the embedding model. The multi-regions eu and us
+  # process texts on their continent.
   default_embedding_location = startswith(var.region, "europe-") ? "eu" : startswith(var.region, "us-") ? "us" : "global"
   vertex = var.gemini_api_key_secret != "" ? {} : {
     GOOGLE_GENAI_USE_VERTEXAI = "true"
@@ -29,8 +30,9 @@ locals {
     MNEMOSYNE_AUTH_MODE             = var.auth_mode
     MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
     MNEMOSYNE_AUDIT_READS           = tostring(var.audit_reads)
-    # A load balancer appends its own address after the address of the caller. If callers can also reach mcp without
-    # the load balancer, they can forge every address except the last one.
+    # How many addresses at the end of the header X-Forwarded-For are addresses of our load balancers. A load balancer
+    # appends the caller's address and then its own address. If callers can also reach mcp without the load balancer,
+    # the number must be 0, because such callers can forge every address of the header except the last one.
     MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
@@ -70,7 +72,8 @@ locals {
   import_object_settings = length(local.import_object) == 0 ? {} : merge(local.common, local.own_identity, local.push_settings["import-object"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["import-object"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(local.import_object_connections)
-    # Without this setting the client would request the metadata of the bucket, which the function may not read.
+    # Without this setting, the client library of Cloud Storage would request the metadata of the bucket, which the
+    # function may not read.
     DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA = "true"
   })
   auth_settings = length(local.auth) == 0 ? {} : merge(local.common, local.own_identity, {
@@ -94,7 +97,8 @@ locals {
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"
     MNEMOSYNE_AUDIT_DAYS   = tostring(var.audit_days)
-    # The key for receipts of forgettings, which operators request.
+    # The key that signs receipts. A receipt proves a forgetting (a deletion of selected memories), and operators
+    # request it.
     MNEMOSYNE_RECEIPT_SIGNING_KEY = google_kms_crypto_key.receipts.id
     # The function accepts calls only from the workflow.
     MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"

@@ -1,5 +1,6 @@
-# There are two triggers, because all steps of a build run as one account. The tests run the code of a commit and of
-# its development dependencies, so their account must not have the right to deploy.
+# There are two triggers, one for tests and one for the deployment, because all steps of a build run as one account. The
+# tests run the code of a commit and of its development dependencies, so their account must not have the right to
+# deploy.
 
 resource "google_service_account" "test" {
   count        = local.on_cloud_build
@@ -23,8 +24,8 @@ resource "google_secret_manager_secret" "smoke_key" {
   project   = var.project
   secret_id = "${var.deployment}-smoke-key"
 
-  # An organization can require this place and this key. The deployment has given the service agents the right to use the
-  # key.
+  # The secret is stored in the region of the deployment and encrypted with kms_key, because the policies of an
+  # organization can require both. The deployment has already given Google's service agents the right to use the key.
   replication {
     user_managed {
       replicas {

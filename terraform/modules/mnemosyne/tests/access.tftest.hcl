@@ -1,4 +1,5 @@
-# Who can reach what. tests/terraform runs these with the provider's real schema and mocked values.
+# Tests of who can call which function and use which resource. tests/terraform runs them with the provider's real schema
+# and mocked values.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

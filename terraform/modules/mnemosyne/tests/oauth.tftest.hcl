@@ -1,4 +1,4 @@
-# The authorization server. tests/terraform runs these.
+# Tests of the authorization server's resources. tests/terraform runs them.
 
 mock_provider "google" {
   mock_resource "google_service_account" {
