@@ -224,9 +224,9 @@ locals {
     for key, alert in local.value_alerts : key => alert
     if local.notified && lookup(local.exists, key, true)
   }
-  # Alerts that exist only under a condition. Google renews the certificates of run.app addresses, so only the certificate of a domain is
-  # checked. The alert on instances says something about the load only if the maximum number of instances is more than
-  # one and more than the number that always runs.
+  # Alerts that exist only under a condition. Google renews the certificates of run.app addresses, so only the
+  # certificate of a domain is checked. The alert on instances says something about the load only if the maximum number
+  # of instances is more than one and more than the number that always runs.
   exists = {
     instances     = var.max_instances.mcp > max(1, var.mcp_min_instances)
     database_disk = var.disk_limit_gb > 0
