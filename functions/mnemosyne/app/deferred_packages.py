@@ -10,7 +10,10 @@ _RUNNING = RLock()
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` has not run yet. `__init__` runs when a name that the package lacks is first read."""
+    """A package whose `__init__` has not run yet.
+
+    The first read of a name that the package does not define yet runs `__init__`.
+    """
 
     def __getattr__(self, name: str) -> Any:
         package: Any = self
@@ -22,7 +25,7 @@ class _LazyPackage(ModuleType):
 
 
 def defer(*packages: str) -> None:
-    """Delay the `__init__` of each package until the package is used, because its imports slow down the start.
+    """Delay the `__init__` of each package until it is needed, because the imports in `__init__` slow down the start.
 
     The first read of a name that is not in the package runs the `__init__`. In `packages`, a parent must precede its
     subpackages. Packages that are already imported or not installed are skipped.

@@ -104,7 +104,7 @@ def check_database(
 
 
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
-    """Check that row-level security applies to the database users of the functions.
+    """Check that row-level security applies to the database users of the cloud functions.
 
     The role of `connection` is checked first. If row-level security does not apply to it, for example because it owns
     the schema, the functions' database users (`users`) are checked instead. Without `users`, the result is a warning.
@@ -215,8 +215,8 @@ def _run_checks(services: ConfiguredServices, checks: Callable[[Connection], Ite
         with services.pool.connection() as connection:
             yield from checks(connection)
     except ServiceError as exc:
-        # Show the cause of the error: an exception whose message contains the address and the reason. The message of
-        # the error itself leaves these out, because callers of the tools see this message.
+        # Show the message of `exc.__cause__`, the original exception: it contains the server's address and the reason.
+        # The message of `exc` contains neither, because callers of the tools see it.
         is_unreachable = isinstance(exc, Unavailable) and not error_fields(exc)
         yield failed_check("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if is_unreachable else "")
     except Exception as exc:  # an unknown exception is reported as a failed check

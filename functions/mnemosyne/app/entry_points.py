@@ -140,8 +140,8 @@ def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callab
 @_entry_point
 def mcp_app() -> Any:
     """Return the app of the `mcp` function."""
-    # Without `defer`, importing the low-level server of the MCP SDK would also import the SDK's client and its class
-    # MCPServer. These imports would take a tenth of the time until the first response.
+    # `defer` delays the `__init__` of these packages. Otherwise importing the low-level server of the MCP SDK would
+    # also import the SDK's client and its class MCPServer. That would take a tenth of the time until the first response.
     defer("mcp", "mcp.server")
     from mnemosyne.http.mcp.app import build_app
 
@@ -187,8 +187,8 @@ def _canary_route(services: ConfiguredServices) -> "Route | None":
         checks = _examine(services)
         return [*checks, check_canary(services)] if all(check.ok for check in checks) else checks
 
-    # Cloud Run checks the signatures of tokens only if AUTH_MODE is iam. In the other modes, Cloud Run also admits
-    # calls without a token.
+    # Accept a token without its signature only if AUTH_MODE is iam, because only then does Cloud Run check the
+    # signatures of tokens. In the other modes, Cloud Run also admits calls without a token.
     return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 
@@ -203,7 +203,7 @@ def ingest_app() -> Any:
 
 @_entry_point
 def dead_letter_app() -> Any:
-    """Return the app of the `dead_letter` function. The app loads the rarely used embedder at its first use."""
+    """Return the app of the `dead_letter` function. It loads the embedder only when needed, which happens rarely."""
     from mnemosyne.service.deliveries import give_up
 
     return _push_app(give_up)

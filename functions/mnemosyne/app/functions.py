@@ -1,6 +1,7 @@
 """The deployed entry points for functions-framework. Each entry point returns the ASGI app that serves the request.
 
-The import of this module opens no connection, because the framework forks its worker afterwards.
+The import of this module opens no connection. The framework forks its worker process after the import, and two
+processes must not share a connection.
 """
 
 import gc

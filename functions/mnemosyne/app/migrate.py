@@ -131,7 +131,7 @@ def main() -> int:
         settings = Settings.from_environment()
         configure_logging(settings.log_level, project=settings.google_cloud_project)
         applied = deploy(settings)
-    except Exception as exc:  # noqa: BLE001 - the edge: the job must log why it failed
+    except Exception as exc:  # noqa: BLE001 - the job must log every exception that makes it fail
         log_failure("migration_failed", exc)
         return 1
     log.info("migrated", count=len(applied), files=applied)

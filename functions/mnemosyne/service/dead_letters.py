@@ -18,13 +18,13 @@ log = EventLog(__name__)
 OVER_QUOTA_LIMIT = 200
 """If a namespace has this number of dead letters, further messages that exceed the quota are not stored."""
 CONFLICT_LIMIT = 200
-"""If a namespace has this number of dead letters, further messages of the kind CONFLICT are not stored. Another
-request has the request id of a memory or deletion in such a message. Without this limit, callers could fill the
-database with such messages, because dead letters do not count towards the quota."""
+"""If a namespace has this number of dead letters, further messages of the kind CONFLICT are not stored. In a message of
+this kind, a memory or deletion has a request id that already belongs to another request. Without this limit, callers
+could fill the database with such messages, because dead letters do not count towards the quota."""
 UNREADABLE_LIMIT = 10_000
 """If a namespace has this number of dead letters, further messages that cannot be read, or have a newer schema version,
-are not stored. The limit is higher than CONFLICT_LIMIT, because no request reports the contents of such a message, and
-because an operator can redrive a message without a namespace into a namespace."""
+are not stored. The limit is higher than CONFLICT_LIMIT for two reasons. No status of a request reports the contents of
+such a message. And a message that names no namespace can still be stored: an operator can redrive it into one."""
 _TOO_MANY_LETTERS = "the message is not kept, because the namespace has too many dead letters"
 _NOT_KEPT = f"{_TOO_MANY_LETTERS}: publish it again"
 _RAISE_AND_PUBLISH_AGAIN = (
@@ -120,10 +120,11 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: "Memor
     """Store an undeliverable message as a dead letter, and record its valid requests as dead-lettered.
 
     Invalid requests are recorded as failed. If the message has a newer schema version than the server supports, and the
-    namespace has too many dead letters, the message is not stored, and all its requests are recorded as failed. Returns
-    the dead letter, or None if no dead letter is needed, for example because all valid requests are already stored with
-    the same content. If the returned dead letter has an unreported part, it may not be stored yet, and the caller must
-    store it.
+    namespace has too many dead letters, the message is not stored, and all its requests are recorded as failed.
+
+    Returns the dead letter. Returns None if no dead letter is needed, for example because all valid requests are
+    already stored with the same content. If the failure of an invalid request cannot be recorded, the returned dead
+    letter has `has_unreported_part` set. This dead letter may not be stored yet, so the caller must store it.
     """
     invalid = () if message.retry_reason else reject_invalid(message, memories=memories)
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)

@@ -21,8 +21,8 @@ SOURCE_SUBSCRIPTION = "CloudPubSubDeadLetterSourceSubscription"
 """Attribute that Pub/Sub adds to a message in a dead-letter topic:
 https://cloud.google.com/pubsub/docs/handling-failures."""
 LAST_DAY = timedelta(days=1)
-"""Time before Pub/Sub deletes a message. A message that still cannot be stored in this time becomes a dead letter, so
-that it is not lost."""
+"""Length of the last period before Pub/Sub deletes an undelivered message. If a message cannot be stored in this period
+either, it becomes a dead letter, so that it is not lost."""
 
 
 @dataclass(frozen=True)

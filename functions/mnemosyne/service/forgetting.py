@@ -33,8 +33,8 @@ _WITHOUT_TEXTS = re.compile(
     "the namespace's quota of |another (content or record|request) has this |schema_version |given up after |"
     "a bug in Mnemosyne"
 )
-"""Beginnings of causes that quote no text of the message before their first parenthesis. Errors of services and of
-invalid memories may quote a text."""
+"""Beginnings of those causes of dead letters whose part before the first parenthesis quotes no text of the message. Any
+other cause, such as an error of a service or of an invalid memory, may quote such a text."""
 
 
 def begin(selection: Selection, token: str, requested_by: str, *, memories: "MemoryStore") -> UUID:
@@ -162,9 +162,9 @@ def _find_forgotten(
 def without_forgotten(letter: DeadLetter, *, memories: "MemoryStore") -> tuple[DeadLetter | None, int]:
     """Remove memories that were forgotten (deleted on request) from a dead letter, before it is stored.
 
-    The requests of the forgotten memories are recorded as deleted. Returns the remaining dead letter, or None if no
-    memory is left, and the number of forgettings (deletions) in the namespace. If this number has changed when the dead
-    letter is stored, another forgetting has begun since.
+    The requests of the forgotten memories are recorded as deleted. Returns a pair. The first value is the remaining
+    dead letter, or None if no memory is left. The second value is the number of forgettings (deletions) in the
+    namespace. If this number has changed when the dead letter is stored, another forgetting has begun since.
     """
     if not memories.namespace:
         return letter, 0

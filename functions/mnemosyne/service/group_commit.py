@@ -60,8 +60,8 @@ delay the other slices."""
 class _QueuedSlice(Generic[ResultT]):
     """A slice that waits for a transaction.
 
-    There are three cases when the waiting thread wakes up. The slice has a result or an error; or the thread must
-    store the slice alone (`alone`); or the thread must store the next group of slices, which begins with this slice.
+    A thread waits for each queued slice. It wakes up in one of three cases: the slice has a result or an error; the
+    thread must store the slice alone (`alone`); or the thread must store the next group, which begins with this slice.
     """
 
     slice: Slice

@@ -35,7 +35,8 @@ class OAuthAuthenticator(Authenticator):
         self._find = find
         self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(CACHE_ENTRIES, FRESH_SECONDS)
         self._last_grants: TTLCache[UUID, ValidGrant] = TTLCache(CACHE_ENTRIES, OUTAGE_SECONDS)
-        # The limit on rejected credentials does not count tokens of ended grants, so it does not limit their look-ups.
+        # Cache the ids of ended grants, so that their tokens cause few look-ups. The limit on rejected credentials
+        # would not prevent these look-ups, because it does not count tokens of ended grants.
         self._ended_grants: TTLCache[UUID, None] = TTLCache(CACHE_ENTRIES, FRESH_SECONDS)
         self._circuit_open_until = 0.0
         self._lock = threading.Lock()

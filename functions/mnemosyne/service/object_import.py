@@ -45,9 +45,9 @@ BUDGET_SECONDS = 480.0
 import."""
 BATCH_BYTES = 3_000_000
 READ_AGAIN = 1_000_000
-"""Maximum number of published records that the next delivery reads again, to find later records with their request
-ids. Reading this many records takes two to four minutes. Without a limit, a delivery of a large object would have no
-time to publish further records."""
+"""Maximum number of records that a delivery reads again, although an earlier delivery has published them. They are read
+again to find later records of the object that have the same request ids. Reading this many records takes two to four
+minutes. Without a limit, a delivery of a large object would have no time to publish further records."""
 RECORD_SECONDS = 2.0
 """Seconds after which the progress is recorded again. After a crash, the records that were published since the last
 recording are published a second time, under the same ids."""

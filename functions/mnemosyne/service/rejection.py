@@ -44,10 +44,12 @@ def reject(requests: Sequence[FailedRequest], *, memories: "MemoryStore", cause:
 def reject_invalid(message: IngestMessage, *, memories: "MemoryStore") -> Sequence[FailedRequest]:
     """Record the invalid requests of a message as failed, and return the failures that cannot be recorded.
 
-    The caller reports the returned failures in a dead letter. The failure of a request cannot be recorded if another
-    request with the same id already has a final outcome. If this outcome is later than the publication of the message,
-    nothing is reported, because the other request is probably the correction of the invalid one. The result is also
-    empty if the message has a `dead_letter_reason`, because the message then becomes a dead letter anyway.
+    The failure of a request cannot be recorded if another request with the same id already has a final outcome. The
+    caller reports such failures in a dead letter. Two kinds of such failures are not returned:
+
+    - The final outcome is later than the publication of the message. The other request is then probably the correction
+      of the invalid one.
+    - The message has a `dead_letter_reason`. It then becomes a dead letter anyway.
 
     If all memories of the namespace were forgotten (deleted for good) after the message was published, record the
     requests as deleted instead.

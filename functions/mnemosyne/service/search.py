@@ -28,8 +28,8 @@ CANDIDATES = 100
 number is three times this limit. In the benchmark "many turns" (docs/benchmarks.md), recall@10 was .59 with 100
 candidates, .57 with 75 and .53 with 40."""
 MOST_CANDIDATES = 2_000
-"""Maximum number of candidates to which a repeated look-up doubles the number of the look-up before. A look-up of 2,000
-candidates takes five times as long as one of 100."""
+"""Maximum number of candidates of a repeated look-up. Each repetition looks up twice as many candidates as the look-up
+before it, but not more than this number. A look-up of 2,000 candidates takes five times as long as one of 100."""
 COMPLETIONS = 8
 """Maximum number of words that complete the last word of a query."""
 RERANKED = 50
@@ -53,11 +53,12 @@ class SearchResult:
     left_out: int = 0
     """Number of hits that were removed, because their confidence is below the minimum of the query."""
     close: int = 0
-    """Number of candidates that are not weak, including candidates that are ranked below the limit."""
+    """Number of candidates whose confidence is not `weak`. Candidates beyond the query's limit are counted, too."""
     degraded: str | None = None
     """The reason why the search is degraded, for example a failure of the embedder. None if the search is complete."""
     has_more: bool = False
-    """Whether more memories match than the limit. Always false for a search by relevance (`has_every_match`)."""
+    """Whether more memories match than the limit allows. Always false for a search by relevance, in which a memory does
+    not simply match or not (see `has_every_match`)."""
     completions: Sequence[str] = ()
     """Words that complete the last word of a query that is still being typed."""
     embed_ms: float = 0.0
@@ -69,7 +70,7 @@ class SearchResult:
 def search(
     query: SearchQuery, *, memories: "MemoryStore", embedder: Embedder, reranker: Reranker | None = None
 ) -> SearchResult:
-    """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
+    """Return the best memories for the query. Near-duplicate memories become one hit, which names the other memories.
 
     If the embedder fails, the search uses only words. If the reranker fails, the hits keep the order of the ranking.
     `degraded` in the result names the failure. A query that is still being typed is not embedded. For such a query, the
@@ -128,8 +129,9 @@ def rank(
     Returns the ranked candidates, best first, and the unranked candidates of the last look-up.
 
     A look-up of candidates is one round trip to the database. If a candidate belongs to a session, a second round trip
-    reads the cosines between candidates. Near-duplicates are folded into one hit. If fewer than `limit` hits remain and
-    the database has more candidates, the look-up is repeated without the folded memories.
+    reads the cosines between candidates. Near-duplicates are folded into one hit: the other memories are left out, and
+    the hit has their ids. If fewer than `limit` hits remain and the database has more candidates, the look-up is
+    repeated without the memories that were left out.
     """
     by_words = query.query is not None and (
         query.mode is SearchMode.HYBRID or (query.mode is SearchMode.SEMANTIC and vector is None)
@@ -200,9 +202,11 @@ def _embed_query(namespace: str, text: str, embedder: Embedder) -> tuple[Vector 
 def _entries_to_read(
     query: SearchQuery, entries: Sequence[RankedCandidate], ranked_entries: Sequence[RankedCandidate]
 ) -> list[RankedCandidate]:
-    """Return the candidates within the limit. If none reaches the wanted confidence, put candidates that do first.
+    """Return the candidates that become hits: the first candidates, up to the query's limit.
 
-    `ranked_entries` are all candidates in the order of the ranking, because the reranker drops some of them.
+    If none of them has at least the confidence that the query wants, candidates with this confidence are put before
+    them. These are taken from `ranked_entries`, which has all candidates in the order of the ranking. `entries` may
+    have fewer candidates, because the reranker drops some.
     """
     top, wanted = list(entries[: query.limit]), query.wanted_confidence
     if wanted is None:

@@ -11,10 +11,10 @@ from mnemosyne.ids import refused_id
 
 
 def may_repeat(item: Item) -> bool:
-    """Whether the record can have the same request id as another record.
+    """Whether another record of the import can have the same request id as this record.
 
-    A record with a `request_id` or `key` can. A note can, too: if a folder and a note in this folder are imported
-    together, this note is read twice.
+    This is possible for a record that has a `request_id` or `key`. It is also possible for a note: if a folder and a
+    note in this folder are imported together, the note is read twice.
     """
     return item.path is not None or bool(item.fields and (item.fields.get("request_id") or item.fields.get("key")))
 
@@ -56,7 +56,10 @@ class SeenRequests:
         return refuse(reading, error, place), False
 
     def _first(self, key: bytes, record_identity: str, item: Item) -> tuple[str, str] | None:
-        """Return the identity and the place of the first record with this key; None if the item is the first."""
+        """Return the identity and the place of the first record with this key.
+
+        If there is none, store the given record as the first one, and return None.
+        """
         query = "SELECT identity, source FROM seen WHERE id = ?"
         first: tuple[str, str] | None = self._database.execute(query, (key,)).fetchone()
         if first is None:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import MemoryStore
 
 VAULT = "import_memories"
-"""Source of imported notes. The key is the note's name, for which the console sends the path of a note in its folder. A
-second note with this name is a new version of the first."""
+"""Source of imported notes. The key of a note is its name. As the name, the console sends the path of the note in its
+folder. A second note with the same name becomes a new version of the first note."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
 """Maximum number of characters of an exported page as lines of JSON. A page with a single memory may have more."""

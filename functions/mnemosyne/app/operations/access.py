@@ -183,7 +183,7 @@ class ListAudit(Operation, action="audit_list"):
     namespace: Namespace | None = None
     of_action: Name | None = None
     since: Annotated[float | None, Field(ge=0)] = None
-    """Length of the period that ends now, in seconds."""
+    """Maximum age of the listed events, in seconds. None means no maximum."""
     after: list[Text] | None = None
     """Time and id of the last event on the previous page."""
 

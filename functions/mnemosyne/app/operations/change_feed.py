@@ -33,7 +33,10 @@ class ListChanges(Operation, action="change_list", count_field="events"):
 
 
 class ListFeeds(Operation, action="feed_list"):
-    """List the setting of each namespace that has one. The setting of '' applies to all other namespaces."""
+    """List the namespaces whose change feed was turned on or off, each with this setting.
+
+    The setting of the namespace '' applies to all namespaces that are not listed.
+    """
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         return {"feeds": [asdict(feed) for feed in operator.feeds.every()]}

@@ -47,9 +47,10 @@ class ExportMemories(Operation, action="export", count_field="memories"):
 
 
 def _line(memory: ExportedMemory, extras: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line of a memory. A memory with the content of another memory is marked as a repetition.
+    """Return the line of a memory. A memory that has the same content as another memory is marked as a repetition.
 
-    Only an adopted database of an earlier server has repetitions. Their content hash is not the hash of their content.
+    Only a database that was taken over from an earlier server contains repetitions. A repetition is recognised by its
+    stored content hash, which differs from the hash of its content.
     """
     is_repetition = content_hash(memory.content, memory.session) != memory.content_hash
     return to_record(memory) | {EXTRAS: {**extras, **({"repetition": True} if is_repetition else {})}}

@@ -92,7 +92,7 @@ class Condition(Input):
 
     path: Text
     op: Annotated[Comparison, Field(strict=False)] = Comparison.EQUAL
-    values: list[Text] = []  # noqa: RUF012 - pydantic makes each its own
+    values: list[Text] = []  # noqa: RUF012 - pydantic copies the default for each instance
 
 
 class Selecting(Operation):

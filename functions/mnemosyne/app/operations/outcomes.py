@@ -46,7 +46,10 @@ class ListOutcomes(Operation, action="outcome_list", count_field="outcomes"):
 
 
 class ListOutcomesOfKeys(Operation, action="outcome_of_keys"):
-    """Return the latest outcome of the record with each key, in the order of the keys; `unknown` if there is none."""
+    """Return the latest outcome of each record that the keys name, in the order of the keys.
+
+    The state is `unknown` if there is no outcome for a key.
+    """
 
     namespace: Namespace
     source: Text

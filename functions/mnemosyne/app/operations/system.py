@@ -61,9 +61,9 @@ class BeginMove(MoveStep, action="reembed_begin"):
 
 
 class FillMove(MoveStep, action="reembed_fill"):
-    """Compute the new embeddings of at most `limit` memories, and stop after SECONDS or at an error of the embedder.
+    """Compute the new embeddings of at most `limit` memories. Stop early after SECONDS or at an error of the embedder.
 
-    The error is raised only if no memory is embedded yet.
+    The error of the embedder is raised only if this step has not embedded any memory before it.
     """
 
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 100
