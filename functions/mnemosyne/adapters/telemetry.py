@@ -53,7 +53,7 @@ def export(service: str) -> None:
     )
 
     def count(event: str, fields: Mapping[str, object]) -> None:
-        if event == ACCESS:  # `tool_called` counts it
+        if event == ACCESS:  # the event `tool_called` counts the same call
             return
         attributes = {"event": event} | {
             name: str(fields[name]) for name in _FIELDS_OF_FEW_VALUES if fields.get(name) is not None

@@ -55,8 +55,8 @@ class VertexReranker:
             raise Unavailable(
                 "the client of the ranking API is still loading: searches are not reranked until it has loaded"
             ) from None
-        # Import these modules only when the client is loaded. An earlier import would wait, without a timeout, for the
-        # thread that is loading the same modules for the client.
+        # Import these modules only now, when the client is loaded. Until then, another thread imports the same modules
+        # for the client. An import in this thread would wait for the other thread, without a timeout.
         from google.api_core.exceptions import GoogleAPICallError
         from google.auth.exceptions import GoogleAuthError
 

@@ -141,7 +141,7 @@ def _entry_point(build: Callable[[], Any], *, explains: bool = False) -> "Callab
 def mcp_app() -> Any:
     """Return the app of the `mcp` function."""
     # `defer` delays the `__init__` of these packages. Otherwise importing the low-level server of the MCP SDK would
-    # also import the SDK's client and its class MCPServer. That would take a tenth of the time until the first response.
+    # also import the SDK's client and its class MCPServer. They would take a tenth of the time to the first response.
     defer("mcp", "mcp.server")
     from mnemosyne.http.mcp.app import build_app
 

@@ -119,7 +119,8 @@ class Clients:
 
 
 def _size(client: Client) -> int:
-    # 100 and 1,000 are the overhead of Python's objects, so that many short URIs do not cost more than they count.
+    # 100 and 1,000 stand for the memory that Python's objects take in addition to their characters. Without them, many
+    # short URIs would take more memory than they are counted for.
     return len(client.id) + sum(len(uri) + 100 for uri in client.redirect_uris) + 1_000
 
 

@@ -13,7 +13,7 @@ UNKNOWN_CLIENT = (
 
 
 class _ClientError(InvalidClientError):  # type: ignore[misc]
-    """The error `invalid_client` with status 401 and a challenge."""
+    """The error `invalid_client` with status 401 and the header WWW-Authenticate (the challenge)."""
 
     status_code = 401
 

@@ -1,7 +1,7 @@
 """The authorization flow in one browser: the client's request, the log-in, the consent, and the authorization code.
 
 The status of an authorization request is first `started`, then `logging_in`, `logged_in` and `decided`. A transaction
-locks the row of the request, and advances the status by at most one. A failed log-in sets the status back to `started`.
+locks the row of the request, and advances the status by at most one step. A failed log-in sets it back to `started`.
 If a step is repeated or interrupted, the flow continues from the stored status, or the person starts over.
 """
 

@@ -86,7 +86,10 @@ class StoredToken:
         self.successor_salt = b""
 
     def check_client(self, client: OAuthClient | None) -> bool:
-        """Whether the token belongs to the client. A revocation without a client_id has no client."""
+        """Whether the token belongs to the client.
+
+        `client` is None for a revocation without a client_id. Then the result is true for every token.
+        """
         return client is None or self.record.grant.client_id == client.client_id
 
     def get_redirect_uri(self) -> str:
@@ -253,7 +256,7 @@ class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
 class Revocation(RevocationEndpoint):  # type: ignore[misc]
     """Token revocation (RFC 7009). Revoking any token of a grant revokes the grant.
 
-    A request without a client_id revokes any token, because a client_id is public and proves no more than the token.
+    A request need not have a client_id. A client_id is public, so it would not prove more than the token itself.
     """
 
     CLIENT_AUTH_METHODS = ("none",)

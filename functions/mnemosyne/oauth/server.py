@@ -246,6 +246,6 @@ class Server(AuthorizationServer):  # type: ignore[misc]
 
 
 def _save_document(rows: "OAuthRows", client: Client) -> None:
-    """Store a client's metadata document after a person has consented. Other clients are not stored."""
+    """Store a client's metadata document after a person has consented. A client without a document is not stored."""
     if client.host:
         rows.save_client(client, CLIENT_SECONDS)

@@ -26,8 +26,9 @@ log = EventLog(__name__)
 
 RETRY_AFTER = {"Retry-After": "5"}
 WAIT_SECONDS = 10.0
-"""Maximum time that a request waits for an earlier one. After 429, the workflow repeats the request for some minutes.
-With a wait beyond the workflow's timeout of 1,800 seconds, an operation could begin after its caller has given up."""
+"""Maximum seconds that a request waits for an earlier request. After this time the request gets 429, and the workflow
+repeats it for some minutes. The wait must be shorter than the workflow's timeout of 1,800 seconds. Otherwise an
+operation could begin after its caller has given up."""
 
 
 def build_app(

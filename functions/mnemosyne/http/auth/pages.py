@@ -27,10 +27,10 @@ SCOPE_LABELS: Mapping[Scope, str] = {
 def security_headers(*, secure: bool, may_redirect: bool = False) -> dict[str, str]:
     """Security headers of every response. `may_redirect` is True for a page whose form may redirect to the client.
 
-    The policy of such a page has no form-action, because Chromium checks form-action for each redirect after a form
-    (https://github.com/w3c/webappsec-csp/issues/8), and clients redirect the browser further, to addresses that they do
-    not register. form-action would stop a form that a client's name or parameters add to the page. Without it, the
-    escaping of all values in the templates does.
+    The Content-Security-Policy of such a page has no form-action. Chromium checks form-action for each redirect after a
+    form (https://github.com/w3c/webappsec-csp/issues/8), and clients redirect the browser further, to addresses that
+    they do not register. form-action would stop a form that an attacker adds to the page in a client's name or
+    parameters. The templates prevent such forms instead, because they escape all values.
 
     There is no Cross-Origin-Opener-Policy: some clients open /authorize in a popup, and the policy would separate the
     popup from the client's page, which then never gets the code.

@@ -5,11 +5,11 @@ from starlette.types import Message, Receive
 
 BODY_BYTES = 4 * 1024 * 1024
 BODY_SECONDS = 30
-"""Maximum number of seconds in which a body must arrive. Slow clients therefore do not occupy a concurrent request for
-long."""
+"""Maximum number of seconds in which a body must arrive. Because of this limit, a slow client does not use up one of
+the instance's concurrent requests for long."""
 DRAIN_SECONDS = 1.0
-"""Maximum number of seconds in which the rest of a body is discarded. Bytes are not limited: Uvicorn also discards what
-arrives later, and Cloud Run passes on at most 32 MiB."""
+"""Maximum number of seconds in which the rest of a body is read and discarded. The number of discarded bytes is not
+limited, because Cloud Run passes on at most 32 MiB. Uvicorn discards the bytes that arrive later."""
 INLINE_BYTES = 64 * 1024
 """Bodies up to this size are parsed on the event loop, because a thread switch would take longer."""
 

@@ -83,7 +83,8 @@ class Access:
         try:
             return self._cached_principal(headers) or await self._look_up(headers, address)
         except Unauthorized as exc:
-            credential = None if isinstance(exc, EndedToken) else headers.get("authorization")  # only guesses count
+            # A token that was valid earlier is not a guess, so it does not count towards the limit.
+            credential = None if isinstance(exc, EndedToken) else headers.get("authorization")
             if credential and (seconds := self._rejected.spend(address)) and hash_secret(credential) not in self._valid:
                 return _reject_guess(headers, address, seconds)
             _log_rejected(headers, address, str(exc))

@@ -10,8 +10,8 @@ from mnemosyne.mcp.thread_limiter import CountingSemaphore
 IN_FLIGHT = 20
 """Maximum number of concurrent requests of one principal. This is half of an instance's concurrency in Terraform."""
 WAITING = 60
-"""Maximum number of waiting requests of one principal. The body of a waiting request is not read yet, so it costs only
-a connection."""
+"""Maximum number of waiting requests of one principal. The body of a waiting request is not read yet, so the request
+takes up only a connection."""
 WAIT_SECONDS = 2.0
 """Maximum number of seconds for which a request waits. Requests wait, because agents call tools in parallel and the
 client of mcp 1.30 loses calls that get 429."""
@@ -28,7 +28,10 @@ class ConcurrencyLimits:
 
     @asynccontextmanager
     async def acquire(self, principal: str) -> AsyncIterator[bool]:
-        """Wait, and count the request as running in the `with` block. Yields False if too many wait, or too long."""
+        """Wait until the principal may run another request, and count it as running in the `with` block.
+
+        Yields False if too many requests of the principal wait already, or if the request waits too long.
+        """
         semaphore = self._of.setdefault(principal, CountingSemaphore(self.at_once))
         acquired = False
         if not semaphore.locked():

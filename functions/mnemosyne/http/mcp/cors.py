@@ -14,8 +14,8 @@ from mnemosyne.http.mcp.request_headers import origins_pattern
 METHODS = ("POST", "GET", "DELETE")
 """Methods that MCP clients send. GET and DELETE get 405, which a page can read only if the preflight allows them."""
 REQUEST_HEADERS = ("*",)
-"""All headers. The operator trusts the pages of the allowed origins, and clients send more headers than those of MCP:
-traces, an identification, and headers that their users configure."""
+"""All headers. The operator trusts the pages of the allowed origins. Clients send more headers than those of MCP, such
+as trace headers, headers that identify the client, and headers that users configure."""
 RESPONSE_HEADERS = ("WWW-Authenticate", "Retry-After")
 """Response headers that a page must read to log in and to retry."""
 PUBLIC = "/.well-known/"

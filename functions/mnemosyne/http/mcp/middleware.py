@@ -174,7 +174,7 @@ class McpMiddleware:
                 return response
         if not accepts_json:
             scope = {**scope, "headers": request_headers.with_json(headers)}
-        # The SDK cannot parse each body that `jsonrpc.read` parses.
+        # Encode the payload again, because the SDK cannot parse some bodies that `jsonrpc.read` can parse.
         body = bodies.replay(json.dumps(payload).encode(), receive)
         await reply.send(self._transport, {**scope, STREAMS: streamed}, body)
         return None
@@ -205,10 +205,11 @@ def _parse(body: bytes) -> tuple[Any, str | None]:
 
 
 def _reject_version_mismatch(headers: Headers, payload: Any) -> Response | None:
-    """Return 400 if `_meta` names another protocol version than the header, or if there is no header; else None.
+    """Return 400 if `_meta` names a protocol version and the header does not name the same version; else None.
 
-    The SDK would serve such a request in the version of the header. `delete_memory` would then not ask the user. The
-    SDK itself rejects the request if the header has a version with `_meta`.
+    The SDK itself rejects such a request if the header names a version in which requests have `_meta`. If the header
+    names an older version or is missing, the SDK would serve the request in an older version. In an older version,
+    `delete_memory` deletes without asking the user.
     """
     header = headers.get("mcp-protocol-version")
     if header is not None and header not in HANDSHAKE_PROTOCOL_VERSIONS:
